@@ -56,10 +56,10 @@ pub use self::train::TrainError;
 #[cfg(feature = "train")]
 pub use self::write::WriteError;
 #[cfg(feature = "jsonl")]
-use crate::input::json_field::{RECORD_REMEDY, RecordError};
+use crate::input::{RECORD_REMEDY, RecordError};
 
 /// What to do about a file that could not be read.
-pub(crate) fn reading_remedy(error: &io::Error) -> &'static str {
+pub fn reading_remedy(error: &io::Error) -> &'static str {
     #[cfg(feature = "jsonl")]
     if is_of_record(error) {
         return RECORD_REMEDY;

@@ -8,8 +8,13 @@
 //! `{"id": 7, "text": "two\nlines"}`, is a record with a text. For encoding, the text is one
 //! document; for training, its lines are sentences.
 
-pub(crate) mod compressed;
+mod compressed;
 #[cfg(feature = "jsonl")]
-pub(crate) mod json_field;
+mod json_field;
 #[cfg(feature = "jsonl")]
 pub(crate) mod record_texts;
+
+pub use self::compressed::{Compression, decompressor};
+#[cfg(feature = "jsonl")]
+pub use self::json_field::{JsonField, RECORD_REMEDY, RecordError, is_blank};
+pub use crate::error::reading_remedy;

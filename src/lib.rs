@@ -89,7 +89,7 @@
 //!
 //! # Features
 //!
-//! `train` and `cli` are on by default.
+//! `train` is on by default. The program `spiece` is the package `spiece-cli`.
 //!
 //! | feature | content |
 //! |---|---|
@@ -101,17 +101,16 @@
 //! | `convert` | what the formats of other programs have in common; implied by each of them |
 //! | `tokenizer-json` | models from and to the `tokenizer.json` of the library `tokenizers` |
 //! | `gguf` | models from and to the GGUF files of llama.cpp |
-//! | `cli` | the program `spiece`; implies `compressed`, `gguf`, `jsonl`, `safetensors` and `tokenizer-json` |
 //! | `serde` | `Serialize` and `Deserialize` for plain data: ids, kinds, tokens, options of encoding |
 //! | `proto` | the messages of model files as types of `prost` |
 //!
 //! Without default features the crate loads and runs models, with few dependencies.
 
-#![cfg_attr(not(feature = "cli"), forbid(unsafe_code))]
+#![forbid(unsafe_code)]
 
 // In the order of the flow: training, the model between, running, and what all of them use.
 #[cfg(feature = "train")]
-mod input;
+pub mod input;
 #[cfg(feature = "train")]
 mod train;
 mod model;
@@ -133,10 +132,7 @@ mod join;
 #[cfg(feature = "inspect")]
 pub mod inspect;
 #[cfg(feature = "train")]
-mod output;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod cli;
+pub mod output;
 mod error;
 
 #[cfg(feature = "train")]

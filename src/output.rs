@@ -29,8 +29,7 @@
 //!
 //! A pipe or a device cannot be replaced by a rename; the bytes are written to it directly.
 
-#[cfg(any(feature = "cli", test))]
-pub(crate) mod group;
+mod group;
 mod set;
 mod target;
 mod temporary;
@@ -38,32 +37,29 @@ mod temporary;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
-#[cfg(any(feature = "cli", test))]
 use std::path::PathBuf;
 
+pub use self::group::{OutputGroup, is_stream};
 use self::target::Target;
 use self::temporary::Temporary;
 use crate::error::WriteError;
 
 /// The content of an output file.
 #[derive(Clone, Copy)]
-pub(crate) enum FileContent<'c> {
+pub enum FileContent<'c> {
     /// These bytes.
     Bytes(&'c [u8]),
     /// What the function writes, for content that need not fit in memory.
-    #[cfg(any(feature = "cli", feature = "parquet"))]
     Written(WriteContent<'c>),
 }
 
 /// Writes the content of a file.
-#[cfg(any(feature = "cli", feature = "parquet"))]
-pub(crate) type WriteContent<'c> = &'c dyn Fn(&mut (dyn Write + Send)) -> io::Result<()>;
+pub type WriteContent<'c> = &'c dyn Fn(&mut (dyn Write + Send)) -> io::Result<()>;
 
 impl FileContent<'_> {
     fn write_to(self, file: &mut File) -> io::Result<()> {
         match self {
             Self::Bytes(bytes) => file.write_all(bytes),
-            #[cfg(any(feature = "cli", feature = "parquet"))]
             Self::Written(write) => write(file),
         }
     }
@@ -73,7 +69,7 @@ impl FileContent<'_> {
 ///
 /// # Errors
 /// The first file that could not be written. Its former content is unchanged.
-pub(crate) fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
+pub fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
     let contents = files
         .iter()
         .map(|(path, bytes)| (*path, FileContent::Bytes(bytes)));
@@ -87,7 +83,7 @@ pub(crate) fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
 ///
 /// # Errors
 /// The first file that could not be written. Its former content is unchanged.
-pub(crate) fn write_contents(files: &[(&Path, FileContent<'_>)]) -> Result<(), WriteError> {
+pub fn write_contents(files: &[(&Path, FileContent<'_>)]) -> Result<(), WriteError> {
     let targets = targets(files.iter().map(|(path, _)| *path))?;
     let temporaries = write_temporaries(files, &targets)?;
     write_streams(files, &targets)?;
@@ -143,8 +139,7 @@ fn replace_targets<P: AsRef<Path>>(files: Vec<(P, Temporary)>) -> Result<(), Wri
 ///
 /// # Errors
 /// The error that writing would give, except for a disk that becomes full in the meantime.
-#[cfg(any(feature = "cli", test))]
-pub(crate) fn check_writable(paths: &[&Path]) -> Result<(), WriteError> {
+pub fn check_writable(paths: &[&Path]) -> Result<(), WriteError> {
     for (path, target) in paths.iter().zip(targets(paths.iter().copied())?) {
         if let Target::File(target) = target {
             Temporary::beside(&target).map_err(failed(path))?;
@@ -183,22 +178,19 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> WriteError {
 /// A file that is written incrementally and replaces its target at [`commit`](Self::commit).
 /// Without a commit the target is unchanged and the temporary file is removed. A pipe or a device
 /// receives the bytes at once.
-#[cfg(any(feature = "cli", test))]
 #[derive(Debug)]
-pub(crate) struct OutputFile {
+pub struct OutputFile {
     destination: Destination,
     /// The name that the caller gave the target.
     path: PathBuf,
 }
 
-#[cfg(any(feature = "cli", test))]
 #[derive(Debug)]
 enum Destination {
     File(Temporary),
     Stream(File),
 }
 
-#[cfg(any(feature = "cli", test))]
 impl Destination {
     /// Makes the temporary file, or opens the stream.
     fn open(target: &Target) -> io::Result<Self> {
@@ -225,13 +217,12 @@ impl Destination {
     }
 }
 
-#[cfg(any(feature = "cli", test))]
 impl OutputFile {
     /// Creates the temporary file for `path`, or opens the stream.
     ///
     /// # Errors
     /// The file system refuses.
-    pub(crate) fn create(path: impl AsRef<Path>) -> Result<Self, WriteError> {
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, WriteError> {
         let path = path.as_ref();
         let target = target_of(path)?;
         let destination = Destination::open(&target).map_err(failed(path))?;
@@ -245,12 +236,11 @@ impl OutputFile {
     ///
     /// # Errors
     /// The file system refuses; the former file is unchanged.
-    pub(crate) fn commit(self) -> Result<(), WriteError> {
+    pub fn commit(self) -> Result<(), WriteError> {
         self.destination.commit().map_err(failed(&self.path))
     }
 }
 
-#[cfg(any(feature = "cli", test))]
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.destination.file().write(bytes)

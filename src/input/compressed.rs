@@ -16,14 +16,18 @@ use std::path::Path;
 
 /// How a file is compressed, by the extension of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Compression {
+pub enum Compression {
+    /// Not compressed.
     None,
+    /// `.gz`.
     Gzip,
+    /// `.zst`.
     Zstd,
 }
 
 impl Compression {
-    pub(crate) fn of(path: &Path) -> Self {
+    /// The compression that the extension of a name says.
+    pub fn of(path: &Path) -> Self {
         match path.extension().and_then(OsStr::to_str) {
             Some("gz") => Self::Gzip,
             Some("zst") => Self::Zstd,
@@ -36,10 +40,7 @@ impl Compression {
 ///
 /// # Errors
 /// The file is compressed, and this build has no decompressor.
-pub(crate) fn decompressor(
-    file: File,
-    compression: Compression,
-) -> io::Result<Box<dyn Read + Send>> {
+pub fn decompressor(file: File, compression: Compression) -> io::Result<Box<dyn Read + Send>> {
     match compression {
         Compression::None => Ok(Box::new(file)),
         #[cfg(feature = "compressed")]

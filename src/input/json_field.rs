@@ -16,28 +16,28 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Une
 
 /// Names of fields from the record inwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct JsonField {
+pub struct JsonField {
     names: Vec<String>,
 }
 
 /// What to do about a [`RecordError`].
-pub(crate) const RECORD_REMEDY: &str = "correct the record, or name another field of the records";
+pub const RECORD_REMEDY: &str = "correct the record, or name another field of the records";
 
 /// A record without the text.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct RecordError {
+pub struct RecordError {
     problem: String,
 }
 
 impl RecordError {
     /// The error with this message.
-    pub(crate) fn new(problem: &str) -> Self {
+    pub fn new(problem: &str) -> Self {
         let problem = problem.to_owned();
         Self { problem }
     }
 
     /// The error of the record in this line, from 1.
-    pub(crate) fn in_line(self, line: u64) -> Self {
+    pub fn in_line(self, line: u64) -> Self {
         let problem = format!("line {line}: {}", self.problem);
         Self { problem }
     }
@@ -54,7 +54,7 @@ impl std::error::Error for RecordError {}
 impl JsonField {
     /// The field with this path; `None` if a name is empty or the path ends with an unescaped
     /// backslash.
-    pub(crate) fn parse(path: &str) -> Option<Self> {
+    pub fn parse(path: &str) -> Option<Self> {
         let mut names = vec![String::new()];
         let mut chars = path.chars();
         while let Some(c) = chars.next() {
@@ -72,7 +72,7 @@ impl JsonField {
     ///
     /// # Errors
     /// The record is no JSON, or has no such field, or the field is no text.
-    pub(crate) fn text_of<'r>(&self, record: &'r [u8]) -> Result<Cow<'r, str>, RecordError> {
+    pub fn text_of<'r>(&self, record: &'r [u8]) -> Result<Cow<'r, str>, RecordError> {
         let mut json = serde_json::Deserializer::from_slice(record);
         let text = TextSeed { names: &self.names }.deserialize(&mut json);
         let text = text.and_then(|text| json.end().map(|()| text));
@@ -92,7 +92,7 @@ fn problem(error: &serde_json::Error) -> RecordError {
 }
 
 /// Whether a line is blank. Blank lines between records are skipped.
-pub(crate) fn is_blank(line: &[u8]) -> bool {
+pub fn is_blank(line: &[u8]) -> bool {
     line.iter().all(u8::is_ascii_whitespace)
 }
 

@@ -17,7 +17,7 @@ use crate::error::WriteError;
 
 /// Files that replace their targets together. Dropping it removes them.
 #[derive(Debug)]
-pub(crate) struct OutputGroup {
+pub struct OutputGroup {
     files: Vec<(PathBuf, Temporary)>,
 }
 
@@ -27,7 +27,7 @@ impl OutputGroup {
     /// # Errors
     /// The file system refuses, or one of the paths is a pipe or a device, which nothing can
     /// replace.
-    pub(crate) fn create(paths: &[&Path]) -> Result<Self, WriteError> {
+    pub fn create(paths: &[&Path]) -> Result<Self, WriteError> {
         let targets = targets(paths.iter().copied())?;
         let mut files = Vec::new();
         for (path, target) in paths.iter().zip(&targets) {
@@ -38,7 +38,7 @@ impl OutputGroup {
     }
 
     /// The name and the content of the file at this position in the list of paths.
-    pub(crate) fn file(&mut self, position: usize) -> Option<(&Path, &mut File)> {
+    pub fn file(&mut self, position: usize) -> Option<(&Path, &mut File)> {
         let (path, temporary) = self.files.get_mut(position)?;
         Some((path, temporary.file()))
     }
@@ -47,7 +47,7 @@ impl OutputGroup {
     ///
     /// # Errors
     /// The file system refuses; see [`write_contents`](super::write_contents).
-    pub(crate) fn commit(mut self) -> Result<(), WriteError> {
+    pub fn commit(mut self) -> Result<(), WriteError> {
         for (path, temporary) in &mut self.files {
             temporary.file().sync_all().map_err(failed(path))?;
         }
@@ -75,7 +75,7 @@ fn not_replaceable() -> io::Error {
 ///
 /// # Errors
 /// It is a folder, or a file without write permission.
-pub(crate) fn is_stream(path: &Path) -> Result<bool, WriteError> {
+pub fn is_stream(path: &Path) -> Result<bool, WriteError> {
     Ok(matches!(target_of(path)?, Target::Stream(_)))
 }
 

@@ -21,11 +21,11 @@ use self::line_reader::LineReader;
 #[cfg(feature = "jsonl")]
 use crate::error::OptionError;
 use crate::error::TrainError;
-use crate::input::compressed::{Compression, decompressor};
 #[cfg(feature = "jsonl")]
-use crate::input::json_field::JsonField;
+use crate::input::JsonField;
 #[cfg(feature = "jsonl")]
 use crate::input::record_texts::RecordTexts;
+use crate::input::{Compression, decompressor};
 use crate::train::batch::Batch;
 
 /// The target size of a batch: small enough to distribute work evenly, large enough to amortize the

@@ -1,0 +1,322 @@
+//! The flags of the command line, in all forms that `spm_train` accepts.
+//!
+//! Input: the arguments of the process. Output: arguments in the one form that `clap` is configured
+//! for, and functions that read the parsed values. Cost: one pass over the arguments.
+//!
+//! `--vocab_size=8000`, `--vocab_size 8000`, `--vocab-size=8000` and `-vocab_size=8000` are the
+//! same flag; `--byte_fallback`, `--byte_fallback=true` and `--nobyte_fallback` are all accepted.
+//! If a flag is given twice, the last value counts.
+//!
+//! ```text
+//! --vocab-size=8000   ->  --vocab_size=8000
+//! -vocab_size 8000    ->  --vocab_size 8000
+//! --nobyte_fallback   ->  --byte_fallback=false
+//! -q                  ->  -q                      (one letter: not changed)
+//! ```
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use clap::{Arg, ArgMatches, Command};
+
+use super::io::{CliError, CliResult, is_standard_output};
+use super::progress::Messages;
+use spiece::{ExtraOption, Model};
+
+/// The help text of a flag that only older releases of SentencePiece have.
+pub(crate) const RETIRED_HELP: &str = "Retired; has no effect";
+
+/// Brings the names of flags into one form: two leading hyphens, underscores inside, and
+/// `--name=false` for the `--noname` of a switch of `command`. Arguments after `--` are not
+/// changed.
+pub(crate) fn with_canonical_names(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
+    let switches = switch_names(command);
+    let mut only_values = false;
+    arguments
+        .into_iter()
+        .map(|argument| {
+            only_values |= argument == "--";
+            match argument.to_str() {
+                Some(text) if !only_values => {
+                    canonical_name(text, &switches).map_or(argument, OsString::from)
+                }
+                _ => argument,
+            }
+        })
+        .collect()
+}
+
+/// The names of all switches of a command and its subcommands. Only switches require an equals sign
+/// before their value; see [`switch`].
+fn switch_names(command: &Command) -> HashSet<String> {
+    let commands = std::iter::once(command).chain(command.get_subcommands());
+    let flags = commands.flat_map(Command::get_arguments);
+    flags
+        .filter(|flag| flag.is_require_equals_set())
+        .map(|flag| flag.get_id().to_string())
+        .collect()
+}
+
+/// The canonical form of a flag of more than one letter; `None` for any other argument.
+fn canonical_name(argument: &str, switches: &HashSet<String>) -> Option<String> {
+    let (name, value) = name_and_value(without_hyphens(argument)?);
+    if !is_flag_name(name) {
+        return None;
+    }
+    let name = name.replace('-', "_");
+    match name.strip_prefix("no") {
+        Some(switch) if value.is_empty() && switches.contains(switch) => {
+            Some(format!("--{switch}=false"))
+        }
+        _ => Some(format!("--{name}{value}")),
+    }
+}
+
+/// The argument without its one or two leading hyphens; `None` if it has none.
+fn without_hyphens(argument: &str) -> Option<&str> {
+    let after_two = argument.strip_prefix("--");
+    after_two.or_else(|| argument.strip_prefix('-'))
+}
+
+/// Splits `name=value` before the equals sign, which stays with the value. The value may be
+/// missing.
+fn name_and_value(body: &str) -> (&str, &str) {
+    body.split_at(body.find('=').unwrap_or(body.len()))
+}
+
+/// Whether `name` can be the name of a flag: at least two characters, the first one a letter. `-5`
+/// and `-` are therefore values.
+fn is_flag_name(name: &str) -> bool {
+    name.len() > 1
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(is_flag_char)
+}
+
+/// Whether the name of a flag may contain `c`.
+fn is_flag_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
+}
+
+/// A flag with a value, which may start with a hyphen. The last value counts.
+pub(crate) fn value(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .help(help)
+        .allow_hyphen_values(true)
+        .overrides_with(name)
+}
+
+/// A flag that names a file.
+pub(crate) fn file(name: &'static str, help: &'static str) -> Arg {
+    value(name, help).value_name("FILE")
+}
+
+/// The flag for the model.
+pub(crate) fn model_flag() -> Arg {
+    file("model", "The .model file")
+}
+
+/// The flag for the file to write.
+pub(crate) fn output_flag() -> Arg {
+    let help = "Write to this file, which is replaced when the run has succeeded";
+    file("output", help)
+}
+
+/// A flag that is on or off: `--name`, `--name=true`, `--name=false`, `--noname`.
+pub(crate) fn switch(name: &'static str, help: &'static str) -> Arg {
+    value(name, help)
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value("true")
+        .value_name("true|false")
+}
+
+/// The value of the flag `name` on the command line, or its default; `None` if it has neither.
+pub(crate) fn given<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
+    matches.get_one::<String>(name).map(String::as_str)
+}
+
+/// Whether the command line gives the flag `name`, or it has a default.
+pub(crate) fn is_given(matches: &ArgMatches, name: &str) -> bool {
+    given(matches, name).is_some()
+}
+
+/// The value of the flag `name`; `None` if it is empty, which means "not given", as in the
+/// reference.
+pub(crate) fn non_empty<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
+    given(matches, name).filter(|value| !value.is_empty())
+}
+
+/// The value of the flag `name`, which must be given; `remedy` says what the flag is for.
+pub(crate) fn required<'m>(
+    matches: &'m ArgMatches,
+    name: &str,
+    remedy: &str,
+) -> CliResult<&'m str> {
+    non_empty(matches, name).ok_or_else(|| missing(name, remedy))
+}
+
+/// The error if the flag `name` is not given; `remedy` says what the flag is for.
+pub(crate) fn missing(name: &str, remedy: &str) -> CliError {
+    CliError::Usage(format!("--{name} is missing; {remedy}"))
+}
+
+/// The value of the flag `name`; empty if it is not given and has no default.
+pub(crate) fn text<'m>(matches: &'m ArgMatches, name: &str) -> &'m str {
+    given(matches, name).unwrap_or_default()
+}
+
+/// The error for an invalid value of the flag `name`; `expected` completes "is not".
+pub(crate) fn invalid(name: &str, value: &str, expected: &str) -> CliError {
+    CliError::Usage(format!("--{name}: {value:?} is not {expected}"))
+}
+
+/// The error for an invalid option value that the library reports. Its message begins with the name
+/// of the option.
+pub(crate) fn invalid_option(error: impl Display) -> CliError {
+    CliError::Usage(format!("--{error}"))
+}
+
+/// The numeric value of the flag `name`, which has a default.
+pub(crate) fn number<N: FromStr>(matches: &ArgMatches, name: &str) -> CliResult<N> {
+    to_number(name, text(matches, name))
+}
+
+/// Parses the value of a numeric flag.
+fn to_number<N: FromStr>(name: &str, text: &str) -> CliResult<N> {
+    let number = text.trim_ascii().parse();
+    number.map_err(|_| not_a_number(name, text))
+}
+
+/// The error for a value that is not a number in the range of the flag.
+fn not_a_number(name: &str, text: &str) -> CliError {
+    invalid(name, text, "a number that it takes")
+}
+
+/// The numeric value of the flag `name`; `None` if it is not given.
+pub(crate) fn given_number<N: FromStr>(matches: &ArgMatches, name: &str) -> CliResult<Option<N>> {
+    given(matches, name)
+        .map(|text| to_number(name, text))
+        .transpose()
+}
+
+/// Whether the flag `name` is on; false if it is not given.
+pub(crate) fn is_on(matches: &ArgMatches, name: &str) -> CliResult<bool> {
+    given(matches, name).map_or(Ok(false), |text| switch_value(name, text))
+}
+
+/// The value of the switch `name`.
+fn switch_value(name: &str, text: &str) -> CliResult<bool> {
+    parse_switch(text).ok_or_else(|| invalid(name, text, "true or false"))
+}
+
+/// The value of a switch, in the spellings of the reference.
+fn parse_switch(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "" | "true" | "t" | "yes" | "y" | "1" => Some(true),
+        "false" | "f" | "no" | "n" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// The file that `--model` names.
+pub(crate) fn model_path(matches: &ArgMatches) -> CliResult<&str> {
+    required(matches, "model", "it names the .model file")
+}
+
+/// The model of `--model`, for subcommands that need no tokenizer.
+pub(crate) fn model(matches: &ArgMatches) -> CliResult<Model> {
+    Ok(Model::open(model_path(matches)?)?)
+}
+
+/// The options of `--extra_options`.
+pub(crate) fn extra_options(matches: &ArgMatches) -> CliResult<Vec<ExtraOption>> {
+    Ok(ExtraOption::parse_list(text(matches, "extra_options"))?)
+}
+
+/// The file of `--output`; `None` is standard output.
+pub(crate) fn output_file(matches: &ArgMatches) -> Option<&str> {
+    non_empty(matches, "output").filter(|name| !is_standard_output(name))
+}
+
+/// The messages that `--quiet` and `--minloglevel` leave. Any level except 0 leaves errors only.
+pub(crate) fn messages(matches: &ArgMatches) -> CliResult<Messages> {
+    let quiet = is_on(matches, "quiet")? || has_min_log_level(matches);
+    Ok(Messages::new(quiet))
+}
+
+/// Whether `--minloglevel` suppresses messages.
+fn has_min_log_level(matches: &ArgMatches) -> bool {
+    given(matches, "minloglevel").is_some_and(|level| level != "0")
+}
+
+/// Adds the flags that all subcommands share.
+pub(crate) fn with_common_flags(command: Command) -> Command {
+    command.args([quiet_flag(), log_level_flag()])
+}
+
+fn quiet_flag() -> Arg {
+    switch("quiet", "Write nothing to standard error but errors").short('q')
+}
+
+/// The flag of the SentencePiece programs that `--quiet` replaces.
+fn log_level_flag() -> Arg {
+    let help = "Messages to leave out: 0 none, 1 or more all but errors";
+    value("minloglevel", help).hide(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command() -> Command {
+        Command::new("x")
+            .subcommand(Command::new("y").args([switch("flag", ""), value("other", "")]))
+    }
+
+    fn canonical(arguments: &[&str]) -> Vec<OsString> {
+        with_canonical_names(&command(), arguments.iter().map(OsString::from).collect())
+    }
+
+    #[test]
+    fn flags_are_renamed_to_their_canonical_form() {
+        let cases = [
+            ("--vocab-size=8-0", "--vocab_size=8-0"),
+            ("-vocab_size", "--vocab_size"),
+            ("--input=a-b", "--input=a-b"),
+            ("--noflag", "--flag=false"),
+            ("--noflag=1", "--noflag=1"),
+            ("--noother", "--noother"),
+            ("-5", "-5"),
+            ("-", "-"),
+            ("-q", "-q"),
+            ("word-with-hyphens", "word-with-hyphens"),
+            ("--", "--"),
+        ];
+        for (typed, expected) in cases {
+            assert_eq!(canonical(&[typed]), [expected], "{typed}");
+        }
+        assert_eq!(canonical(&["--", "--a-b"])[1], "--a-b");
+    }
+
+    #[test]
+    fn the_last_switch_counts() {
+        let cases: &[(&[&str], Option<&str>)] = &[
+            (&[], None),
+            (&["--flag"], Some("true")),
+            (&["--flag=false"], Some("false")),
+            (&["--noflag"], Some("false")),
+            (&["--noflag", "--flag"], Some("true")),
+            (&["--flag", "--noflag"], Some("false")),
+            (&["--flag=1", "--other", "-3", "--other=4"], Some("1")),
+        ];
+        for (arguments, expected) in cases {
+            let arguments = canonical(&[&["x", "y"], *arguments].concat());
+            let matches = command().try_get_matches_from(arguments).unwrap();
+            let (_, matches) = matches.subcommand().unwrap();
+            assert_eq!(given(matches, "flag"), *expected);
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! `spiece compare`: two models on the same text.
+//!
+//! Input: two models, A and B, and texts. Output: a report as text, JSON or HTML: shared pieces,
+//! changed ids, equal lines, boundaries that only one model has, the token counts of both, and the
+//! lines that differ most. The exit status is 0 if all lines have the same ids and 1 if not, so a
+//! script can check that a changed model gives the same ids. Method: all threads encode lines; the
+//! report does not depend on the number of threads. Cost: one encoding with spans by each model.
+//!
+//! ```text
+//! $ spiece compare old.model new.model --text=text.txt | grep boundaries
+//! boundaries           51234 shared, 310 only in A, 0 only in B
+//! ```
+//!
+//! Here B joins tokens of A and splits none. docs/INSPECT.md describes the report and its JSON
+//! keys.
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Command};
+
+use super::args;
+use super::documents::json_field_flag;
+use super::gather::{Gathering, gather};
+use super::inspect::html::render_comparison;
+use super::inspect::report::{InspectReport, piece_text, place_of, share};
+use super::inspect::{
+    ReportFormat, format_flag, model_argument, open_argument, text_files, text_flag,
+};
+use super::io::{self, CliError, CliResult};
+use super::json::JsonValue;
+use super::stream::{output_error, threads_flag, with_output};
+use super::table::TextTable;
+use super::visible::visible;
+use spiece::Tokenizer;
+use spiece::inspect::{
+    Comparison, ComparisonCounter, DifferentLine, Inspection, VocabularyComparison,
+};
+
+/// The command line: two models, texts, format and output.
+pub(crate) fn command() -> Command {
+    let command = Command::new("compare")
+        .about("Compares two models on a text; exit status 1 if ids differ")
+        .long_about(
+            "Compares two models on a text: shared pieces, changed ids, equal lines, boundaries that only one of them \
+             has, tokens of each. The exit status is 0 if all lines have equal ids, 1 if not (and if the run fails, \
+             with a message), 2 if the command line is wrong.\n\nExample:\n  spiece compare old.model new.model \
+             --text=text.txt\n  spiece compare old.model new.model --format=html \
+             --output=report.html   # type a text, see both tokenizations",
+        )
+        .args([
+            model_argument("a", "A", "The first .model file"),
+            model_argument("b", "B", "The second .model file"),
+            text_flag("The text to encode; repeat it for several files; - is standard input; required unless --format=html"),
+            format_flag(),
+            args::output_flag(),
+            json_field_flag(),
+            threads_flag(),
+        ]);
+    args::with_common_flags(command)
+}
+
+/// Everything that a report says.
+struct ComparisonReport<'t> {
+    a: Side<'t>,
+    b: Side<'t>,
+    files: Vec<ComparedFile>,
+    comparison: Comparison,
+}
+
+/// One of the models.
+struct Side<'t> {
+    /// The model as the command line names it.
+    name: String,
+    tokenizer: &'t Tokenizer,
+}
+
+impl<'t> Side<'t> {
+    fn new(name: String, tokenizer: &'t Tokenizer) -> Self {
+        Self { name, tokenizer }
+    }
+
+    /// The report on the model.
+    fn inspect(&self) -> InspectReport<'t> {
+        InspectReport {
+            model_name: self.name.clone(),
+            tokenizer: self.tokenizer,
+            inspection: Inspection::new(self.tokenizer),
+            text: None,
+            languages: None,
+        }
+    }
+}
+
+/// One of the texts.
+struct ComparedFile {
+    name: String,
+    lines: u64,
+    equal_lines: u64,
+    tokens_a: u64,
+    tokens_b: u64,
+}
+
+/// Compares the models and writes the report.
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
+    let format = ReportFormat::new(matches)?;
+    let files = text_files(matches)?;
+    if files.is_empty() && format != ReportFormat::Html {
+        let remedy = "it names the text that both models encode";
+        return Err(args::missing("text", remedy));
+    }
+    let (name_a, a) = open_argument(matches, "a")?;
+    let (name_b, b) = open_argument(matches, "b")?;
+    let mut has_equal_ids = false;
+    with_output(args::output_file(matches).map(str::as_ref), |output| {
+        let (files, comparison) = compare(matches, &files, &Comparing { a: &a, b: &b })?;
+        has_equal_ids = comparison.has_equal_ids();
+        let report = ComparisonReport {
+            a: Side::new(name_a, &a),
+            b: Side::new(name_b, &b),
+            files,
+            comparison,
+        };
+        output
+            .write_all(&report.in_format(format))
+            .map_err(output_error)
+    })?;
+    if has_equal_ids {
+        Ok(())
+    } else {
+        Err(CliError::Different)
+    }
+}
+
+/// Encodes all files with both models.
+fn compare(
+    matches: &ArgMatches,
+    files: &[PathBuf],
+    comparing: &Comparing<'_>,
+) -> CliResult<(Vec<ComparedFile>, Comparison)> {
+    let mut compared = Vec::new();
+    let mut before = Comparison::default();
+    let counter = gather(matches, files, comparing, |file, counter| {
+        let sums = counter.sums();
+        compared.push(ComparedFile {
+            name: io::joined_names(std::slice::from_ref(file)),
+            lines: sums.lines - before.lines,
+            equal_lines: sums.equal_lines - before.equal_lines,
+            tokens_a: sums.tokens_a - before.tokens_a,
+            tokens_b: sums.tokens_b - before.tokens_b,
+        });
+        before = sums.clone();
+    })?;
+    Ok((compared, counter.finish()))
+}
+
+/// Compares two models on lines.
+struct Comparing<'t> {
+    a: &'t Tokenizer,
+    b: &'t Tokenizer,
+}
+
+impl<'t> Gathering for Comparing<'t> {
+    type Part = ComparisonCounter<'t>;
+
+    fn part(&self) -> ComparisonCounter<'t> {
+        ComparisonCounter::new(self.a, self.b)
+    }
+
+    fn add(&self, part: &mut ComparisonCounter<'t>, number: u64, line: &[u8]) {
+        part.add_line(number, line);
+    }
+
+    fn merge(&self, part: &mut ComparisonCounter<'t>, other: ComparisonCounter<'t>) {
+        part.merge(other);
+    }
+
+    fn lines(&self, part: &ComparisonCounter<'t>) -> u64 {
+        part.sums().lines
+    }
+}
+
+impl ComparisonReport<'_> {
+    /// The report in this format.
+    fn in_format(&self, format: ReportFormat) -> Vec<u8> {
+        match format {
+            ReportFormat::Text => self.text(),
+            ReportFormat::Json => self.json(),
+            ReportFormat::Html => self.html(),
+        }
+    }
+
+    /// The file of a line, and the line number in that file.
+    fn place_of(&self, line: &DifferentLine) -> (&str, u64) {
+        let files = self.files.iter().map(ComparedFile::name_and_lines);
+        place_of(files, line.number)
+    }
+
+    /// The report for a terminal.
+    fn text(&self) -> Vec<u8> {
+        let mut out = TextTable::default();
+        out.row("A", &visible(self.a.name.as_bytes()));
+        out.row("B", &visible(self.b.name.as_bytes()));
+        self.write_vocabulary(&mut out);
+        for file in &self.files {
+            out.row("file", &file.row());
+        }
+        self.write_totals(&mut out);
+        out.heading("lines that differ most");
+        self.write_worst_lines(&mut out);
+        out.into_bytes()
+    }
+
+    /// The vocabularies.
+    fn write_vocabulary(&self, out: &mut TextTable) {
+        let vocabulary = &self.comparison.vocabulary;
+        out.row("pieces", &pieces_row(vocabulary));
+        out.row("changed ids", &vocabulary.changed_ids.to_string());
+        out.row("changed scores", &vocabulary.changed_scores.to_string());
+        for change in vocabulary.first_changes.iter().take(5) {
+            let text = visible(piece_text(self.a.tokenizer, change.a));
+            out.item(&format!("{text}: {} in A, {} in B", change.a, change.b));
+        }
+    }
+
+    /// Lines, tokens and boundaries of all files.
+    fn write_totals(&self, out: &mut TextTable) {
+        let found = &self.comparison;
+        let lines = format!("{} of {}", found.equal_lines, found.lines);
+        out.row("equal lines", &lines);
+        out.row("tokens", &tokens_row(found));
+        let shorter = format!("{} in A, {} in B", found.shorter_a, found.shorter_b);
+        out.row("shorter lines", &shorter);
+        out.row("boundaries", &boundaries_row(found));
+        out.row("lines with them", &lines_with_boundaries_row(found));
+    }
+
+    /// The lines that differ most.
+    fn write_worst_lines(&self, out: &mut TextTable) {
+        for line in &self.comparison.worst_lines {
+            out.item(&self.worst_line(line));
+        }
+    }
+
+    /// A line that differs, with its place and its token counts.
+    fn worst_line(&self, line: &DifferentLine) -> String {
+        let (file, number) = self.place_of(line);
+        format!(
+            "{}:{number}: {} tokens in A, {} in B: {}",
+            visible(file.as_bytes()),
+            line.tokens_a,
+            line.tokens_b,
+            visible(&line.text)
+        )
+    }
+
+    /// The report as JSON.
+    fn json(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.json_value().write_document(&mut out);
+        out
+    }
+
+    /// The report as an HTML page, with the reports on both models.
+    fn html(&self) -> Vec<u8> {
+        let a = self.a.inspect();
+        let b = self.b.inspect();
+        render_comparison([&a, &b], self.json_value())
+    }
+
+    /// The report as a JSON value.
+    fn json_value(&self) -> JsonValue {
+        let found = &self.comparison;
+        let files = self.files.iter().map(ComparedFile::json);
+        let worst = found.worst_lines.iter().map(|line| self.line_json(line));
+        JsonValue::Object(vec![
+            ("a", self.a.name.as_str().into()),
+            ("b", self.b.name.as_str().into()),
+            ("equal_ids", found.has_equal_ids().into()),
+            ("vocabulary", self.vocabulary_json(&found.vocabulary)),
+            ("files", JsonValue::List(files.collect())),
+            ("lines", found.lines.into()),
+            ("equal_lines", found.equal_lines.into()),
+            ("bytes", found.bytes.into()),
+            ("tokens_a", found.tokens_a.into()),
+            ("tokens_b", found.tokens_b.into()),
+            ("shorter_a", found.shorter_a.into()),
+            ("shorter_b", found.shorter_b.into()),
+            ("shared_boundaries", found.shared_boundaries.into()),
+            ("boundaries_only_a", found.only_a.into()),
+            ("boundaries_only_b", found.only_b.into()),
+            ("lines_with_boundaries_only_a", found.lines_only_a.into()),
+            ("lines_with_boundaries_only_b", found.lines_only_b.into()),
+            ("worst_lines", JsonValue::List(worst.collect())),
+        ])
+    }
+
+    /// The vocabularies as JSON.
+    fn vocabulary_json(&self, vocabulary: &VocabularyComparison) -> JsonValue {
+        let changes = vocabulary.first_changes.iter().map(|change| {
+            JsonValue::Object(vec![
+                ("piece", piece_text(self.a.tokenizer, change.a).into()),
+                ("a", change.a.into()),
+                ("b", change.b.into()),
+            ])
+        });
+        JsonValue::Object(vec![
+            ("pieces_a", vocabulary.pieces_a.into()),
+            ("pieces_b", vocabulary.pieces_b.into()),
+            ("shared", vocabulary.shared.into()),
+            ("changed_ids", vocabulary.changed_ids.into()),
+            ("changed_scores", vocabulary.changed_scores.into()),
+            ("first_changes", JsonValue::List(changes.collect())),
+        ])
+    }
+
+    /// A line as JSON.
+    fn line_json(&self, line: &DifferentLine) -> JsonValue {
+        let (file, number) = self.place_of(line);
+        JsonValue::Object(vec![
+            ("file", file.into()),
+            ("line", number.into()),
+            ("tokens_a", line.tokens_a.into()),
+            ("tokens_b", line.tokens_b.into()),
+            ("text", line.text.as_slice().into()),
+        ])
+    }
+}
+
+fn pieces_row(found: &VocabularyComparison) -> String {
+    format!(
+        "{} in A, {} in B, {} in both",
+        found.pieces_a, found.pieces_b, found.shared
+    )
+}
+
+fn tokens_row(found: &Comparison) -> String {
+    format!(
+        "{} in A, {} in B ({:.4} x)",
+        found.tokens_a,
+        found.tokens_b,
+        share(found.tokens_b, found.tokens_a)
+    )
+}
+
+fn boundaries_row(found: &Comparison) -> String {
+    format!(
+        "{} shared, {} only in A, {} only in B",
+        found.shared_boundaries, found.only_a, found.only_b
+    )
+}
+
+fn lines_with_boundaries_row(found: &Comparison) -> String {
+    format!(
+        "{} with one only in A, {} with one only in B",
+        found.lines_only_a, found.lines_only_b
+    )
+}
+
+impl ComparedFile {
+    fn name_and_lines(&self) -> (&str, u64) {
+        (&self.name, self.lines)
+    }
+
+    /// The row of the file in the report for a terminal.
+    fn row(&self) -> String {
+        format!(
+            "{}: {} of {} lines equal, {} tokens in A, {} in B",
+            visible(self.name.as_bytes()),
+            self.equal_lines,
+            self.lines,
+            self.tokens_a,
+            self.tokens_b
+        )
+    }
+
+    /// The file as JSON.
+    fn json(&self) -> JsonValue {
+        JsonValue::Object(vec![
+            ("file", self.name.as_str().into()),
+            ("lines", self.lines.into()),
+            ("equal_lines", self.equal_lines.into()),
+            ("tokens_a", self.tokens_a.into()),
+            ("tokens_b", self.tokens_b.into()),
+        ])
+    }
+}

@@ -1,0 +1,194 @@
+//! `spiece count`: counts words, to train on the counts later, once or many times.
+//!
+//! Input: text files and the flags of `spiece train`, or tables of counts with `--merge`. Output:
+//! one table of counts, a Parquet file (feature `parquet`). `spiece train --input_format=counts`
+//! makes the same model of the table as of the text. Cost: reading and counting; memory grows with
+//! the number of distinct words.
+//!
+//! ```text
+//! $ spiece count --input=a.txt --output=a.parquet --quiet
+//! $ spiece count --input=b.txt --output=b.parquet --quiet
+//! $ spiece count --merge a.parquet b.parquet --output=all.parquet --quiet
+//! $ spiece train --model_type=bpe --input=all.parquet --input_format=counts --model_prefix=m --vocab_size=8000
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::args;
+use super::io::{CliError, CliResult};
+use super::progress::{Messages, Progress};
+use super::training_flags;
+use spiece::{Summary, TrainFlags, WordCounts};
+
+/// The value of `--input_format` for tables of counts.
+pub(super) const COUNTS_FORMAT: &str = "counts";
+/// The flag that names tables to add.
+const MERGE: &str = "merge";
+/// The `vocab_size` if none is given. Counts do not depend on it; this one has room for the ids of
+/// all special pieces.
+const ANY_VOCAB_SIZE: i32 = i32::MAX;
+
+/// The command line: the flags of `train`, tables to add, and the output.
+pub(crate) fn command() -> Command {
+    let merge = Arg::new(MERGE)
+        .long(MERGE)
+        .help("Add these tables, which were counted with equal options, instead of counting text")
+        .num_args(1..)
+        .action(ArgAction::Append)
+        .value_name("FILE");
+    let command = Command::new("count")
+        .about("Counts the words of text, to train on later: the table that training makes first")
+        .long_about(
+            "Counts the words of text files and writes a table of words and counts, a Parquet file with the columns word and \
+             count. Tables of the parts of a corpus are added with --merge, or by any program that groups the rows by word \
+             and adds the counts. spiece train --input_format=counts makes the same model of the table as of the text. Takes \
+             the flags of spiece train; those that counts do not depend on (vocab_size, character_coverage, ...) have no \
+             effect. For BPE, word and char models.\n\nExample:\n  spiece count --input=text.txt --output=counts.parquet \
+             --byte_fallback --split_digits\n  spiece train --model_type=bpe --input=counts.parquet --input_format=counts \
+             --byte_fallback --split_digits --vocab_size=32000 --model_prefix=my",
+        )
+        .args(training_flags::training_flags())
+        .arg(args::file("output", "Write the table to this file"))
+        .arg(merge);
+    args::with_common_flags(command)
+}
+
+/// Counts or adds, and writes the table.
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
+    let messages = args::messages(matches)?;
+    let output = Path::new(output_name(matches)?);
+    spiece::output::check_writable(&[output])?;
+    let stop = training_flags::stop_on_signal();
+    let mut progress = Progress::new(&messages, stop);
+    let counts = match merged_files(matches)? {
+        Some(files) => open_tables(&files)?,
+        None => count(matches, &messages, &mut progress)?,
+    };
+    table::save(&counts, output)?;
+    progress.summarize_counts(&summary(&counts), output);
+    Ok(())
+}
+
+/// The name of the table to write.
+fn output_name(matches: &ArgMatches) -> CliResult<&str> {
+    args::required(matches, "output", "it names the table to write")
+}
+
+/// The files of `--merge`; `None` without it.
+fn merged_files(matches: &ArgMatches) -> CliResult<Option<Vec<PathBuf>>> {
+    let Some(files) = matches.get_many::<String>(MERGE) else {
+        return Ok(None);
+    };
+    if args::is_given(matches, "input") {
+        return Err(CliError::usage(
+            "--merge and --input exclude each other; count the text first",
+        ));
+    }
+    Ok(Some(files.map(PathBuf::from).collect()))
+}
+
+/// Counts the words of `--input`.
+fn count(
+    matches: &ArgMatches,
+    messages: &Messages,
+    progress: &mut Progress,
+) -> CliResult<WordCounts> {
+    let mut flags = training_flags::read_flags(matches, messages)?;
+    training_flags::check_present("input", flags.input.is_empty())?;
+    if !args::is_given(matches, "vocab_size") {
+        flags.vocab_size = ANY_VOCAB_SIZE;
+    }
+    training_flags::check_records(matches, &flags)?;
+    let trainer = training_flags::trainer(&flags, matches)?;
+    let counted = trainer.count_observed(training_flags::corpus(matches, &flags)?, progress);
+    progress.finish();
+    let mut counts = counted?;
+    for name in &flags.input {
+        counts.add_input(&flags.input_format, name)?;
+    }
+    Ok(counts)
+}
+
+/// The sum of the tables in these files.
+fn open_tables(files: &[PathBuf]) -> CliResult<WordCounts> {
+    let Some((first, rest)) = files.split_first() else {
+        return Err(CliError::usage("there is no table of counts"));
+    };
+    let mut sum = table::open(first)?;
+    for file in rest {
+        add_table(&mut sum, file)?;
+    }
+    Ok(sum)
+}
+
+/// Adds the counts of the table in a file.
+fn add_table(sum: &mut WordCounts, file: &Path) -> CliResult {
+    let counts = table::open(file)?;
+    sum.merge(&counts)
+        .map_err(|error| CliError::in_file(file, error))
+}
+
+/// The counts of `--input` if it names tables; `None` for text. The flags are changed to name the
+/// inputs that were counted.
+pub(super) fn counted_input(
+    matches: &ArgMatches,
+    flags: &mut TrainFlags,
+) -> CliResult<Option<WordCounts>> {
+    if flags.input_format != COUNTS_FORMAT {
+        return Ok(None);
+    }
+    if training_flags::has_records(matches) {
+        return Err(CliError::usage(
+            "--json_field and --input_format=counts exclude each other; a table has no records",
+        ));
+    }
+    let files: Vec<PathBuf> = flags.input.iter().map(PathBuf::from).collect();
+    let counts = open_tables(&files)?;
+    flags.input = counts.inputs().to_vec();
+    counts.input_format().clone_into(&mut flags.input_format);
+    Ok(Some(counts))
+}
+
+/// The content of a table, as the summary of a run.
+fn summary(counts: &WordCounts) -> Summary {
+    let mut summary = Summary::default();
+    summary.sentences = counts.sentences();
+    summary.distinct_words = counts.len();
+    summary
+}
+
+/// Tables of counts as Parquet files.
+#[cfg(feature = "parquet")]
+mod table {
+    use super::{CliResult, Path, WordCounts};
+
+    pub(super) fn open(path: &Path) -> CliResult<WordCounts> {
+        Ok(WordCounts::open_parquet(path)?)
+    }
+
+    pub(super) fn save(counts: &WordCounts, path: &Path) -> CliResult {
+        Ok(counts.save_parquet(path)?)
+    }
+}
+
+/// The same functions in a build without Parquet: they fail.
+#[cfg(not(feature = "parquet"))]
+mod table {
+    use super::{CliError, CliResult, Path, WordCounts};
+
+    fn missing() -> CliError {
+        CliError::failure(
+            "this program was built without tables of counts; build it with cargo build --release --features parquet",
+        )
+    }
+
+    pub(super) fn open(_: &Path) -> CliResult<WordCounts> {
+        Err(missing())
+    }
+
+    pub(super) fn save(_: &WordCounts, _: &Path) -> CliResult {
+        Err(missing())
+    }
+}

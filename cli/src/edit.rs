@@ -1,0 +1,388 @@
+//! `spiece edit`: adds, renames and removes pieces of a model, and changes kinds and flags.
+//!
+//! Input: a model and steps, which are applied in the order of the command line. Output: OUT.model
+//! and OUT.vocab, and a report: which ids move, which pieces are newly found or no longer found in
+//! text, and which texts can have other pieces. Before the files are written, the report is checked
+//! on the texts of all pieces and on the lines of `--text`. Cost: see
+//! [`spiece::Model::apply_edits`].
+//!
+//! ```text
+//! $ spiece edit testdata/golden/llama2.model --model_prefix=new --add_control='<sep>'
+//! pieces: 4,000 before, 4,001 after
+//! old ids: 4,000 unchanged, 0 moved, 0 removed
+//! added: 4000 "<sep>" (control)
+//! texts: every text has the same ids as before
+//! checked: 4,000 old pieces; 8,001 texts with both models, 8,001 of them must have the same pieces and have them
+//! written: new.model, new.vocab
+//! ```
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::args;
+use super::io::{CliError, CliResult};
+use super::model_files::{self, OutputSet, count, listed, listed_pieces};
+use super::progress::Messages;
+use spiece::{
+    EditCheck, EditError, EditStep, EditedModel, IdMap, Model, NormalizerFlag, PieceId, PieceKind,
+    SpecialRole,
+};
+
+/// The normalizer flags that can be set: name, help and flag.
+const FLAGS: [(&str, &str, NormalizerFlag); 3] = [
+    (
+        "add_dummy_prefix",
+        "Set whether a space is added before text",
+        NormalizerFlag::AddDummyPrefix,
+    ),
+    (
+        "remove_extra_whitespaces",
+        "Set whether spaces at both ends and repeated spaces are removed",
+        NormalizerFlag::RemoveExtraWhitespaces,
+    ),
+    (
+        "escape_whitespaces",
+        "Set whether spaces become U+2581",
+        NormalizerFlag::EscapeWhitespaces,
+    ),
+];
+
+/// The special pieces that can be set: name, help and role.
+const ROLES: [(&str, &str, SpecialRole); 3] = [
+    (
+        "bos_piece",
+        "Make this piece the one for the beginning of a text",
+        SpecialRole::Bos,
+    ),
+    (
+        "eos_piece",
+        "Make this piece the one for the end of a text",
+        SpecialRole::Eos,
+    ),
+    (
+        "pad_piece",
+        "Make this piece the one for padding",
+        SpecialRole::Pad,
+    ),
+];
+
+/// The flags that are steps and can be repeated: name, value name and help.
+const STEPS: [(&str, &str, &str); 6] = [
+    (
+        "add_control",
+        "TEXT",
+        "Add a control piece behind all others; can be repeated",
+    ),
+    (
+        "add_user_defined",
+        "TEXT",
+        "Add a user-defined symbol behind all others; can be repeated",
+    ),
+    (
+        "insert",
+        "ID:KIND:TEXT",
+        "Insert a piece at an id; higher ids move by 1; can be repeated",
+    ),
+    (
+        "rename",
+        "OLD=NEW",
+        "Change the text of a piece; can be repeated",
+    ),
+    (
+        "remove",
+        "PIECE",
+        "Remove a piece; higher ids move by 1; can be repeated",
+    ),
+    (
+        "set_kind",
+        "PIECE=KIND",
+        "Change the kind of a piece: normal, control, user_defined, unused or unknown; can be repeated",
+    ),
+];
+
+/// The command line: the model, the steps, the output.
+pub(crate) fn command() -> Command {
+    let command = Command::new("edit")
+        .about("Adds, renames and removes pieces of a model; changes kinds and normalizer flags")
+        .long_about(
+            "Adds, renames and removes pieces of a model, and changes kinds and normalizer flags. All other bytes of the \
+             file are preserved. Says which ids move, which pieces begin or cease to be found in text, and which texts can \
+             have other pieces, and checks that on the new model.\n\nExample:\n  spiece edit tokenizer.model \
+             --model_prefix=chat --add_control='<|user|>' --add_control='<|assistant|>'\n  spiece edit tokenizer.model \
+             --model_prefix=new --rename='<unused0>=<sep>' --set_kind='<sep>=control' --pad_piece='<sep>'",
+        )
+        .arg(model_files::model_argument("MODEL", "The .model file"))
+        .arg(model_files::prefix_flag())
+        .args(STEPS.map(|(name, value_name, help)| step_flag(name, value_name, help)))
+        .arg(args::file("add_user_defined_file", "File with more user-defined symbols to add, one per line"))
+        .args(ROLES.map(|(name, help, _)| args::value(name, help).value_name("PIECE")))
+        .args(FLAGS.map(|(name, help, _)| args::switch(name, help)))
+        .arg(model_files::text_flag());
+    args::with_common_flags(command)
+}
+
+/// A flag that can be repeated.
+fn step_flag(name: &'static str, value_name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .help(help)
+        .value_name(value_name)
+        .num_args(1)
+        .allow_hyphen_values(true)
+        .action(ArgAction::Append)
+}
+
+/// Edits the model, reports, checks and writes.
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
+    let messages = args::messages(matches)?;
+    let model = model_files::open_model(matches, "MODEL")?;
+    let steps = steps(matches, &model)?;
+    let mut output = OutputSet::new(matches, &[".model", ".vocab"])?;
+    let edited = model.apply_edits(&steps)?;
+    let text = model_files::text_of_flag(matches, "text")?;
+    let check = edited.check(&model, model_files::lines(&text))?;
+    output.add_model(edited.model());
+    let written = output.write()?;
+    report(&messages, &model, &edited);
+    messages.say(&check_line(&check));
+    messages.say(&format!("written: {written}"));
+    Ok(())
+}
+
+/// The steps of the command line: first the steps that change pieces, in their order, then special
+/// pieces and flags.
+fn steps(matches: &ArgMatches, model: &Model) -> CliResult<Vec<EditStep>> {
+    let mut placed = Vec::new();
+    for (name, _, _) in STEPS {
+        let values = matches.get_many::<String>(name).into_iter().flatten();
+        let places = matches.indices_of(name).into_iter().flatten();
+        placed.extend(
+            places
+                .zip(values)
+                .map(|(place, value)| (place, name, value)),
+        );
+    }
+    placed.sort_unstable_by_key(|(place, _, _)| *place);
+    let mut steps = Vec::new();
+    for (_, name, value) in placed {
+        steps.push(step(name, value, &steps, model)?);
+    }
+    add_symbols_of_file(matches, &mut steps)?;
+    add_settings(matches, &mut steps)?;
+    Ok(steps)
+}
+
+/// The step of one flag; `before` are the steps before it.
+fn step(name: &str, value: &str, before: &[EditStep], model: &Model) -> CliResult<EditStep> {
+    let text = value.as_bytes().to_vec();
+    match name {
+        "add_control" => Ok(add(text, PieceKind::Control)),
+        "add_user_defined" => Ok(add(text, PieceKind::UserDefined)),
+        "insert" => insert_step(value),
+        "rename" => rename_step(value, before, model),
+        "set_kind" => set_kind_step(value),
+        _ => Ok(EditStep::Remove { text }),
+    }
+}
+
+fn add(text: Vec<u8>, kind: PieceKind) -> EditStep {
+    EditStep::Add { text, kind }
+}
+
+/// ID:KIND:TEXT. The text can contain colons.
+fn insert_step(value: &str) -> CliResult<EditStep> {
+    let error = || args::invalid("insert", value, "ID:KIND:TEXT, for example 3:control:<pad>");
+    let (id, rest) = value.split_once(':').ok_or_else(error)?;
+    let (kind, text) = rest.split_once(':').ok_or_else(error)?;
+    let id: u32 = id.parse().map_err(|_| error())?;
+    Ok(EditStep::Insert {
+        id: PieceId::new(id),
+        text: text.as_bytes().to_vec(),
+        kind: kind.parse().map_err(|_| error())?,
+    })
+}
+
+/// OLD=NEW. Both texts can contain equals signs; the split is then the one whose OLD is a piece.
+fn rename_step(value: &str, before: &[EditStep], model: &Model) -> CliResult<EditStep> {
+    let splits: Vec<(&str, &str)> = splits_at_equals_signs(value).collect();
+    let is_piece =
+        |text: &str| model.piece_to_id(text).is_some() || is_made_by(before, text.as_bytes());
+    let known: Vec<(&str, &str)> = splits
+        .iter()
+        .copied()
+        .filter(|(old, _)| is_piece(old))
+        .collect();
+    match (&known[..], &splits[..]) {
+        ([one], _) | ([], [one, ..]) => Ok(rename(*one)),
+        ([], []) => Err(args::invalid("rename", value, "OLD=NEW")),
+        _ => Err(ambiguous_rename(value)),
+    }
+}
+
+/// The splits at each equals sign for which both parts are not empty.
+fn splits_at_equals_signs(value: &str) -> impl Iterator<Item = (&str, &str)> {
+    let signs = value.match_indices('=');
+    let splits = signs.map(|(at, _)| (&value[..at], &value[at + 1..]));
+    splits.filter(|(old, new)| !old.is_empty() && !new.is_empty())
+}
+
+fn rename((old, new): (&str, &str)) -> EditStep {
+    EditStep::Rename {
+        old: old.as_bytes().to_vec(),
+        new: new.as_bytes().to_vec(),
+    }
+}
+
+/// The error if more than one split has a piece as OLD.
+fn ambiguous_rename(value: &str) -> CliError {
+    let expected = "clear: more than one part before an equals sign is a piece";
+    args::invalid("rename", value, expected)
+}
+
+/// Whether a step makes a piece with this text.
+fn is_made_by(steps: &[EditStep], wanted: &[u8]) -> bool {
+    steps.iter().any(|step| match step {
+        EditStep::Add { text, .. } | EditStep::Insert { text, .. } => text == wanted,
+        EditStep::Rename { new, .. } => new == wanted,
+        _ => false,
+    })
+}
+
+/// PIECE=KIND. The piece can contain equals signs.
+fn set_kind_step(value: &str) -> CliResult<EditStep> {
+    let error = || args::invalid("set_kind", value, "PIECE=KIND, for example <sep>=control");
+    let (text, kind) = value.rsplit_once('=').ok_or_else(error)?;
+    Ok(EditStep::SetKind {
+        text: text.as_bytes().to_vec(),
+        kind: kind.parse().map_err(|_| error())?,
+    })
+}
+
+/// Adds the symbols of `--add_user_defined_file`.
+fn add_symbols_of_file(matches: &ArgMatches, steps: &mut Vec<EditStep>) -> CliResult {
+    let file = model_files::text_of_flag(matches, "add_user_defined_file")?;
+    for line in model_files::lines(&file) {
+        steps.push(add(line.to_vec(), PieceKind::UserDefined));
+    }
+    Ok(())
+}
+
+/// Adds the special pieces and the flags.
+fn add_settings(matches: &ArgMatches, steps: &mut Vec<EditStep>) -> CliResult {
+    for (name, _, role) in ROLES {
+        if let Some(text) = args::non_empty(matches, name) {
+            let text = text.as_bytes().to_vec();
+            steps.push(EditStep::SetSpecial { role, text });
+        }
+    }
+    for (name, _, flag) in FLAGS {
+        if args::is_given(matches, name) {
+            let value = args::is_on(matches, name)?;
+            steps.push(EditStep::SetFlag { flag, value });
+        }
+    }
+    Ok(())
+}
+
+/// Reports the effect of the edit on ids and texts.
+fn report(messages: &Messages, original: &Model, edited: &EditedModel) {
+    let ids = edited.ids();
+    messages.say(&model_files::pieces_line(ids));
+    messages.say(&ids_line(ids));
+    let old_piece = |id| original.piece(id);
+    let new_piece = |id| edited.model().piece(id);
+    let lost = edited.no_longer_found().iter().copied();
+    let found = edited.newly_found().iter().copied();
+    let lists = [
+        ("added", listed_pieces(ids.added().filter_map(new_piece))),
+        (
+            "removed",
+            listed_pieces(ids.removed().filter_map(old_piece)),
+        ),
+        ("moved", moved_line(ids)),
+        (
+            "no longer found in text",
+            listed_pieces(lost.filter_map(old_piece)),
+        ),
+        (
+            "newly found in text",
+            listed_pieces(found.filter_map(new_piece)),
+        ),
+    ];
+    for (name, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
+        messages.say(&format!("{name}: {list}"));
+    }
+    for line in text_lines(edited) {
+        messages.say(&format!("texts: {line}"));
+    }
+}
+
+/// The line on the old ids.
+fn ids_line(ids: &IdMap) -> String {
+    let moved = ids.moved().count();
+    let unchanged = count(ids.kept().count() - moved);
+    let moved = count(moved);
+    let removed = count(ids.removed().count());
+    format!("old ids: {unchanged} unchanged, {moved} moved, {removed} removed")
+}
+
+/// The first and the last id that moved; empty if none did.
+fn moved_line(ids: &IdMap) -> String {
+    let moved: Vec<(PieceId, PieceId)> = ids.moved().collect();
+    match (moved.first(), moved.last()) {
+        (Some((first, to)), Some((last, last_to))) => {
+            format!("{first} is {to} now, ..., {last} is {last_to} now")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Which texts can have other pieces.
+fn text_lines(edited: &EditedModel) -> Vec<String> {
+    let change = edited.text_change();
+    let same = same_result(edited.ids());
+    if change.is_none() {
+        return vec![format!("every text has {same}")];
+    }
+    if change.changes_normalization() {
+        return vec!["the normalization differs, so every text can have other pieces".to_owned()];
+    }
+    let mut lines = Vec::new();
+    if change.texts().next().is_some() {
+        let list = listed(change.texts());
+        lines.push(format!(
+            "texts that contain one of these can have other pieces: {list}"
+        ));
+    }
+    if change.changes_unknown() {
+        lines.push("texts with characters that are no pieces can have other pieces".to_owned());
+    }
+    lines.push(format!("all others have {same}"));
+    lines
+}
+
+/// What a text that the edit does not affect has in common with before.
+fn same_result(ids: &IdMap) -> &'static str {
+    match ids.moved().next() {
+        Some(_) => "the same pieces as before, with the new ids",
+        None => "the same ids as before",
+    }
+}
+
+fn check_line(check: &EditCheck) -> String {
+    format!(
+        "checked: {} old pieces; {} texts with both models, {} of them must have the same pieces and have them",
+        count(check.pieces),
+        count(check.texts),
+        count(check.unaffected)
+    )
+}
+
+/// An edit that cannot be made is a usage error; a broken guarantee is a failure.
+impl From<EditError> for CliError {
+    fn from(error: EditError) -> Self {
+        match error {
+            EditError::Guarantee(_) => Self::Error(error.to_string()),
+            _ => Self::Usage(error.to_string()),
+        }
+    }
+}

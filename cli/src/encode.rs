@@ -1,0 +1,301 @@
+//! `spiece encode`: text -> pieces or ids, with the flags of `spm_encode`.
+//!
+//! Input: a model and lines of text. Output: one line for each input line (several for n-best
+//! lists), in the order of the input, or the counts of the pieces with `--generate_vocabulary`.
+//! Cost: one encoding of the text, by all threads. The best ids and pieces are written as words of
+//! constant size (module `best`); other outputs need the spans of the tokens and are slower.
+//!
+//! ```text
+//! $ echo 'Hello, world!' | spiece encode --model=testdata/golden/llama2.model
+//! ▁H el l o , ▁w or l d <0x21>
+//! $ echo 'Hello, world!' | spiece encode --model=testdata/golden/llama2.model --output_format=id
+//! 608 462 1929 1925 1934 281 439 1929 1933 36
+//! ```
+//!
+//! Samples do not depend on the number of threads: each line has its own random number generator,
+//! seeded from `--random_seed` and the number of the line.
+
+mod best;
+mod format;
+mod text_buffer;
+mod training_data;
+mod vocabulary;
+
+use clap::{ArgMatches, Command};
+use spiece::{EncodeError, EncodeOptions, Encoder, Rng, SampleOptions, Tokenizer, Tokens};
+
+use self::best::{BestConversion, BestWriter, IdWriter, PieceWriter};
+use self::text_buffer::TextBuffer;
+use super::args;
+use super::documents::{document_flag, json_field_flag};
+use super::io::{CliError, CliResult};
+use super::stream::{Stream, with_stream_flags};
+
+/// Spreads the numbers of lines over all bits of their seeds: an odd number near 2^64 divided by the
+/// golden ratio.
+const LINE_SEEDS: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What is written for each token of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    /// The text of the piece.
+    Piece,
+    /// The number of the piece.
+    Id,
+    /// Id, piece, surface and span.
+    Json,
+}
+
+/// Which segmentation of a line is written.
+#[derive(Debug, Clone, Copy)]
+enum Selection {
+    /// The best one.
+    Best,
+    /// At most this many of the best ones, each as a line.
+    Nbest(usize),
+    /// A random one.
+    Sample(Sampling),
+}
+
+/// The sampling flags. The meaning of the first two depends on the model type.
+#[derive(Debug, Clone, Copy)]
+struct Sampling {
+    /// Unigram: the size of the n-best list to draw from; a negative number draws from all
+    /// segmentations.
+    nbest_size: i32,
+    /// Unigram: the exponent of the probabilities. BPE: the probability that a merge is omitted.
+    alpha: f32,
+    /// The seed of the run; each line derives its own seed from it.
+    seed: u64,
+}
+
+impl Sampling {
+    /// Reads the sampling flags; `nbest_size` has already been read.
+    fn new(matches: &ArgMatches, nbest_size: i32) -> CliResult<Self> {
+        Ok(Self {
+            nbest_size,
+            alpha: args::number(matches, "alpha")?,
+            seed: args::number(matches, "random_seed")?,
+        })
+    }
+
+    /// A random segmentation of `line`. `line_seed` is the part of the seed that differs between
+    /// lines.
+    fn draw<'e>(
+        &self,
+        encoder: &'e mut Encoder<'_>,
+        line: &'e [u8],
+        line_seed: u64,
+    ) -> Result<Tokens<'e>, EncodeError> {
+        let options = self.options(encoder)?;
+        let mut rng = Rng::with_seed(self.seed ^ line_seed);
+        encoder.sample(line, &options, &mut rng)
+    }
+
+    /// The options of the library for the model type.
+    fn options(&self, encoder: &Encoder<'_>) -> Result<SampleOptions, EncodeError> {
+        let model_type = encoder.tokenizer().model().model_type();
+        SampleOptions::from_reference(model_type, self.nbest_size, self.alpha)
+    }
+}
+
+/// The command line: output format, selection, and the flags of all subcommands that read lines.
+pub(crate) fn command() -> Command {
+    let command = Command::new("encode")
+        .about("Splits lines of text into pieces or ids")
+        .long_about(
+            "Splits lines of text into pieces or ids, as spm_encode 0.2.3 does.\n\nExample:\n  spiece encode \
+             --model=my.model --output_format=id < text.txt > ids.txt",
+        )
+        .args([
+            args::value(
+                "output_format",
+                "piece, id or json (ids, pieces and their positions in the line); with sample_ or nbest_ before it, one \
+                 random segmentation or the best ones. Training data: u16, u32 (little-endian ids), npy (NumPy), llmc (llm.c)",
+            )
+            .default_value("piece"),
+            args::value("extra_options", "Changes of the result: bos, eos, reverse, unk; several are separated by colons: bos:eos"),
+            args::value("nbest_size", "How many best segmentations to write, or to draw from; -1 is all")
+                .default_value("10"),
+            args::value("alpha", "Smoothing of sampling (unigram), or how often a merge is dropped (BPE)")
+                .default_value("0.5"),
+            args::value("random_seed", "Seed of sampling").default_value("4294967295"),
+            args::switch("generate_vocabulary", "Write the pieces that occur in the text and their counts"),
+            args::value("vocabulary", args::RETIRED_HELP).hide(true),
+            args::value("vocabulary_threshold", args::RETIRED_HELP).hide(true),
+            json_field_flag(),
+            document_flag(),
+        ])
+        .args(training_data::flags());
+    with_stream_flags(command)
+}
+
+/// Encodes each line of the input. Checks all flags before the first line is read.
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
+    let stream = Stream::new(matches)?;
+    if training_data::is_wanted(matches) {
+        use_huge_pages();
+        return training_data::run(matches, &stream);
+    }
+    training_data::check_absent(matches)?;
+    let output = OutputChoice::new(matches)?;
+    if output.allocates_little() {
+        use_huge_pages();
+    }
+    let tokenizer = open_model(matches)?;
+    let options = encode_options(matches)?;
+    // Invalid options are an error even if the input is empty.
+    check(&mut tokenizer.encoder_with(&options)?, output.selection)?;
+    let worker = || Ok(tokenizer.encoder_with(&options)?);
+    if args::is_on(matches, "generate_vocabulary")? {
+        return vocabulary::write(&stream, &tokenizer, worker);
+    }
+    let model = tokenizer.model();
+    match (output.selection, output.format) {
+        (Selection::Best, Format::Id) => write_best(&stream, IdWriter::new(model.len()), worker),
+        (Selection::Best, Format::Piece) => write_best(&stream, PieceWriter::new(model), worker),
+        _ => write_tokens(&stream, output, worker),
+    }
+}
+
+/// Configures the heap for threads that rarely allocate.
+fn use_huge_pages() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    super::heap::use_huge_pages();
+}
+
+/// The options of the encoders, from `--extra_options`.
+fn encode_options(matches: &ArgMatches) -> CliResult<EncodeOptions> {
+    let mut options = EncodeOptions::default();
+    options.extra = args::extra_options(matches)?;
+    Ok(options)
+}
+
+/// Writes the best segmentation of each line as ids or pieces.
+fn write_best<'t>(
+    stream: &Stream,
+    writer: impl BestWriter,
+    make_encoder: impl Fn() -> CliResult<Encoder<'t>> + Sync,
+) -> CliResult {
+    let conversion = BestConversion {
+        writer,
+        make_encoder,
+    };
+    stream.write_blocks(&conversion, TextBuffer::text)
+}
+
+/// Writes any selection in any format; slower than [`write_best`].
+fn write_tokens<'t>(
+    stream: &Stream,
+    output: OutputChoice,
+    worker: impl Fn() -> CliResult<Encoder<'t>> + Sync,
+) -> CliResult {
+    stream.run(worker, |encoder, number, line, out| {
+        // The options have been checked, so an error concerns this line.
+        write_selection(encoder, output, (number, line), out)
+            .map_err(|problem| CliError::in_line(number, problem))
+    })
+}
+
+/// Writes the selected segmentations of a line, which is given with its number.
+fn write_selection(
+    encoder: &mut Encoder<'_>,
+    output: OutputChoice,
+    (number, line): (u64, &[u8]),
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    let format = output.format;
+    match output.selection {
+        Selection::Best => write(format, &encoder.tokens(line), out),
+        Selection::Nbest(size) => {
+            encoder.for_each_nbest(line, size, |_, tokens| write(format, &tokens, out))?;
+        }
+        Selection::Sample(sampling) => {
+            let tokens = sampling.draw(encoder, line, number.wrapping_mul(LINE_SEEDS))?;
+            write(format, &tokens, out);
+        }
+    }
+    Ok(())
+}
+
+/// The value of `--output_format` together with the flags that it refers to.
+#[derive(Debug, Clone, Copy)]
+struct OutputChoice {
+    selection: Selection,
+    format: Format,
+}
+
+impl OutputChoice {
+    /// Whether encoding a line allocates nothing: true for the best ids and pieces.
+    fn allocates_little(&self) -> bool {
+        matches!(self.selection, Selection::Best) && self.format != Format::Json
+    }
+
+    /// Parses `id`, `nbest_id`, `sample_id` and so on. `--nbest_size` is always parsed, so an
+    /// invalid number is always an error; `--alpha` and `--random_seed` are parsed only for
+    /// samples.
+    fn new(matches: &ArgMatches) -> CliResult<Self> {
+        let name = args::text(matches, "output_format");
+        let nbest_size: i32 = args::number(matches, "nbest_size")?;
+        let (selection, format) = match name.split_once('_') {
+            None => (Selection::Best, name),
+            Some(("nbest", format)) => (Selection::Nbest(nbest_count(nbest_size)), format),
+            Some(("sample", format)) => {
+                let sampling = Sampling::new(matches, nbest_size)?;
+                (Selection::Sample(sampling), format)
+            }
+            Some(_) => return Err(unknown_format(name)),
+        };
+        let format = Format::parse(format).ok_or_else(|| unknown_format(name))?;
+        Ok(Self { selection, format })
+    }
+}
+
+impl Format {
+    /// The format with this name.
+    fn parse(name: &str) -> Option<Self> {
+        match name {
+            "piece" => Some(Self::Piece),
+            "id" => Some(Self::Id),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
+/// The error for a value of `--output_format` that does not exist.
+fn unknown_format(name: &str) -> CliError {
+    args::invalid("output_format", name, FORMATS)
+}
+
+/// The values of `--output_format`, for the message.
+const FORMATS: &str = "piece, id or json, nor one of them with sample_ or nbest_ before it, nor training data: u16, u32, npy, llmc";
+
+/// The size of an n-best list; numbers below 0 count as 0, as in the reference.
+fn nbest_count(nbest_size: i32) -> usize {
+    nbest_size.max(0).unsigned_abs() as usize
+}
+
+/// Fails if the model does not support the selection: n-best lists need a unigram model, for
+/// example. Encodes an empty text, because only the encoder knows what it supports.
+fn check(encoder: &mut Encoder<'_>, selection: Selection) -> Result<(), EncodeError> {
+    match selection {
+        Selection::Best => Ok(()),
+        Selection::Nbest(size) => encoder.for_each_nbest("", size, |_, _| ()),
+        Selection::Sample(sampling) => sampling.draw(encoder, b"", 0).map(drop),
+    }
+}
+
+/// Opens the model of `--model`.
+pub(crate) fn open_model(matches: &ArgMatches) -> CliResult<Tokenizer> {
+    Ok(Tokenizer::open(args::model_path(matches)?)?)
+}
+
+/// Appends one segmentation as a line.
+fn write(format: Format, tokens: &Tokens<'_>, out: &mut Vec<u8>) {
+    match format {
+        Format::Piece => format::write_pieces(tokens, out),
+        Format::Id => format::write_ids(tokens.as_slice().iter().map(|token| &token.id), out),
+        Format::Json => format::write_json(tokens, out),
+    }
+}

@@ -1,0 +1,215 @@
+//! `--output_format=u16|u32|npy|llmc`: the ids of a corpus in the formats that training programs
+//! read.
+//!
+//! Input: documents (lines, JSON records or files). Output: the little-endian ids of all documents,
+//! one document after the other, and an index of the documents in a second file ([`index`]). Each
+//! document has the pieces of `--extra_options` around it and the piece of `--separator` after it.
+//! Method: all threads encode documents ([`documents`]); the files get their names when they are
+//! complete. With `--shards` the documents are divided among several files, and the next run
+//! continues a run that was killed ([`shards`]). Memory: a few blocks for each thread. Cost: one
+//! encoding of the text, and writing the ids.
+//!
+//! Example: for the two lines `to be` and `or`, `--output_format=u16 --output=train.bin
+//! --separator=2` writes the ids `[10, 11, 2, 12, 2]` as ten bytes, and the 64-bit numbers `[0, 3,
+//! 5]` to `train.bin.offsets`.
+
+mod documents;
+mod format;
+mod index;
+mod manifest;
+mod shard_files;
+mod shards;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use clap::{Arg, ArgMatches};
+use indicatif::HumanCount;
+
+use self::documents::{DocumentEncoding, EncodedDocuments};
+use self::format::{Container, IdFormat};
+use self::index::IndexKind;
+use self::shard_files::{Shard, ShardFiles};
+use super::{encode_options, open_model};
+use crate::args;
+use crate::input::Input;
+use crate::io::{CliError, CliResult};
+use crate::stream::{Stream, output_error, with_output};
+use spiece::output::is_stream;
+use spiece::{EncodeOptions, Encoder, PieceId, Tokenizer};
+
+/// Flags that are for training data only.
+const FLAGS: [&str; 3] = ["separator", "index", "shards"];
+
+/// The flags of training data.
+pub(super) fn flags() -> [Arg; 3] {
+    [
+        args::value(
+            "separator",
+            "Training data: put this piece behind each document; an id, or the text of a piece",
+        )
+        .value_name("ID|PIECE"),
+        args::value(
+            "index",
+            "Training data: write where documents begin. offsets: OUTPUT.offsets, numbers of 64 bits; megatron: NAME.idx \
+             beside NAME.bin; none [default: offsets for files]",
+        ),
+        args::value(
+            "shards",
+            "Training data: write N files, NAME-00000-of-0000N.bin and so on. A run that was killed is continued by the same \
+             command",
+        )
+        .value_name("N"),
+    ]
+}
+
+/// Whether `--output_format` names training data.
+pub(super) fn is_wanted(matches: &ArgMatches) -> bool {
+    IdFormat::is_name(args::text(matches, "output_format"))
+}
+
+/// Fails if a flag of training data is given with another output format.
+pub(super) fn check_absent(matches: &ArgMatches) -> CliResult {
+    let format = args::text(matches, "output_format");
+    let given = FLAGS.iter().find(|flag| args::is_given(matches, flag));
+    match given {
+        Some(flag) => Err(CliError::Usage(format!(
+            "--{flag} is for training data and not for --output_format={format}; add --output_format=u16, u32, npy or llmc"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Encodes the input to training data. Checks all flags before the input is read.
+pub(super) fn run(matches: &ArgMatches, stream: &Stream) -> CliResult {
+    if args::is_on(matches, "generate_vocabulary")? {
+        return Err(CliError::usage(
+            "--generate_vocabulary writes counts of pieces and no training data; give it without --output_format",
+        ));
+    }
+    let tokenizer = open_model(matches)?;
+    let options = encode_options(matches)?;
+    let data = TrainingData::new(matches, stream, &tokenizer)?;
+    // Invalid options are an error even if the input is empty.
+    tokenizer.encoder_with(&options)?;
+    data.write(stream, &tokenizer, &options)
+}
+
+/// What to write.
+#[derive(Debug)]
+struct TrainingData {
+    format: IdFormat,
+    index: IndexKind,
+    /// The piece after each document.
+    separator: Option<PieceId>,
+    /// The number of files; `None` for one file without a manifest.
+    shards: Option<u32>,
+}
+
+impl TrainingData {
+    /// Reads the flags. Checks that the ids of the model fit in the format.
+    fn new(matches: &ArgMatches, stream: &Stream, tokenizer: &Tokenizer) -> CliResult<Self> {
+        let name = args::text(matches, "output_format");
+        let format = IdFormat::new(name, tokenizer.model().len())?;
+        let is_file = match stream.output_path() {
+            Some(path) => !is_stream(path)?,
+            None => false,
+        };
+        let index = IndexKind::new(matches, is_file, format)?;
+        let shards = shards::count(matches)?;
+        if !is_file && (format.container != Container::Flat || shards.is_some()) {
+            return Err(CliError::Usage(format!(
+                "--output_format={name} writes what can be known only at the end to the beginning of a file; name a file \
+                 with --output, which --shards needs, too"
+            )));
+        }
+        Ok(Self {
+            format,
+            index,
+            separator: separator(matches, tokenizer)?,
+            shards,
+        })
+    }
+
+    /// Encodes the input and writes the files.
+    fn write(&self, stream: &Stream, tokenizer: &Tokenizer, options: &EncodeOptions) -> CliResult {
+        let make_encoder = || Ok(tokenizer.encoder_with(options)?);
+        let encoding = DocumentEncoding {
+            make_encoder,
+            width: self.format.width,
+            separator: self.separator,
+        };
+        match (stream.output_path(), self.shards) {
+            (Some(path), Some(count)) => {
+                let identity = shards::identity(self, stream, tokenizer, options, count)?;
+                let writer = |input: &Mutex<Input<'_>>, files: ShardFiles| {
+                    self.write_shard(stream, input, files, &encoding)
+                };
+                shards::write(self, stream, path, identity, writer)
+            }
+            (Some(path), None) if !is_stream(path)? => self.write_file(stream, path, &encoding),
+            (path, _) => with_output(path, |output| {
+                let input = Mutex::new(stream.open_input());
+                stream.convert_input(&input, &encoding, |encoded| {
+                    output.write_all(encoded.bytes()).map_err(output_error)
+                })
+            }),
+        }
+    }
+
+    /// Writes one file and its index.
+    fn write_file<'t, F: Fn() -> CliResult<Encoder<'t>> + Sync>(
+        &self,
+        stream: &Stream,
+        path: &Path,
+        encoding: &DocumentEncoding<F>,
+    ) -> CliResult {
+        let files = ShardFiles::new(path, self)?;
+        let names = files.names();
+        let input = Mutex::new(stream.open_input());
+        let shard = self.write_shard(stream, &input, files, encoding)?;
+        stream.say(&format!("written: {names} ({})", shard.content()));
+        Ok(())
+    }
+
+    /// Writes a part of the input to a set of files.
+    fn write_shard<'t, F: Fn() -> CliResult<Encoder<'t>> + Sync>(
+        &self,
+        stream: &Stream,
+        input: &Mutex<Input<'_>>,
+        mut files: ShardFiles,
+        encoding: &DocumentEncoding<F>,
+    ) -> CliResult<Shard> {
+        stream.convert_input(input, encoding, |encoded: &mut EncodedDocuments| {
+            files.add(encoded)
+        })?;
+        files.finish(self.shards.is_some())
+    }
+
+    /// The files for the ids at `path`: the file of the ids, and that of the index if there is one.
+    fn paths(&self, path: &Path) -> Vec<PathBuf> {
+        let index = self.index.path(path);
+        std::iter::once(path.to_owned()).chain(index).collect()
+    }
+}
+
+/// The piece of `--separator`.
+fn separator(matches: &ArgMatches, tokenizer: &Tokenizer) -> CliResult<Option<PieceId>> {
+    let Some(text) = args::non_empty(matches, "separator") else {
+        return Ok(None);
+    };
+    let model = tokenizer.model();
+    let number: Option<usize> = text.parse().ok();
+    let id = match number {
+        Some(number) => model.pieces().nth(number).map(|piece| piece.id),
+        None => model.piece_to_id(text),
+    };
+    let missing = || {
+        let pieces = HumanCount(model.len() as u64);
+        CliError::Usage(format!(
+            "--separator: {text:?} is neither an id below {pieces} nor a piece of the model; spiece export-vocab lists the \
+             pieces"
+        ))
+    };
+    id.map(Some).ok_or_else(missing)
+}

@@ -1,0 +1,291 @@
+//! `--shards`: divides the documents among several files. After a run was killed, the next one
+//! encodes only what is missing.
+//!
+//! Input: files that can be read again. Output: `NAME-00000-of-00004.bin` and so on, each with its
+//! own index, and the [`manifest`](super::manifest). Method: shard K of N ends with the first
+//! document that ends at or after K/N of the text. The division therefore depends on the text
+//! alone, and the concatenated ids of all shards are those of a run without `--shards`. The shards
+//! are written one after the other, each by all threads. After each one, the manifest is replaced.
+//!
+//! A run reads the manifest first. Complete shards are kept if the manifest has the same model,
+//! options and input, and if their files have the recorded checksums. Their text is read and its
+//! checksum is compared, but it is not encoded. If the text differs, all shards are written anew.
+//!
+//! Example: a run with `--shards 4` is killed in the third shard. The same command reads the first
+//! half of the text, finds it unchanged, and encodes the rest.
+//!
+//! Cost: the first run decompresses .gz and .zst files once more, to determine the size of the
+//! text.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use clap::ArgMatches;
+use sha2::{Digest, Sha256};
+
+use super::TrainingData;
+use super::manifest::{self, FinishedShard, InputFile, Manifest, RunIdentity};
+use super::shard_files::{FileSum, Shard, ShardFiles};
+use crate::args;
+use crate::input::{Block, Input};
+use crate::io::{self, CliError, CliResult};
+use crate::stream::Stream;
+use spiece::input::Compression;
+use spiece::output::check_writable;
+use spiece::{EncodeOptions, PieceId, Tokenizer};
+
+/// The maximum number of shards: their numbers have five digits.
+const MAX_SHARDS: u32 = 99_999;
+
+/// The number of shards, from `--shards`.
+pub(super) fn count(matches: &ArgMatches) -> CliResult<Option<u32>> {
+    let text = args::non_empty(matches, "shards");
+    text.map(parse_count).transpose()
+}
+
+/// Parses the value of `--shards`.
+fn parse_count(text: &str) -> CliResult<u32> {
+    let count = text.parse().ok();
+    count
+        .filter(|count| (1..=MAX_SHARDS).contains(count))
+        .ok_or_else(|| args::invalid("shards", text, "a number from 1 to 99999"))
+}
+
+/// What the shards depend on.
+pub(super) fn identity(
+    data: &TrainingData,
+    stream: &Stream,
+    tokenizer: &Tokenizer,
+    options: &EncodeOptions,
+    count: u32,
+) -> CliResult<RunIdentity> {
+    let options = [
+        ("output_format", format!("{:?}", data.format)),
+        ("index", data.index.name().to_owned()),
+        ("separator", id_text(data.separator)),
+        ("extra_options", format!("{:?}", options.extra)),
+        ("documents", format!("{:?}", stream.documents())),
+        ("shards", count.to_string()),
+    ];
+    Ok(RunIdentity {
+        spiece: env!("CARGO_PKG_VERSION").to_owned(),
+        model_sha256: sha256(&tokenizer.model().to_bytes()),
+        options: options.map(|(name, value)| (name.to_owned(), value)).into(),
+        input: input_files(stream.files())?,
+        text_bytes: 0,
+    })
+}
+
+/// The id of a piece as text; empty for `None`.
+fn id_text(id: Option<PieceId>) -> String {
+    id.map_or(String::new(), |id| id.to_string())
+}
+
+/// The SHA-256 of bytes in hexadecimal.
+fn sha256(bytes: &[u8]) -> String {
+    let hash = Sha256::digest(bytes);
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Names and sizes of the files.
+fn input_files(paths: &[PathBuf]) -> CliResult<Vec<InputFile>> {
+    if paths.is_empty() {
+        return Err(not_a_file(Path::new("-")));
+    }
+    paths.iter().map(|path| input_file(path)).collect()
+}
+
+/// The name and the size of a file.
+fn input_file(path: &Path) -> CliResult<InputFile> {
+    if path.as_os_str() == "-" {
+        return Err(not_a_file(path));
+    }
+    let metadata = path.metadata().map_err(CliError::reading(path))?;
+    if !metadata.is_file() {
+        return Err(not_a_file(path));
+    }
+    Ok(InputFile {
+        name: path.display().to_string(),
+        bytes: metadata.len(),
+    })
+}
+
+/// The error for an input that cannot be read again.
+fn not_a_file(path: &Path) -> CliError {
+    let path = path.display();
+    CliError::Usage(format!(
+        "--shards reads the input again to continue; {path} is no file. Name files, or leave --shards out"
+    ))
+}
+
+/// Writes all shards that are missing.
+pub(super) fn write(
+    data: &TrainingData,
+    stream: &Stream,
+    output: &Path,
+    mut identity: RunIdentity,
+    write_shard: impl Fn(&Mutex<Input<'_>>, ShardFiles) -> CliResult<Shard>,
+) -> CliResult {
+    let manifest_path = manifest::path(output);
+    check_writable(&[&manifest_path])?;
+    let former = Manifest::read(&manifest_path);
+    identity.text_bytes = text_bytes(stream, &identity, former.as_ref())?;
+    let shards = data.shards.unwrap_or(1);
+    let run = ShardRun {
+        data,
+        stream,
+        output,
+        manifest_path,
+        shards,
+    };
+    let begun = Manifest::new(identity, shards);
+    let continued = run.continued(former, &begun);
+    if !run.write(continued, &write_shard)? {
+        stream.say("the input has changed: all shards are written anew");
+        run.write(begun, &write_shard)?;
+    }
+    Ok(())
+}
+
+/// The size of the text. Compressed files are decompressed for that, unless the former manifest has
+/// the size.
+fn text_bytes(
+    stream: &Stream,
+    identity: &RunIdentity,
+    former: Option<&Manifest>,
+) -> CliResult<u64> {
+    if let Some(former) = former
+        && former.identity.input == identity.input
+    {
+        return Ok(former.identity.text_bytes);
+    }
+    let mut sum = 0;
+    for (path, file) in stream.files().iter().zip(&identity.input) {
+        sum += match Compression::of(path) {
+            Compression::None => file.bytes,
+            _ => decompressed_bytes(stream, path)?,
+        };
+    }
+    Ok(sum)
+}
+
+/// The size of the text in a compressed file.
+fn decompressed_bytes(stream: &Stream, path: &Path) -> CliResult<u64> {
+    stream.say(&format!("{}: finding the size of the text", path.display()));
+    count_bytes(path).map_err(CliError::reading(path))
+}
+
+/// The number of bytes in a file, decompressed.
+fn count_bytes(path: &Path) -> std::io::Result<u64> {
+    std::io::copy(&mut io::open(path)?, &mut std::io::sink())
+}
+
+/// A run over all shards.
+struct ShardRun<'r> {
+    data: &'r TrainingData,
+    stream: &'r Stream,
+    output: &'r Path,
+    manifest_path: PathBuf,
+    shards: u32,
+}
+
+impl ShardRun<'_> {
+    /// The former manifest if its shards may be kept, otherwise that of a new run.
+    fn continued(&self, former: Option<Manifest>, begun: &Manifest) -> Manifest {
+        match former {
+            Some(former) if former.identity == begun.identity => former,
+            Some(former) => {
+                self.report_difference(&former, begun);
+                begun.clone()
+            }
+            None => begun.clone(),
+        }
+    }
+
+    /// Says why the shards of the former run cannot be kept.
+    fn report_difference(&self, former: &Manifest, begun: &Manifest) {
+        let manifest = self.manifest_path.display();
+        let difference = former.identity.difference(&begun.identity);
+        self.stream.say(&format!(
+            "{manifest} is of a run with {difference}: all shards are written anew"
+        ));
+    }
+
+    /// Writes the shards that are missing or damaged. Returns false if the text of a complete shard
+    /// has changed.
+    fn write(
+        &self,
+        mut manifest: Manifest,
+        write_shard: &impl Fn(&Mutex<Input<'_>>, ShardFiles) -> CliResult<Shard>,
+    ) -> CliResult<bool> {
+        let input = Mutex::new(self.stream.open_input());
+        let text_bytes = manifest.identity.text_bytes;
+        for (number, entry) in (0..self.shards).zip(0_usize..) {
+            let path = self.shard_path(number);
+            let end = self.part_end(number, text_bytes);
+            locked(&input, |input| input.begin_part(end));
+            let former = manifest.finished.get(entry).cloned().flatten();
+            if let Some(kept) = former.filter(|shard| self.has_files(&path, shard)) {
+                skip_part(&input)?;
+                if !kept.has_text(locked(&input, |input| input.read_part())) {
+                    return Ok(false);
+                }
+                self.report("kept", &path, &kept.shard);
+                continue;
+            }
+            let shard = write_shard(&input, ShardFiles::new(&path, self.data)?)?;
+            self.report("written", &path, &shard);
+            let part = locked(&input, |input| input.read_part());
+            manifest.finish(entry, FinishedShard::new(shard, part));
+            manifest.write(&self.manifest_path)?;
+        }
+        Ok(true)
+    }
+
+    /// The position in the text where the part of a shard ends; `None` for the last shard.
+    fn part_end(&self, number: u32, text_bytes: u64) -> Option<u64> {
+        let next = u128::from(number + 1);
+        let shards = u128::from(self.shards);
+        let is_last = next == shards;
+        let end = u64::try_from(u128::from(text_bytes) * next / shards);
+        end.ok().filter(|_| !is_last)
+    }
+
+    /// Whether the files of a shard exist and are unchanged.
+    fn has_files(&self, path: &Path, finished: &FinishedShard) -> bool {
+        let sum = |path: &PathBuf| File::open(path).and_then(|mut file| FileSum::of(&mut file));
+        let sums: std::io::Result<Vec<FileSum>> = self.data.paths(path).iter().map(sum).collect();
+        sums.is_ok_and(|sums| sums == finished.shard.files)
+    }
+
+    /// The file for the ids of a shard: `train.bin` gives `train-00003-of-00008.bin`.
+    fn shard_path(&self, number: u32) -> PathBuf {
+        let stem = self.output.file_stem().unwrap_or_default();
+        let mut name = stem.to_owned();
+        name.push(format!("-{number:05}-of-{:05}", self.shards));
+        if let Some(extension) = self.output.extension() {
+            name.push(".");
+            name.push(extension);
+        }
+        self.output.with_file_name(name)
+    }
+
+    fn report(&self, what: &str, path: &Path, shard: &Shard) {
+        let path = path.display();
+        let content = shard.content();
+        self.stream.say(&format!("{what}: {path} ({content})"));
+    }
+}
+
+/// Reads a part of the input without encoding it.
+fn skip_part(input: &Mutex<Input<'_>>) -> CliResult {
+    let mut block = Block::default();
+    while locked(input, |input| input.read_block(&mut block))? {}
+    Ok(())
+}
+
+/// Calls `act` with the input, which no other thread uses between two shards.
+fn locked<'i, T>(input: &Mutex<Input<'i>>, act: impl FnOnce(&mut Input<'i>) -> T) -> T {
+    act(&mut input.lock().unwrap_or_else(PoisonError::into_inner))
+}

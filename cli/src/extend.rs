@@ -1,0 +1,379 @@
+//! `spiece extend`: learns more pieces for a BPE model from a text.
+//!
+//! Input: a BPE model, text files, and the number of pieces to learn. Output: OUT.model, OUT.vocab
+//! and OUT.extension.tsv (id, piece, the old ids that it replaces, count). The guarantees are
+//! checked before the files are written. Cost: that of training on the text.
+//!
+//! ```text
+//! $ spiece extend testdata/golden/llama2.model --input=testdata/udhr.txt --pieces=1000 --model_prefix=more
+//! pieces: 4,000 before, 1,000 learned, 5,000 now
+//! old ids: 4,000 unchanged
+//! unreachable pieces: 0
+//! checked: 4,998 texts, 11,857 tokens before, 10,886 now; 3,750 without new pieces have the same ids
+//! checked: 4,998 texts have no new boundary
+//! written: more.model, more.vocab, more.extension.tsv
+//! ```
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use regex::Regex;
+
+use super::args;
+use super::documents::{json_field_flag, with_records};
+use super::io::{CliError, CliResult};
+use super::model_files::{self, OutputSet, count, listed_pieces};
+use super::progress::{Messages, Progress};
+use super::train::superwords;
+use super::training_flags::{flag_without_note, jobs, set_option, stop_on_signal};
+use spiece::{
+    Corpus, ExtendCheck, ExtendError, ExtendOptions, ExtendSize, ExtendedModel, Model,
+    NewCharacters, PieceId, TrainFlags, TrainOptions,
+};
+
+/// Copies one option from the second options to the first.
+type TakeOver = fn(&mut TrainOptions, &TrainOptions);
+
+/// The name of a training flag, and how to copy its option.
+type TrainingFlag = (&'static str, TakeOver);
+
+/// The training flags that apply to extension.
+const TRAINING_FLAGS: &[TrainingFlag] = &[
+    ("input_format", |to, from| {
+        to.input_format = from.input_format
+    }),
+    ("input_sentence_size", |to, from| {
+        to.sentences = from.sentences
+    }),
+    ("shuffle_input_sentence", |to, from| {
+        to.sentences = from.sentences
+    }),
+    ("max_sentence_length", |to, from| {
+        to.max_sentence_length = from.max_sentence_length;
+    }),
+    ("max_sentencepiece_length", |to, from| {
+        to.max_sentencepiece_length = from.max_sentencepiece_length;
+    }),
+    ("character_coverage", |to, from| {
+        to.character_coverage = from.character_coverage;
+    }),
+    ("split_by_unicode_script", |to, from| {
+        to.split_by_unicode_script = from.split_by_unicode_script;
+    }),
+    ("split_by_number", |to, from| {
+        to.split_by_number = from.split_by_number
+    }),
+    ("split_by_whitespace", |to, from| {
+        to.split_by_whitespace = from.split_by_whitespace;
+    }),
+    ("split_digits", |to, from| {
+        to.split_digits = from.split_digits
+    }),
+    ("allow_whitespace_only_pieces", |to, from| {
+        to.allow_whitespace_only_pieces = from.allow_whitespace_only_pieces;
+    }),
+    ("pretokenization_delimiter", |to, from| {
+        to.pretokenization_delimiter
+            .clone_from(&from.pretokenization_delimiter);
+    }),
+];
+
+/// The command line: the model, the text, the number of pieces, the rules.
+pub(crate) fn command() -> Command {
+    let command = Command::new("extend")
+        .about("Adds pieces to a BPE model that continued training learns from a text")
+        .long_about(
+            "Goes on with the training of a BPE model on another text: the pieces that training would learn next are added \
+             behind the model's own, whose ids and scores stay. No text gets a token boundary that it did not have before, \
+             so there are never more tokens, and each new piece is reachable. Writes OUT.model, OUT.vocab and \
+             OUT.extension.tsv: id, piece, the old ids that it replaces (to initialize its embedding with their mean), \
+             count. The rules for pieces are those that the model was trained with, unless flags change them.\n\nExamples:\n  \
+             spiece extend llama2.model --input=chinese.txt --pieces=8000 --model_prefix=llama2-zh\n  spiece extend my.model \
+             --input=text.txt --vocab_size=64000 --split_by_whitespace=false --max_words=4 --model_prefix=superwords",
+        )
+        .arg(model_files::model_argument("MODEL", "The .model file of a BPE model"))
+        .arg(model_files::prefix_flag())
+        .args([
+            args::value("input", "Files with the text to learn from; - is standard input").value_name("A,B,..."),
+            json_field_flag(),
+            args::value("pieces", "Learn so many pieces").value_name("N"),
+            args::value("vocab_size", "Learn as many pieces as make a vocabulary of this size").value_name("N"),
+            args::value(
+                "multiple_of",
+                "With one of the above: fill up with control pieces <reserved_0>, ... to a multiple of N. Alone: learn as many \
+                 pieces as make the size the next multiple of N",
+            )
+            .value_name("N"),
+            args::value(
+                "new_characters",
+                "How characters that the model lacks become pieces: gain (when a character saves as many tokens as the next \
+                 merge), coverage (by --character_coverage, before all merges), never [default: gain for models with byte \
+                 fallback, else coverage]",
+            ),
+            args::value("reuse", "Learned pieces take the ids of control, unused and user-defined pieces with texts like this \
+                 first; * is any text, ? any character; may be given several times")
+                .value_name("PATTERN")
+                .action(ArgAction::Append),
+            args::value("control_symbols", "Control pieces to add").value_name("A,B,..."),
+            args::value("user_defined_symbols", "User-defined pieces to add").value_name("A,B,..."),
+            superwords::max_words_flag("With --split_by_whitespace=false: the most words of a piece [default: 4]"),
+            model_files::text_flag(),
+            args::value("jobs", "Number of threads; the result does not depend on it [default: all cores]").value_name("N"),
+        ])
+        .args(TRAINING_FLAGS.iter().filter_map(|(name, _)| training_flag(name)));
+    args::with_common_flags(command)
+}
+
+/// A training flag. Its default is the value of the model, so the help shows no default.
+fn training_flag(name: &str) -> Option<Arg> {
+    TrainFlags::DESCRIPTORS
+        .iter()
+        .find(|option| option.name == name)
+        .map(flag_without_note)
+}
+
+/// Extends the model, checks, writes and reports.
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
+    let messages = args::messages(matches)?;
+    let model = model_files::open_model(matches, "MODEL")?;
+    let options = options(matches, &model)?;
+    let files = input_files(matches)?;
+    let mut output = OutputSet::new(matches, &[".model", ".vocab", ".extension.tsv"])?;
+    let text = model_files::text_of_flag(matches, "text")?;
+    let mut progress = Progress::new(&messages, stop_on_signal());
+    let corpus = with_records(Corpus::files(files), matches)?;
+    let extended = model.extend_observed(corpus, &options, &mut progress);
+    progress.finish();
+    let extended = extended?;
+    let check = extended.check(&model, model_files::lines(&text))?;
+    output.add_model(extended.model());
+    output.add(".extension.tsv", extended.to_tsv());
+    let written = output.write()?;
+    progress.summarize_input(extended.summary());
+    report(&messages, &model, &extended);
+    report_check(&messages, &extended, &check);
+    messages.say(&format!("written: {written}"));
+    Ok(())
+}
+
+/// The options of the flags.
+fn options(matches: &ArgMatches, model: &Model) -> CliResult<ExtendOptions> {
+    let multiple = args::given_number(matches, "multiple_of")?;
+    let (size, multiple_of) = size(matches, multiple)?;
+    let mut options = ExtendOptions::new(model, size);
+    options.multiple_of = multiple_of;
+    set_training_options(matches, &mut options.training)?;
+    set_max_words(matches, &mut options.training)?;
+    if let Some(characters) = new_characters(matches)? {
+        options.characters = characters;
+    }
+    options.reuse = pieces_like(model, matches)?;
+    options.control = texts(matches, "control_symbols")?;
+    options.user_defined = texts(matches, "user_defined_symbols")?;
+    options.threads = jobs(matches)?;
+    Ok(options)
+}
+
+/// The number of pieces to learn, and the multiple to fill up to.
+fn size(
+    matches: &ArgMatches,
+    multiple: Option<NonZeroUsize>,
+) -> CliResult<(ExtendSize, Option<NonZeroUsize>)> {
+    let pieces = args::given_number(matches, "pieces")?;
+    let vocab_size = args::given_number(matches, "vocab_size")?;
+    match (pieces, vocab_size, multiple) {
+        (Some(_), Some(_), _) => Err(two_sizes()),
+        (Some(pieces), None, multiple) => Ok((ExtendSize::Learn(pieces), multiple)),
+        (None, Some(size), multiple) => Ok((ExtendSize::Vocabulary(size), multiple)),
+        (None, None, Some(multiple)) => Ok((ExtendSize::NextMultiple(multiple), None)),
+        (None, None, None) => Err(no_size()),
+    }
+}
+
+/// The error if two flags say how many pieces to learn.
+fn two_sizes() -> CliError {
+    CliError::usage("--pieces and --vocab_size exclude each other; give one of them")
+}
+
+/// The error if no flag says how many pieces to learn.
+fn no_size() -> CliError {
+    CliError::usage(
+        "--pieces, --vocab_size or --multiple_of is missing; one of them says how many pieces to learn",
+    )
+}
+
+/// Copies the options of the training flags that are given.
+fn set_training_options(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult {
+    let mut flags = TrainFlags::default();
+    for (name, _) in given_training_flags(matches) {
+        set_option(&mut flags, name, args::text(matches, name))?;
+    }
+    let from = flags.options().map_err(args::invalid_option)?;
+    for (_, take_over) in given_training_flags(matches) {
+        take_over(options, &from);
+    }
+    Ok(())
+}
+
+/// The training flags that are given.
+fn given_training_flags(matches: &ArgMatches) -> impl Iterator<Item = &'static TrainingFlag> {
+    let flags = TRAINING_FLAGS.iter();
+    flags.filter(|(name, _)| args::is_given(matches, name))
+}
+
+/// Sets the limits for superwords, if pieces may cross words.
+fn set_max_words(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult {
+    if !options.split_by_whitespace {
+        return superwords::cross_words(matches, options);
+    }
+    if args::is_given(matches, "max_words") {
+        return Err(max_words_without_superwords());
+    }
+    Ok(())
+}
+
+/// The error for `--max_words` if pieces may not cross words.
+fn max_words_without_superwords() -> CliError {
+    CliError::usage(
+        "--max_words goes with --split_by_whitespace=false; otherwise no piece has two words",
+    )
+}
+
+/// The value of `--new_characters`; without it, `Coverage` if `--character_coverage` is given.
+fn new_characters(matches: &ArgMatches) -> CliResult<Option<NewCharacters>> {
+    if let Some(name) = args::given(matches, "new_characters") {
+        return characters_of_name(name).map(Some);
+    }
+    let has_coverage = args::is_given(matches, "character_coverage");
+    Ok(has_coverage.then_some(NewCharacters::Coverage))
+}
+
+/// The value of `--new_characters` with this name.
+fn characters_of_name(name: &str) -> CliResult<NewCharacters> {
+    match name {
+        "gain" => Ok(NewCharacters::ByGain),
+        "coverage" => Ok(NewCharacters::Coverage),
+        "never" => Ok(NewCharacters::Never),
+        _ => Err(args::invalid(
+            "new_characters",
+            name,
+            "gain, coverage or never",
+        )),
+    }
+}
+
+/// The pieces whose texts match the patterns of `--reuse`.
+fn pieces_like(model: &Model, matches: &ArgMatches) -> CliResult<Vec<PieceId>> {
+    let patterns = matches.get_many::<String>("reuse").unwrap_or_default();
+    let mut ids = Vec::new();
+    for pattern in patterns {
+        let before = ids.len();
+        ids.extend(pieces_like_pattern(model, &expression_of(pattern)?));
+        if ids.len() == before {
+            return Err(no_piece_like(pattern));
+        }
+    }
+    Ok(ids)
+}
+
+/// The regular expression for a pattern, in which `*` is any text and `?` any character.
+fn expression_of(pattern: &str) -> CliResult<Regex> {
+    let expression = regex::escape(pattern)
+        .replace(r"\*", ".*")
+        .replace(r"\?", ".");
+    let expression = Regex::new(&format!("(?s)^(?:{expression})$"));
+    expression.map_err(|_| too_long(pattern))
+}
+
+fn too_long(pattern: &str) -> CliError {
+    CliError::Usage(format!(
+        "--reuse: {pattern:?} is too long; use a shorter pattern"
+    ))
+}
+
+/// The pieces whose texts match the expression.
+fn pieces_like_pattern(model: &Model, expression: &Regex) -> impl Iterator<Item = PieceId> {
+    let is_like = |text| str::from_utf8(text).is_ok_and(|text| expression.is_match(text));
+    let pieces = model.pieces().filter(move |piece| is_like(piece.text));
+    pieces.map(|piece| piece.id)
+}
+
+/// The error for a pattern of `--reuse` that matches no piece.
+fn no_piece_like(pattern: &str) -> CliError {
+    CliError::Error(format!(
+        "--reuse: no piece is like {pattern:?}; `spiece export-vocab` lists the pieces"
+    ))
+}
+
+/// The texts of a list flag.
+fn texts(matches: &ArgMatches, name: &'static str) -> CliResult<Vec<String>> {
+    let mut flags = TrainFlags::default();
+    if let Some(value) = args::given(matches, name) {
+        set_option(&mut flags, name, value)?;
+    }
+    Ok(match name {
+        "control_symbols" => flags.control_symbols,
+        _ => flags.user_defined_symbols,
+    })
+}
+
+/// The files of `--input`.
+fn input_files(matches: &ArgMatches) -> CliResult<Vec<PathBuf>> {
+    let files = args::required(matches, "input", "it names the text to learn from")?;
+    Ok(files.split(',').map(PathBuf::from).collect())
+}
+
+/// Reports the numbers of old, added and learned pieces.
+fn report(messages: &Messages, old: &Model, extended: &ExtendedModel) {
+    let before = count(old.len());
+    let now = count(extended.model().len());
+    let learned = extended.pieces().len();
+    let added = special_note(extended.ids().added().count() - learned);
+    let learned = count(learned);
+    messages.say(&format!(
+        "pieces: {before} before, {added}{learned} learned, {now} now"
+    ));
+    let unchanged = count(extended.ids().kept().count());
+    let reused = reused_note(extended.ids().removed().count());
+    messages.say(&format!("old ids: {unchanged} unchanged{reused}"));
+}
+
+/// The note on added pieces that were not learned; empty if there are none.
+fn special_note(number: usize) -> String {
+    match number {
+        0 => String::new(),
+        _ => format!("{} special pieces added, ", count(number)),
+    }
+}
+
+/// The note on ids that learned pieces have taken over; empty if there are none.
+fn reused_note(number: usize) -> String {
+    match number {
+        0 => String::new(),
+        _ => format!(", {} reused", count(number)),
+    }
+}
+
+/// Reports which guarantees were checked.
+fn report_check(messages: &Messages, extended: &ExtendedModel, check: &ExtendCheck) {
+    let unreachable = check.unreachable.iter();
+    let pieces = unreachable.filter_map(|id| extended.model().piece(*id));
+    let list = listed_pieces(pieces);
+    let separator = if list.is_empty() { "" } else { ", as before: " };
+    messages.say(&format!(
+        "unreachable pieces: {}{separator}{list}",
+        count(check.unreachable.len())
+    ));
+    model_files::report_boundaries(messages, &check.texts, ["before", "new"]);
+}
+
+/// A model that cannot be extended is a failure of the operation.
+impl From<ExtendError> for CliError {
+    fn from(error: ExtendError) -> Self {
+        match error {
+            ExtendError::Train(error) => error.into(),
+            error => Self::Error(error.to_string()),
+        }
+    }
+}

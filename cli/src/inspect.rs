@@ -1,0 +1,214 @@
+//! `spiece inspect`: what a model contains, which pieces no text gives, and what a text costs.
+//!
+//! Input: a model, and optionally texts. Output: a report as text, JSON or HTML. Method: the facts
+//! are gathered into an [`InspectReport`], which [`text`], [`json`] and [`html`] write; another
+//! format is another module that reads the same report. All threads encode the texts; the report
+//! does not depend on their number. Cost: one encoding of the texts of all pieces and of the texts.
+//!
+//! ```text
+//! $ spiece inspect testdata/golden/llama2.model | head -n 3
+//! model                testdata/golden/llama2.model
+//! type                 bpe
+//! pieces               4000, as its trainer was asked for
+//! ```
+//!
+//! docs/INSPECT.md describes the report and the keys of the JSON.
+
+pub(crate) mod html;
+mod json;
+mod languages;
+pub(crate) mod report;
+mod text;
+
+use std::path::PathBuf;
+use std::slice;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+
+use self::languages::language_costs;
+use self::report::{InspectReport, TextFile, TextReport};
+use super::args;
+use super::documents::json_field_flag;
+use super::gather::{Gathering, gather};
+use super::io::{self, CliError, CliResult};
+use super::stream::{output_error, threads_flag, with_output};
+use spiece::Tokenizer;
+use spiece::inspect::{Inspection, TextCounter, TextStatistics};
+
+/// The command line: model, texts, format and output.
+pub(crate) fn command() -> Command {
+    let command = Command::new("inspect")
+        .about("Reports what a model contains, and what a text costs with it")
+        .long_about(
+            "Reports what a model contains: flags, special ids, pieces by kind, script and length, the pieces that no \
+             text gives, and the pieces that the normalizer never produces. With --text also what encoding the text \
+             costs, with --languages what 28 languages cost.\n\nExample:\n  spiece inspect my.model --text=text.txt \
+             --format=json --output=report.json\n  spiece inspect my.model --format=html --output=report.html   # \
+             open it in a browser",
+        )
+        .args([
+            model_argument("model", "MODEL", "The .model file"),
+            text_flag("Report on this text, too; repeat it for several files; - is standard input"),
+            format_flag(),
+            args::value("output", "Write to this file, which is replaced when the run has succeeded").value_name("FILE"),
+            args::switch("languages", "Report what the Universal Declaration of Human Rights costs in 28 languages"),
+            json_field_flag(),
+            threads_flag(),
+        ]);
+    args::with_common_flags(command)
+}
+
+/// An argument that names a model file.
+pub(crate) fn model_argument(id: &'static str, name: &'static str, help: &'static str) -> Arg {
+    path_argument(id, name).help(help).required(true)
+}
+
+fn path_argument(id: &'static str, name: &'static str) -> Arg {
+    Arg::new(id)
+        .value_name(name)
+        .value_parser(value_parser!(PathBuf))
+}
+
+/// The flag `--text`, which may be repeated.
+pub(crate) fn text_flag(help: &'static str) -> Arg {
+    path_argument("text", "FILE")
+        .long("text")
+        .help(help)
+        .action(ArgAction::Append)
+        .allow_hyphen_values(true)
+}
+
+/// The flag `--format`.
+pub(crate) fn format_flag() -> Arg {
+    args::value("format", "text, json or html").default_value("text")
+}
+
+/// The formats of reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReportFormat {
+    Text,
+    Json,
+    Html,
+}
+
+impl ReportFormat {
+    /// The format of `--format`.
+    pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
+        match args::text(matches, "format") {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            "html" => Ok(Self::Html),
+            other => Err(args::invalid("format", other, "text, json or html")),
+        }
+    }
+
+    /// The report in this format.
+    fn render(self, report: &InspectReport<'_>) -> Vec<u8> {
+        match self {
+            Self::Text => text::render(report),
+            Self::Json => json::render(report),
+            Self::Html => html::render(report),
+        }
+    }
+}
+
+/// The files of `--text`. Standard input can be read once.
+pub(crate) fn text_files(matches: &ArgMatches) -> CliResult<Vec<PathBuf>> {
+    let files = matches.get_many("text").unwrap_or_default();
+    let files: Vec<PathBuf> = files.cloned().collect();
+    check_standard_input(&files)?;
+    Ok(files)
+}
+
+/// Fails if standard input is given twice.
+fn check_standard_input(files: &[PathBuf]) -> CliResult {
+    let standard_inputs = files.iter().filter(|file| file.as_os_str() == "-");
+    if standard_inputs.count() > 1 {
+        let message = "--text=- is given twice; standard input can be read once";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    Ok(())
+}
+
+/// Opens the model of the argument `id`. Returns its name for reports, too.
+pub(crate) fn open_argument(matches: &ArgMatches, id: &str) -> CliResult<(String, Tokenizer)> {
+    let path: &PathBuf = matches.get_one(id).ok_or_else(missing_model)?;
+    Ok((path.display().to_string(), Tokenizer::open(path)?))
+}
+
+fn missing_model() -> CliError {
+    CliError::Usage("MODEL is missing; it names the .model file".to_owned())
+}
+
+/// Inspects the model and the texts, and writes the report.
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
+    let format = ReportFormat::new(matches)?;
+    let files = text_files(matches)?;
+    let wants_languages = args::is_on(matches, "languages")?;
+    let (model_name, tokenizer) = open_argument(matches, "model")?;
+    with_output(args::output_file(matches).map(str::as_ref), |output| {
+        let report = InspectReport {
+            model_name,
+            inspection: Inspection::new(&tokenizer),
+            text: text_report(matches, &files, &tokenizer)?,
+            languages: wants_languages.then(|| language_costs(&tokenizer)),
+            tokenizer: &tokenizer,
+        };
+        let bytes = format.render(&report);
+        output.write_all(&bytes).map_err(output_error)
+    })
+}
+
+/// Encodes the texts; `None` if there are none.
+fn text_report(
+    matches: &ArgMatches,
+    files: &[PathBuf],
+    tokenizer: &Tokenizer,
+) -> CliResult<Option<TextReport>> {
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let mut costs: Vec<TextFile> = Vec::new();
+    let counter = gather(matches, files, &Counting(tokenizer), |file, counter| {
+        let cost = file_cost(file, counter.sums(), &costs);
+        costs.push(cost);
+    })?;
+    Ok(Some(TextReport {
+        files: costs,
+        statistics: counter.finish(),
+    }))
+}
+
+/// What a file costs, from the sums of all files up to it and the costs of those before.
+fn file_cost(file: &PathBuf, sums: &TextStatistics, before: &[TextFile]) -> TextFile {
+    let total = |cost: fn(&TextFile) -> u64| before.iter().map(cost).sum::<u64>();
+    TextFile {
+        name: io::joined_names(slice::from_ref(file)),
+        lines: sums.lines - total(|file| file.lines),
+        bytes: sums.bytes - total(|file| file.bytes),
+        tokens: sums.tokens - total(|file| file.tokens),
+    }
+}
+
+/// Counts the tokens of lines.
+struct Counting<'t>(&'t Tokenizer);
+
+impl<'t> Gathering for Counting<'t> {
+    type Part = TextCounter<'t>;
+
+    fn part(&self) -> TextCounter<'t> {
+        TextCounter::new(self.0)
+    }
+
+    fn add(&self, part: &mut TextCounter<'t>, number: u64, line: &[u8]) {
+        part.add_line(number, line);
+    }
+
+    fn merge(&self, part: &mut TextCounter<'t>, other: TextCounter<'t>) {
+        part.merge(other);
+    }
+
+    fn lines(&self, part: &TextCounter<'t>) -> u64 {
+        part.sums().lines
+    }
+}

@@ -1,0 +1,155 @@
+//! The report of `spiece inspect` as values, and what its formats share.
+//!
+//! Input: what the library found, with the names from the command line. Output: values for the
+//! modules that write a format.
+
+use crate::visible::visible;
+use spiece::inspect::{Inspection, TextStatistics};
+use spiece::{NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
+
+/// The order of the Rényi entropy in reports.
+pub(crate) const RENYI_ALPHA: f64 = 2.5;
+
+/// Everything that a report says.
+pub(crate) struct InspectReport<'t> {
+    /// The model as the command line names it.
+    pub(crate) model_name: String,
+    pub(crate) tokenizer: &'t Tokenizer,
+    pub(crate) inspection: Inspection,
+    /// `None` without `--text`.
+    pub(crate) text: Option<TextReport>,
+    /// `None` without `--languages`.
+    pub(crate) languages: Option<Vec<LanguageCost>>,
+}
+
+impl InspectReport<'_> {
+    /// The name of the model, escaped for a terminal or a page.
+    pub(crate) fn visible_name(&self) -> String {
+        visible(self.model_name.as_bytes())
+    }
+}
+
+/// What encoding the texts costs.
+pub(crate) struct TextReport {
+    pub(crate) files: Vec<TextFile>,
+    pub(crate) statistics: TextStatistics,
+}
+
+/// What encoding one file costs.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TextFile {
+    pub(crate) name: String,
+    pub(crate) lines: u64,
+    pub(crate) bytes: u64,
+    pub(crate) tokens: u64,
+}
+
+impl TextReport {
+    /// The name of the file, and the number in it, of a line that is numbered through all files.
+    pub(crate) fn place_of(&self, number: u64) -> (&str, u64) {
+        place_of(
+            self.files
+                .iter()
+                .map(|file| (file.name.as_str(), file.lines)),
+            number,
+        )
+    }
+}
+
+/// The file and the number in it of a line that is numbered through all files, which are given with
+/// their numbers of lines.
+pub(crate) fn place_of<'f>(
+    files: impl Iterator<Item = (&'f str, u64)>,
+    number: u64,
+) -> (&'f str, u64) {
+    let mut rest = number;
+    for (name, lines) in files {
+        if rest <= lines {
+            return (name, rest);
+        }
+        rest -= lines;
+    }
+    ("", rest)
+}
+
+/// What encoding a language costs.
+pub(crate) struct LanguageCost {
+    /// The tag of the language (BCP 47).
+    pub(crate) tag: &'static str,
+    /// The name of the language in English.
+    pub(crate) name: &'static str,
+    pub(crate) statistics: TextStatistics,
+    /// The tokens divided by the tokens of the same text in English.
+    pub(crate) relative_tokens: f64,
+}
+
+/// `part / whole`; 0 if `whole` is 0.
+pub(crate) fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        return 0.0;
+    }
+    part as f64 / whole as f64
+}
+
+/// The names and values of the flags of a normalizer.
+pub(crate) fn normalizer_flags(spec: &NormalizerSpec) -> [(&'static str, bool); 3] {
+    [
+        ("add_dummy_prefix", spec.add_dummy_prefix()),
+        ("remove_extra_whitespaces", spec.remove_extra_whitespaces()),
+        ("escape_whitespaces", spec.escape_whitespaces()),
+    ]
+}
+
+/// The names and values of the flags of training that say something about the pieces.
+pub(crate) fn trainer_flags(spec: &TrainerSpec) -> [(&'static str, bool); 7] {
+    [
+        ("byte_fallback", spec.byte_fallback()),
+        (
+            "treat_whitespace_as_suffix",
+            spec.treat_whitespace_as_suffix(),
+        ),
+        ("split_by_whitespace", spec.split_by_whitespace()),
+        ("split_by_unicode_script", spec.split_by_unicode_script()),
+        ("split_by_number", spec.split_by_number()),
+        ("split_digits", spec.split_digits()),
+        (
+            "allow_whitespace_only_pieces",
+            spec.allow_whitespace_only_pieces(),
+        ),
+    ]
+}
+
+/// The names and ids of the pieces with special roles.
+pub(crate) fn special_ids(tokenizer: &Tokenizer) -> [(&'static str, Option<PieceId>); 4] {
+    [
+        ("unk", tokenizer.unk_id()),
+        ("bos", tokenizer.bos_id()),
+        ("eos", tokenizer.eos_id()),
+        ("pad", tokenizer.pad_id()),
+    ]
+}
+
+/// The text of a piece; empty if the model has no such piece.
+pub(crate) fn piece_text(tokenizer: &Tokenizer, id: PieceId) -> &[u8] {
+    tokenizer.id_to_piece(id).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_found_in_their_files() {
+        let files = [("a", 2), ("empty", 0), ("b", 3)];
+        let table = [(1, ("a", 1)), (2, ("a", 2)), (3, ("b", 1)), (5, ("b", 3))];
+        for (number, expected) in table {
+            assert_eq!(place_of(files.into_iter(), number), expected);
+        }
+    }
+
+    #[test]
+    fn a_share_of_nothing_is_zero() {
+        assert_eq!(share(0, 0).to_bits(), 0.0_f64.to_bits());
+        assert_eq!(share(1, 4).to_bits(), 0.25_f64.to_bits());
+    }
+}

@@ -1,0 +1,207 @@
+//! Models that a subcommand changes: the model to read, the files to write, and lines of the
+//! report.
+//!
+//! Input: a model as the first argument, and `--model_prefix`. Output: PREFIX.model, PREFIX.vocab
+//! and other files, which are written together, all or none. A subcommand checks its guarantees
+//! before it writes; the files are read back and must have the bytes that were checked. Cost: that
+//! of reading and writing.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgMatches};
+use indicatif::HumanCount;
+
+use super::args;
+use super::io::{self, CliError, CliResult};
+use super::progress::Messages;
+use spiece::output::{FileContent, WriteContent, check_writable, write_contents};
+use spiece::{BoundaryCheck, IdMap, Model, Piece};
+
+/// Pieces that a line of a report lists.
+const MAX_LISTED: usize = 12;
+
+/// The argument for a model file.
+pub(crate) fn model_argument(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).help(help).value_name(name).required(true)
+}
+
+/// The flag for the names of the output files.
+pub(crate) fn prefix_flag() -> Arg {
+    args::value(
+        "model_prefix",
+        "Write OUT.model and OUT.vocab; all files are replaced together",
+    )
+    .value_name("OUT")
+}
+
+/// The flag for a text to check the new model with.
+pub(crate) fn text_flag() -> Arg {
+    let help = "Lines to check the new model with, besides the texts of its pieces";
+    args::file("text", help)
+}
+
+/// Reads the model of an argument.
+pub(crate) fn open_model(matches: &ArgMatches, name: &str) -> CliResult<Model> {
+    Ok(Model::open(args::text(matches, name))?)
+}
+
+/// Files that are written together.
+pub(crate) struct OutputSet {
+    prefix: String,
+    files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl OutputSet {
+    /// The set of `--model_prefix`, which must be given. Checks that the files with these endings
+    /// can be written.
+    pub(crate) fn new(matches: &ArgMatches, endings: &[&str]) -> CliResult<Self> {
+        let prefix = args::required(matches, "model_prefix", "it names OUT.model and OUT.vocab")?;
+        let paths: Vec<PathBuf> = endings
+            .iter()
+            .map(|ending| io::with_ending(prefix, ending))
+            .collect();
+        let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        check_writable(&paths)?;
+        Ok(Self {
+            prefix: prefix.to_owned(),
+            files: Vec::new(),
+        })
+    }
+
+    /// Adds PREFIX.model and PREFIX.vocab.
+    pub(crate) fn add_model(&mut self, model: &Model) {
+        let with_scores = model.trainer_spec().vocabulary_output_piece_score();
+        self.add(".model", model.to_bytes());
+        self.add(".vocab", model.to_vocab(with_scores));
+    }
+
+    /// Adds a file with this ending.
+    pub(crate) fn add(&mut self, ending: &str, bytes: Vec<u8>) {
+        self.files.push((self.path(ending), bytes));
+    }
+
+    /// The path of the file with this ending.
+    pub(crate) fn path(&self, ending: &str) -> PathBuf {
+        io::with_ending(&self.prefix, ending)
+    }
+
+    /// Writes all files, reads them back, and returns their names for a message.
+    pub(crate) fn write(&self) -> CliResult<String> {
+        self.write_with(None)
+    }
+
+    /// Like [`write`](Self::write), with one more file, which is given by its ending and a function
+    /// that writes it. That file is not read back.
+    pub(crate) fn write_with(&self, extra: Option<(&str, WriteContent<'_>)>) -> CliResult<String> {
+        let extra = extra.map(|(ending, write)| (self.path(ending), write));
+        let files = self.files.iter();
+        let mut contents: Vec<(&Path, FileContent<'_>)> = files
+            .map(|(path, bytes)| (path.as_path(), FileContent::Bytes(bytes)))
+            .collect();
+        if let Some((path, write)) = &extra {
+            contents.push((path, FileContent::Written(*write)));
+        }
+        write_contents(&contents)?;
+        for (path, bytes) in &self.files {
+            check_written(path, bytes)?;
+        }
+        let extra = extra.into_iter().map(|(path, _)| path);
+        let paths = self.files.iter().map(|(path, _)| path.clone());
+        let paths: Vec<PathBuf> = paths.chain(extra).collect();
+        Ok(io::joined_names(&paths))
+    }
+}
+
+/// An error if a file does not have these bytes. A device or a pipe cannot be read back.
+fn check_written(path: &Path, bytes: &[u8]) -> CliResult {
+    if path.is_file() && io::read_file_at(path)? != bytes {
+        return Err(other_bytes(path));
+    }
+    Ok(())
+}
+
+/// The error for a file that differs from what was written.
+fn other_bytes(path: &Path) -> CliError {
+    let path = path.display();
+    CliError::Error(format!(
+        "{path} does not have the bytes that were written; another process may have written it"
+    ))
+}
+
+/// A number with commas between thousands.
+pub(crate) fn count(number: usize) -> HumanCount {
+    HumanCount(number as u64)
+}
+
+/// The numbers of pieces of two models.
+pub(crate) fn pieces_line(ids: &IdMap) -> String {
+    let before = count(ids.old_len());
+    let after = count(ids.new_len());
+    format!("pieces: {before} before, {after} after")
+}
+
+/// Writes what the comparison with the model before has shown. `[old, new]` are words for the old
+/// tokens and the new pieces.
+pub(crate) fn report_boundaries(messages: &Messages, check: &BoundaryCheck, [old, new]: [&str; 2]) {
+    let texts = count(check.texts);
+    let before = HumanCount(check.tokens_before);
+    let after = HumanCount(check.tokens_after);
+    let unaffected = count(check.unaffected);
+    messages.say(&format!(
+        "checked: {texts} texts, {before} tokens {old}, {after} now; {unaffected} without {new} pieces have the same ids"
+    ));
+    // No text is counted if the guarantee does not apply.
+    if check.without_new_boundary > 0 {
+        messages.say(&boundary_line(check));
+    }
+}
+
+/// The line on token boundaries.
+fn boundary_line(check: &BoundaryCheck) -> String {
+    let texts = count(check.without_new_boundary);
+    format!("checked: {texts} texts have no new boundary")
+}
+
+/// The texts as a list in quotes, the first ones only if there are many.
+pub(crate) fn listed<'t>(texts: impl Iterator<Item = &'t [u8]>) -> String {
+    list(texts, |text| format!("{:?}", String::from_utf8_lossy(text)))
+}
+
+/// The entries of `items`, the first ones only if there are many.
+fn list<T>(mut items: impl Iterator<Item = T>, entry: impl Fn(T) -> String) -> String {
+    let mut entries: Vec<String> = items.by_ref().take(MAX_LISTED).map(entry).collect();
+    let more = items.count();
+    if more > 0 {
+        entries.push(format!("and {} more", count(more)));
+    }
+    entries.join(", ")
+}
+
+/// Pieces with ids and kinds as a list, the first ones only if there are many.
+pub(crate) fn listed_pieces<'m>(pieces: impl Iterator<Item = Piece<'m>>) -> String {
+    list(pieces, |piece| piece_entry(&piece))
+}
+
+/// The id, the text and the kind of a piece.
+fn piece_entry(piece: &Piece<'_>) -> String {
+    let text = String::from_utf8_lossy(piece.text);
+    format!("{} {text:?} ({})", piece.id, piece.kind)
+}
+
+/// The content of the file that the flag `name` names; empty without the flag.
+pub(crate) fn text_of_flag(matches: &ArgMatches, name: &str) -> CliResult<Vec<u8>> {
+    match args::non_empty(matches, name) {
+        None => Ok(Vec::new()),
+        Some("-") => Err(CliError::Usage(format!(
+            "--{name}: cannot be standard input; name a file"
+        ))),
+        Some(path) => io::read_file(path),
+    }
+}
+
+/// The lines of a text; the last one may lack its line feed.
+pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    let is_empty = text.is_empty();
+    text.split(|byte| *byte == b'\n').filter(move |_| !is_empty)
+}

@@ -1,0 +1,415 @@
+//! Messages of long runs on standard error: a progress bar on a terminal, lines otherwise, nothing
+//! with `--quiet`.
+//!
+//! Input: the events of a training run, or counts of lines. Output: messages for people; programs
+//! must not parse them. Cost: a bar is drawn at most 10 times a second. Without a bar, each stage
+//! and iteration writes a line, and other events write one at most every 5 seconds. An event that
+//! writes nothing costs one look at the clock.
+//!
+//! ```text
+//! $ spiece train --model_type=bpe --input=text.txt --model_prefix=my --vocab_size=20
+//! [0.2 s] reading and counting words
+//! [0.2 s] choosing characters
+//! [0.2 s] merging pairs
+//! [0.2 s] assembling the model
+//! sentences: 2 (skipped: none)
+//! distinct words: 6
+//! alphabet: 9 characters, 100.0000 % of the text
+//! pieces: 20 (8 merges)
+//! time: 0.2 s, 29.45 MiB of memory at most
+//! written: my.model, my.vocab
+//! ```
+
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::io::joined_names;
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use spiece::{Event, Observer, Stage, Summary};
+
+/// Time between two plain lines.
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Writes messages to standard error unless `--quiet` is given.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Messages {
+    /// Write nothing.
+    quiet: bool,
+}
+
+impl Messages {
+    /// Messages that are all left out if `quiet` is true.
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self { quiet }
+    }
+
+    /// Writes a line.
+    pub(crate) fn say(&self, message: &str) {
+        if !self.quiet {
+            // A failure to write to standard error cannot be reported.
+            let _ = writeln!(std::io::stderr(), "{message}");
+        }
+    }
+
+    /// Writes a line that begins with `warning:`.
+    pub(crate) fn warn(&self, message: &str) {
+        self.say(&format!("warning: {message}"));
+    }
+}
+
+/// Reports the progress of a training run, and stops the run after a signal.
+pub(crate) struct Progress {
+    messages: Messages,
+    /// Set by the signal handler; read at every event.
+    stop: Arc<AtomicBool>,
+    /// The bar, if standard error is a terminal; lines are written otherwise.
+    bar: Option<ProgressBar>,
+    /// The start of the run.
+    started: Instant,
+    /// The start of the current stage, from which the remaining time is estimated.
+    stage_started: Instant,
+    /// The time of the last line, or of the start of the stage.
+    last_line: Instant,
+}
+
+impl Progress {
+    /// Starts the clock. The run stops at the next event after `stop` is set.
+    pub(crate) fn new(messages: &Messages, stop: Arc<AtomicBool>) -> Self {
+        let has_bar = !messages.quiet && std::io::stderr().is_terminal();
+        let now = Instant::now();
+        Self {
+            messages: *messages,
+            stop,
+            bar: has_bar.then(new_bar),
+            started: now,
+            stage_started: now,
+            last_line: now,
+        }
+    }
+
+    /// Removes the bar. Call before other messages are written.
+    pub(crate) fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Writes the last lines: sentences, words, pieces, time, memory, and the names of the files.
+    pub(crate) fn summarize(&self, summary: &Summary, written: &[PathBuf; 2]) {
+        self.summarize_input(summary);
+        self.summarize_model(summary);
+        self.summarize_run(&joined_names(written));
+    }
+
+    /// Writes the lines of a table of counts: sentences, words, time, memory, and the name of the
+    /// file.
+    pub(crate) fn summarize_counts(&self, summary: &Summary, written: &Path) {
+        self.summarize_input(summary);
+        self.summarize_run(&written.display().to_string());
+    }
+
+    /// Writes the counts of sentences and words.
+    pub(crate) fn summarize_input(&self, summary: &Summary) {
+        self.messages.say(&sentences_line(summary));
+        self.messages.say(&words_line(summary));
+    }
+
+    /// Writes the counts of characters, pieces and merges.
+    fn summarize_model(&self, summary: &Summary) {
+        self.messages.say(&alphabet_line(summary));
+        self.messages.say(&pieces_line(summary));
+    }
+
+    /// Writes the time, the memory and the names of the files.
+    fn summarize_run(&self, written: &str) {
+        self.messages.say(&self.time_line());
+        self.messages.say(&format!("written: {written}"));
+    }
+
+    /// The line of the summary about time and memory.
+    fn time_line(&self) -> String {
+        let seconds = self.started.elapsed().as_secs_f64();
+        format!("time: {seconds:.1} s{}", memory_note())
+    }
+
+    /// Writes a line with the time since the start of the run.
+    fn say_timed(&self, message: &str) {
+        let seconds = self.started.elapsed().as_secs_f64();
+        self.messages.say(&format!("[{seconds:.1} s] {message}"));
+    }
+
+    /// Whether the run continues.
+    fn flow(&self) -> ControlFlow<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Reports the start of a stage.
+    fn start(&mut self, stage: Stage) {
+        self.stage_started = Instant::now();
+        self.last_line = self.stage_started;
+        self.show_stage(name(stage));
+    }
+
+    /// Restarts the bar with the name of a stage, or writes the name as a line if there is no bar.
+    fn show_stage(&self, name: &'static str) {
+        match &self.bar {
+            Some(bar) => restart_bar(bar, name),
+            None => self.say_timed(name),
+        }
+    }
+
+    /// Reports an iteration of the estimation, which has no known end.
+    fn show_iteration(&mut self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.set_message(text.to_owned()),
+            None => self.say_timed(text),
+        }
+    }
+
+    /// Reports that `done` of `total` units of the stage are done: moves the bar, or writes `line`
+    /// (which gets the seconds since the start of the stage) if the last line is old enough.
+    fn advance(
+        &mut self,
+        done: u64,
+        total: Option<u64>,
+        template: &str,
+        line: impl Fn(f64) -> String,
+    ) {
+        if let Some(bar) = &self.bar {
+            move_bar(bar, done, total, template);
+        } else if is_line_due(&mut self.last_line) {
+            let elapsed = self.stage_started.elapsed().as_secs_f64();
+            self.say_timed(&line(elapsed));
+        }
+    }
+}
+
+/// Whether the last line is old enough for another one, which is then the last line.
+fn is_line_due(last_line: &mut Instant) -> bool {
+    let is_due = last_line.elapsed() >= LINE_INTERVAL;
+    if is_due {
+        *last_line = Instant::now();
+    }
+    is_due
+}
+
+/// A bar on standard error that is drawn at most 10 times a second.
+fn new_bar() -> ProgressBar {
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10))
+}
+
+/// Moves the bar to its start and shows a message beside it.
+fn restart_bar(bar: &ProgressBar, message: &'static str) {
+    bar.reset();
+    bar.set_message(message);
+    bar.tick();
+}
+
+/// Moves the bar to `done`. The style depends on the stage, and the total changes with the stage.
+fn move_bar(bar: &ProgressBar, done: u64, total: Option<u64>, template: &str) {
+    if bar.length() != total
+        && let Ok(style) = ProgressStyle::with_template(template)
+    {
+        bar.set_style(style);
+    }
+    if let Some(total) = total {
+        bar.set_length(total);
+    }
+    bar.set_position(done);
+}
+
+/// The counts of skipped sentences with their reasons: `3 empty, 1 too long`, or `none`.
+fn skipped_sentences(summary: &Summary) -> String {
+    let sentences = &summary.sentences;
+    let counts = [
+        (sentences.empty, "empty"),
+        (sentences.too_long, "too long"),
+        (sentences.reserved, "with U+2585"),
+    ];
+    let reasons: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, reason)| format!("{} {reason}", HumanCount(count)))
+        .collect();
+    if reasons.is_empty() {
+        return "none".to_owned();
+    }
+    reasons.join(", ")
+}
+
+/// The line of the summary about sentences.
+fn sentences_line(summary: &Summary) -> String {
+    let used = HumanCount(summary.sentences.used);
+    let skipped = skipped_sentences(summary);
+    format!("sentences: {used} (skipped: {skipped})")
+}
+
+/// The line of the summary about words.
+fn words_line(summary: &Summary) -> String {
+    let words = HumanCount(summary.distinct_words as u64);
+    format!("distinct words: {words}")
+}
+
+/// The line of the summary about the alphabet.
+fn alphabet_line(summary: &Summary) -> String {
+    let characters = HumanCount(summary.characters as u64);
+    let percent = 100.0 * summary.coverage;
+    format!("alphabet: {characters} characters, {percent:.4} % of the text")
+}
+
+/// The line of the summary about pieces.
+fn pieces_line(summary: &Summary) -> String {
+    let pieces = HumanCount(summary.pieces as u64);
+    match summary.merges {
+        0 => format!("pieces: {pieces}"),
+        merges => format!("pieces: {pieces} ({} merges)", HumanCount(merges as u64)),
+    }
+}
+
+impl Observer for Progress {
+    fn on_event(&mut self, event: Event<'_>) -> ControlFlow<()> {
+        match event {
+            Event::Started(stage) => self.start(stage),
+            Event::Read { bytes, total } => self.advance(
+                bytes,
+                total,
+                "{msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
+                |elapsed| reading_line(bytes, total, elapsed),
+            ),
+            Event::Merged {
+                done,
+                wanted,
+                count,
+                ..
+            } => self.advance(
+                done as u64,
+                Some(wanted as u64),
+                "{msg} {bar:30} {pos}/{len} {per_sec} {eta} left",
+                |elapsed| {
+                    let remaining = left(done as f64, wanted as f64, elapsed);
+                    format!("merged {done} of {wanted}, {remaining}, the last pair {count} times")
+                },
+            ),
+            Event::Estimated {
+                iteration,
+                pieces,
+                wanted,
+                log_likelihood,
+            } => self.show_iteration(&format!(
+                "iteration {iteration}: {pieces} pieces, {wanted} or fewer wanted, \
+                 mean log likelihood {log_likelihood:.4}"
+            )),
+            // Events of later versions of the library.
+            _ => {}
+        }
+        self.flow()
+    }
+}
+
+/// Reports the number of processed lines every 5 seconds.
+pub(crate) struct LineCount {
+    messages: Messages,
+    /// Lines processed so far.
+    lines: u64,
+    /// The start of the run, from which the speed is computed.
+    started: Instant,
+    /// The time of the last message.
+    last_line: Instant,
+}
+
+impl LineCount {
+    /// Starts the clock.
+    pub(crate) fn new(messages: &Messages) -> Self {
+        let now = Instant::now();
+        Self {
+            messages: *messages,
+            lines: 0,
+            started: now,
+            last_line: now,
+        }
+    }
+
+    /// Adds processed lines. Called once for each block, so the clock is read rarely.
+    pub(crate) fn advance(&mut self, lines: u64) {
+        self.lines += lines;
+        if is_line_due(&mut self.last_line) {
+            self.messages.say(&self.line());
+        }
+    }
+
+    /// The message for the lines so far.
+    fn line(&self) -> String {
+        let elapsed = self.started.elapsed().as_secs_f64();
+        let speed = self.lines as f64 / elapsed.max(1e-3);
+        let lines = HumanCount(self.lines);
+        format!("[{elapsed:.1} s] {lines} lines, {speed:.0} a second")
+    }
+}
+
+/// The message while the corpus is read; the total is unknown for standard input.
+fn reading_line(bytes: u64, total: Option<u64>, elapsed: f64) -> String {
+    let speed = bytes as f64 / elapsed.max(1e-3) / 1e6;
+    match total {
+        Some(total) => format!(
+            "read {} of {}, {speed:.0} MB/s, {}",
+            HumanBytes(bytes),
+            HumanBytes(total),
+            left(bytes as f64, total as f64, elapsed)
+        ),
+        None => format!("read {}, {speed:.0} MB/s", HumanBytes(bytes)),
+    }
+}
+
+/// An estimate of the remaining time, for the average speed so far.
+fn left(done: f64, total: f64, elapsed: f64) -> String {
+    format!(
+        "{:.0} s left",
+        elapsed * (total - done).max(0.0) / done.max(1.0)
+    )
+}
+
+/// The name of a stage in messages.
+fn name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Sampling => "drawing a sample",
+        Stage::Reading => "reading and counting words",
+        Stage::Characters => "choosing characters",
+        Stage::Merging => "merging pairs",
+        Stage::Seeding => "choosing seed pieces",
+        Stage::Estimating => "estimating scores and pruning pieces",
+        Stage::Assembling => "assembling the model",
+        _ => "training",
+    }
+}
+
+/// The largest resident memory of this process so far, in bytes. Only Linux has the file.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    peak_memory_in(&status)
+}
+
+/// The peak of the memory in the text of `/proc/self/status`.
+fn peak_memory_in(status: &str) -> Option<u64> {
+    let mut lines = status.lines();
+    bytes_of_field(lines.find_map(|line| line.strip_prefix("VmHWM:"))?)
+}
+
+/// The bytes of a field of that file, for example `  3012 kB`.
+fn bytes_of_field(field: &str) -> Option<u64> {
+    let kilobytes: u64 = field.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+/// The end of the message on time: the largest memory, where it is known.
+fn memory_note() -> String {
+    peak_memory().map_or(String::new(), |bytes| {
+        format!(", {} of memory at most", HumanBytes(bytes))
+    })
+}

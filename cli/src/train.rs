@@ -1,0 +1,165 @@
+//! `spiece train`: `spm_train`'s flags, made from the table of options.
+//!
+//! Input: text files. Output: PREFIX.model and PREFIX.vocab, which are written at the end, both or
+//! neither. Most flags are those of [`training_flags`](super::training_flags). Before training
+//! starts, the program checks that the output files can be written. Cost: that of
+//! [`spiece::Trainer`].
+//!
+//! Without `--model_type`, a BPE model is trained, and a note says so, because `spm_train` would
+//! train a unigram model. Called as `spm_train`, the program also trains a unigram model, without a
+//! note. `--jobs` is the number of threads; the model does not depend on it. For unigram models,
+//! `--num_threads` is the number of partial sums, on which the model depends. With
+//! `--input_format=counts`, the inputs are tables of `spiece count`.
+//!
+//! ```text
+//! $ printf 'low lower lowest\nnew newer newest\n' > text.txt
+//! $ spiece train --quiet --input=text.txt --model_prefix=my --vocab_size=20
+//! $ head -n 6 my.vocab
+//! <unk>    0
+//! <s>    0
+//! </s>    0
+//! we    -0
+//! lo    -1
+//! ne    -2
+//! ```
+
+pub(super) mod superwords;
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches, Command};
+
+use self::superwords::SuperwordStage;
+use super::args;
+use super::count;
+use super::io::{self, CliError, CliResult};
+use super::progress::{Messages, Progress};
+use super::training_flags::{
+    check_present, check_records, corpus, default_note, jobs, read_flags, stop_on_signal, trainer,
+    training_flags,
+};
+use spiece::output::{check_writable, write_files};
+use spiece::{TrainFlags, Trainer};
+
+/// What is written if the command line does not choose a type of model.
+const DEFAULT_TYPE_NOTE: &str = "note: training a BPE model, the default of spiece train; the default of spm_train is \
+                                 unigram. Choose with --model_type=unigram or --model_type=bpe";
+
+/// The command line: a flag for each option, the files of lists, and retired flags, which have no
+/// effect.
+pub(crate) fn command() -> Command {
+    let command = Command::new("train")
+        .about("Trains a model: PREFIX.model and PREFIX.vocab, the bytes that spm_train writes")
+        .long_about(
+            "Trains a BPE, unigram, word or char model and writes PREFIX.model and PREFIX.vocab, the bytes that \
+             spm_train 0.2.3 writes for the same flags.\n\nExample:\n  spiece train --model_type=bpe \
+             --input=text.txt --model_prefix=my --vocab_size=32000 --byte_fallback --split_digits",
+        )
+        .args(training_flags())
+        .args([
+            args::value(
+                "superword_from",
+                "BPE: learn so many pieces within words, and the rest of vocab_size across words, like ▁of▁the; reads the \
+                 text twice. The file is no longer that of spm_train, which lacks this",
+            )
+            .value_name("N"),
+            superwords::max_words_flag("With --superword_from: the most words of a piece [default: 4]"),
+        ])
+        .arg(
+            args::value(
+                "min_word_count",
+                "Leave out words that occur less often, after counting characters; needs less memory. The file is no longer \
+                 that of spm_train, which lacks this",
+            )
+            .value_name("N"),
+        );
+    args::with_common_flags(command)
+}
+
+/// The command line with the default of `spm_train`: unigram models.
+pub(crate) fn with_reference_defaults(command: Command) -> Command {
+    command.mut_arg("model_type", with_unigram_default)
+}
+
+/// The flag for the type of the model with the default of `spm_train`, in the help, too.
+fn with_unigram_default(flag: Arg) -> Arg {
+    let help = flag.get_help().map(ToString::to_string);
+    let help = help.unwrap_or_default();
+    flag.default_value("unigram")
+        .hide_default_value(true)
+        .help(help.replace(&default_note("model_type"), " [default: unigram]"))
+}
+
+/// Trains a model, writes both files, and reports a summary.
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
+    let messages = args::messages(matches)?;
+    let mut flags = flags(matches, &messages)?;
+    let counts = count::counted_input(matches, &mut flags)?;
+    let superwords = SuperwordStage::new(matches, &mut flags)?;
+    if counts.is_some() && superwords.is_some() {
+        return Err(superwords_without_text());
+    }
+    let stop = stop_on_signal();
+    let mut progress = Progress::new(&messages, stop);
+    if counts.is_none() {
+        check_records(matches, &flags)?;
+    }
+    let trainer = with_min_word_count(trainer(&flags, matches)?, matches)?;
+    let paths = output_paths(&flags.model_prefix);
+    check_writable(&paths.each_ref().map(PathBuf::as_path))?;
+    note_default_type(matches, &messages);
+    let trained = match counts {
+        Some(counts) => trainer.train_counts_observed(counts, &mut progress),
+        None => trainer.train_observed(corpus(matches, &flags)?, &mut progress),
+    };
+    progress.finish();
+    let (mut model, mut summary) = trained?;
+    if let Some(stage) = superwords {
+        let extended = stage.extend(
+            &model,
+            corpus(matches, &flags)?,
+            jobs(matches)?,
+            &mut progress,
+        );
+        progress.finish();
+        model = extended?;
+        summary.pieces = model.len();
+    }
+    let vocab = model.to_vocab(flags.vocabulary_output_piece_score);
+    write_files(&[(&paths[0], &model.to_bytes()), (&paths[1], &vocab)])?;
+    progress.summarize(&summary, &paths);
+    Ok(())
+}
+
+/// The error for training of superwords on a table of words.
+fn superwords_without_text() -> CliError {
+    CliError::usage("--superword_from needs text, and --input_format=counts has only words")
+}
+
+/// Says which type of model is trained if the command line does not choose one.
+fn note_default_type(matches: &ArgMatches, messages: &Messages) {
+    if !args::is_given(matches, "model_type") {
+        messages.say(DEFAULT_TYPE_NOTE);
+    }
+}
+
+/// The trainer that leaves out the words that `--min_word_count` excludes.
+fn with_min_word_count(trainer: Trainer, matches: &ArgMatches) -> CliResult<Trainer> {
+    match args::given_number(matches, "min_word_count")? {
+        Some(count) => Ok(trainer.with_min_word_count(count)?),
+        None => Ok(trainer),
+    }
+}
+
+/// The flags of the command line. The given flags are recorded in the model, as by `spm_train`.
+fn flags(matches: &ArgMatches, messages: &Messages) -> CliResult<TrainFlags> {
+    let flags = read_flags(matches, messages)?;
+    check_present("input", flags.input.is_empty())?;
+    check_present("model_prefix", flags.model_prefix.is_empty())?;
+    Ok(flags)
+}
+
+/// PREFIX.model and PREFIX.vocab.
+fn output_paths(prefix: &str) -> [PathBuf; 2] {
+    [".model", ".vocab"].map(|ending| io::with_ending(prefix, ending))
+}

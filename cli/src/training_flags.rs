@@ -1,0 +1,259 @@
+//! The flags that `spiece train` and `spiece count` have in common, and what they say: options,
+//! lists from files, the corpus, the trainer and its threads.
+//!
+//! Input: the command line. Output: [`TrainFlags`], a [`Corpus`], a [`Trainer`]. The flags are
+//! generated from [`TrainFlags::DESCRIPTORS`], so that a new option of the library needs no change
+//! here.
+//!
+//! Example: `--control_symbols=<a> --control_symbols_file=more.txt`, with the line `<b>` in the
+//! file, gives the control symbols `<a>` and `<b>`. Cost: that of reading the files of lists.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Arg, ArgMatches};
+
+use super::args::{self, RETIRED_HELP};
+use super::documents::{json_field_flag, with_records};
+use super::io::{self, CliError, CliResult};
+use super::progress::Messages;
+use spiece::{
+    Corpus, OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags, Trainer,
+};
+
+/// The most threads, as for the other subcommands.
+const MAX_JOBS: usize = 1024;
+
+/// The help of `--jobs`.
+const JOBS_HELP: &str = "Number of threads that run, 1 to 1024; the model does not depend on it [default: one for each \
+                         core; BPE, word and char models: at most num_threads]";
+
+/// Options that can also be given as the lines of a file.
+const LISTS_FROM_FILES: &[&str] = &["control_symbols", "user_defined_symbols"];
+
+/// Retired options that are switches.
+const RETIRED_SWITCHES: &[&str] = &[
+    "train_extremely_large_corpus",
+    "enable_differential_privacy",
+];
+
+/// A flag for each option, the files of lists, the number of threads, and retired flags.
+pub(super) fn training_flags() -> impl Iterator<Item = Arg> {
+    let files = [
+        args::value(
+            "control_symbols_file",
+            "File with more control symbols, one per line",
+        ),
+        args::value(
+            "user_defined_symbols_file",
+            "File with more user-defined symbols, one per line",
+        ),
+        args::value(
+            "required_chars_file",
+            "File with the required characters; replaces required_chars",
+        ),
+        json_field_flag(),
+        args::value("jobs", JOBS_HELP).value_name("N"),
+    ];
+    let options = TrainFlags::DESCRIPTORS.iter().map(flag);
+    let retired = RETIRED_OPTIONS.iter().map(|name| retired(name));
+    options.chain(files).chain(retired)
+}
+
+/// The flag of an option. A default that is not blank is part of the help.
+fn flag(option: &OptionDescriptor) -> Arg {
+    let note = default_note(option.name);
+    flag_without_note(option).help(format!("{}{note}", option.help))
+}
+
+/// The flag of an option, whose help does not have the default.
+pub(super) fn flag_without_note(option: &OptionDescriptor) -> Arg {
+    let value = args::value(option.name, option.help);
+    match option.kind {
+        OptionKind::Flag => args::switch(option.name, option.help),
+        OptionKind::List => value.value_name("A,B,..."),
+        _ => value.value_name("VALUE"),
+    }
+}
+
+/// The default of an option in the help; empty if the default is blank.
+pub(super) fn default_note(name: &str) -> String {
+    default_value(name).map_or_else(String::new, |text| format!(" [default: {text}]"))
+}
+
+/// The default of an option, unless it is blank.
+fn default_value(name: &str) -> Option<String> {
+    let value = TrainFlags::default().get(name);
+    value.filter(|text| !text.trim().is_empty())
+}
+
+/// A flag of older releases, without effect.
+fn retired(name: &'static str) -> Arg {
+    let make = if RETIRED_SWITCHES.contains(&name) {
+        args::switch
+    } else {
+        args::value
+    };
+    make(name, RETIRED_HELP).hide(true)
+}
+
+/// Fails if `--json_field` is invalid, or given with `--input_format=tsv`: records have no counts.
+pub(super) fn check_records(matches: &ArgMatches, flags: &TrainFlags) -> CliResult {
+    corpus(matches, flags)?;
+    if has_records(matches) && flags.input_format == "tsv" {
+        return Err(CliError::usage(
+            "--json_field and --input_format=tsv exclude each other; a record has no count",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether `--json_field` is given.
+pub(super) fn has_records(matches: &ArgMatches) -> bool {
+    args::non_empty(matches, "json_field").is_some()
+}
+
+/// The corpus of `--input`, with JSON records if `--json_field` is given.
+pub(super) fn corpus(matches: &ArgMatches, flags: &TrainFlags) -> CliResult<Corpus<'static>> {
+    with_records(flags.corpus(), matches)
+}
+
+/// The trainer for the flags, with as many threads as `--jobs` says.
+pub(super) fn trainer(flags: &TrainFlags, matches: &ArgMatches) -> CliResult<Trainer> {
+    let jobs = jobs(matches)?;
+    let trainer = flags.trainer()?;
+    Ok(match jobs {
+        Some(jobs) => trainer.with_threads(jobs),
+        None => trainer,
+    })
+}
+
+/// The value of `--jobs`; `None` if it is not given.
+pub(super) fn jobs(matches: &ArgMatches) -> CliResult<Option<NonZeroUsize>> {
+    let text = args::given(matches, "jobs");
+    text.map(parse_jobs).transpose()
+}
+
+/// The number of threads in the text of `--jobs`.
+fn parse_jobs(text: &str) -> CliResult<NonZeroUsize> {
+    let error = || args::invalid("jobs", text, "a number from 1 to 1024");
+    job_count(text).ok_or_else(error)
+}
+
+/// The number in `text`, from 1 to [`MAX_JOBS`].
+fn job_count(text: &str) -> Option<NonZeroUsize> {
+    let count: NonZeroUsize = text.trim_ascii().parse().ok()?;
+    (count.get() <= MAX_JOBS).then_some(count)
+}
+
+/// The flags of the command line, some of which may be missing.
+pub(super) fn read_flags(matches: &ArgMatches, messages: &Messages) -> CliResult<TrainFlags> {
+    let mut flags = TrainFlags::default();
+    flags.recording = SpecRecording::All;
+    set_options(matches, &mut flags)?;
+    warn_of_retired(matches, messages);
+    add_lists_from_files(matches, &mut flags)?;
+    Ok(flags)
+}
+
+/// Sets each option that the command line gives.
+fn set_options(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResult {
+    for option in TrainFlags::DESCRIPTORS {
+        if let Some(value) = args::given(matches, option.name) {
+            set_option(flags, option.name, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Sets one option.
+pub(super) fn set_option(flags: &mut TrainFlags, name: &str, value: &str) -> CliResult {
+    flags.set(name, value).map_err(args::invalid_option)
+}
+
+/// Writes a warning for each retired flag on the command line.
+fn warn_of_retired(matches: &ArgMatches, messages: &Messages) {
+    for name in RETIRED_OPTIONS {
+        if args::is_given(matches, name) {
+            messages.warn(&format!("--{name} is retired and has no effect"));
+        }
+    }
+}
+
+/// Reads the files of symbols and of required characters. Symbols are added to the symbols of the
+/// flags; required characters replace the flag.
+fn add_lists_from_files(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResult {
+    for name in LISTS_FROM_FILES {
+        let symbols = lines_of_flag(matches, name)?.unwrap_or_default();
+        add_symbols(flags, name, symbols);
+    }
+    if let Some(lines) = lines_of_flag(matches, "required_chars")? {
+        flags.required_chars = lines.concat();
+    }
+    Ok(())
+}
+
+/// Adds symbols to one of [`LISTS_FROM_FILES`].
+fn add_symbols(flags: &mut TrainFlags, name: &str, symbols: Vec<String>) {
+    match name {
+        "control_symbols" => flags.control_symbols.extend(symbols),
+        _ => flags.user_defined_symbols.extend(symbols),
+    }
+}
+
+/// An error if the required flag `name` has no value.
+pub(super) fn check_present(name: &str, is_missing: bool) -> CliResult {
+    if is_missing {
+        return Err(args::missing(name, "--help lists the flags"));
+    }
+    Ok(())
+}
+
+/// The lines of the file that `--NAME_file` names; `None` without that flag. The last line may lack
+/// its line feed.
+fn lines_of_flag(matches: &ArgMatches, name: &str) -> CliResult<Option<Vec<String>>> {
+    let Some(path) = args::non_empty(matches, &format!("{name}_file")) else {
+        return Ok(None);
+    };
+    let text = read_text(name, path)?;
+    Ok(Some(lines_of(&text)))
+}
+
+/// The text of the file of `--NAME_file`.
+fn read_text(name: &str, path: &str) -> CliResult<String> {
+    String::from_utf8(io::read_file(path)?).map_err(|_| not_utf8(name, path))
+}
+
+/// The error for the file of `--NAME_file`.
+fn not_utf8(name: &str, path: &str) -> CliError {
+    CliError::Error(format!(
+        "--{name}_file: {path} is not UTF-8; convert the file to UTF-8"
+    ))
+}
+
+/// The lines of a text, whose last line may lack its line feed; an empty text has none.
+fn lines_of(text: &str) -> Vec<String> {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    if text.is_empty() {
+        return Vec::new();
+    }
+    text.split('\n').map(str::to_owned).collect()
+}
+
+/// A flag that is set by SIGINT (Ctrl-C), SIGTERM and SIGHUP, so that training ends and removes its
+/// temporary files. A second signal ends the program at once.
+pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
+    let stop = Arc::default();
+    let flag = Arc::clone(&stop);
+    // If no handler can be installed, a signal ends the program at once.
+    let _ = ctrlc::set_handler(move || stop_or_exit(&flag));
+    stop
+}
+
+/// Sets the flag; ends the program if an earlier signal has set it.
+fn stop_or_exit(stop: &AtomicBool) {
+    if stop.swap(true, Ordering::Relaxed) {
+        std::process::exit(130);
+    }
+}

@@ -1,0 +1,27 @@
+//! The integration tests of the program, in one binary.
+//!
+//! | module | what it tests |
+//! |---|---|
+//! | `train_program` | `spiece train`: flags, messages, exit status, files |
+//! | `count_program` | `spiece count`, and training from its tables |
+//! | `run_program` | `spiece encode`, `decode`, `normalize`, `export-vocab`, `eval` |
+//! | `training_data` | `spiece encode --output_format=u16` and its like; JSON Lines and compressed text |
+//! | `inspect_program` | `spiece inspect` and `spiece compare` |
+//! | `convert_program` | `spiece convert`: GGUF and back, templates |
+//! | `adapt_program` | `spiece edit`, `merge`, `prune` |
+//! | `extend_program` | `spiece extend` |
+//! | `link_program` | links named `spm_train`, `spm_encode` and so on; `spiece install-links` |
+//! | `determinism` | output depends on the input and the options only |
+//! | `support` | paths and the program, for all modules |
+
+mod adapt_program;
+mod convert_program;
+mod count_program;
+mod determinism;
+mod extend_program;
+mod inspect_program;
+mod link_program;
+mod run_program;
+mod support;
+mod train_program;
+mod training_data;
