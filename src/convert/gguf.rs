@@ -14,7 +14,7 @@
 //! | part of the model | field |
 //! |---|---|
 //! | type | `tokenizer.ggml.model`: `llama` for BPE, `t5` for unigram |
-//! | pieces | `tokenizer.ggml.tokens`, `.scores`, `.token_type` (the numbers of the file format of SentencePiece) |
+//! | pieces | `tokenizer.ggml.tokens`, `.scores`, `.token_type` (the numbers of the file format of SentencePiece); user-defined symbols with spaces for U+2581 |
 //! | special ids | `tokenizer.ggml.unknown_token_id`, `.bos_token_id`, `.eos_token_id`, `.padding_token_id` |
 //! | dummy prefix | `tokenizer.ggml.add_space_prefix` |
 //! | removal of spaces, charsmap | `tokenizer.ggml.remove_extra_whitespaces`, `.precompiled_charsmap`; `llama` ignores both |
@@ -110,8 +110,9 @@ impl Model {
     /// another kind.
     pub fn from_gguf(reader: impl Read) -> Result<ConvertedModel, ConvertError> {
         let header = header::Header::read(BufReader::with_capacity(1 << 16, reader))?;
-        let model = import::model(&header)?;
-        let verdict = judge::verdict(&model);
+        let (model, reasons) = import::model(&header)?;
+        let mut verdict = judge::verdict(&model);
+        reasons.into_iter().for_each(|reason| verdict.add(reason));
         Ok(ConvertedModel { model, verdict })
     }
 

@@ -64,6 +64,13 @@ impl TextList {
         self.ends.len()
     }
 
+    /// The text at an index.
+    pub(super) fn get(&self, index: usize) -> Option<&[u8]> {
+        let end = *self.ends.get(index)?;
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        Some(&self.bytes[start..end])
+    }
+
     /// The texts.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.ends.iter().scan(0, |start, end| {

@@ -1,102 +1,158 @@
-//! The fields of a GGUF header -> a model.
-//!
-//! Input: the header. Output: a BPE model for `llama`, a unigram model for `t5`. Cost: that of
-//! loading a model.
+//! The fields of a GGUF header as a model: BPE for `llama`, unigram for `t5`.
 //!
 //! Missing optional fields have the defaults of llama.cpp: a dummy prefix for `llama`, none for
-//! `t5`; extra spaces are kept.
+//! `t5`; extra spaces are kept; the scores are 0.
+//!
+//! # Kinds of pieces
+//! The numbers of the types are those of SentencePiece, but the converters of llama.cpp use them
+//! more freely than SentencePiece allows:
+//!
+//! | in the file | kind |
+//! |---|---|
+//! | the token of `unknown_token_id`, whatever its type: often control, since `<unk>` is a special added token | unknown |
+//! | the first token of type unknown, or else the control token `<unk>`, in files without that field | unknown |
+//! | other tokens of type unknown, such as the padding `[PAD32011]` | unused |
+//! | a token of type byte whose text is not that of a byte, such as `<b'\x00'>` | unused |
+//! | a user-defined token with spaces | user-defined, with U+2581 for spaces |
+//!
+//! llama.cpp looks for user-defined tokens in the text before it replaces spaces, SentencePiece
+//! afterwards. So the converters write spaces where the `.model` file has U+2581.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::header::{GgufValue, Header, TextList, invalid};
 use super::{
     CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, GgufResult, MODEL, REMOVES_SPACES, SCORES,
     SPACE_IS_SUFFIX, TOKENS, TYPES,
 };
-use crate::convert::FileFormat;
+use crate::convert::{FileFormat, Reason, ReasonKind};
 use crate::error::ConvertError;
-use crate::model::{Model, ModelBuilder, ModelType, kind_number};
+use crate::model::validate::byte_of_piece;
+use crate::model::{Model, ModelType, kind_number};
 use crate::piece::PieceKind;
-use crate::text::lossy_string;
+use crate::text::{WHITESPACE_MARK_STR, lossy_string};
 
-/// The model.
-pub(super) fn model(header: &Header) -> GgufResult<Model> {
+/// The unknown token of `t5` files without `unknown_token_id`.
+const DEFAULT_UNKNOWN_OF_T5: usize = 2;
+
+/// The model, and reasons why its ids differ from those of llama.cpp that the model does not show.
+pub(super) fn model(header: &Header) -> GgufResult<(Model, Vec<Reason>)> {
     let model_type = model_type(header)?;
+    let GgufValue::Texts(texts) = required(header, TOKENS)? else {
+        return Err(wrong_type(TOKENS));
+    };
+    let scores = scores(header, texts.len())?;
+    let Some(GgufValue::Integers(types)) = header.get(TYPES) else {
+        return Err(missing(TYPES));
+    };
+    if texts.len() != scores.len() || texts.len() != types.len() {
+        return Err(invalid(format!(
+            "there are {} tokens, {} scores and {} types",
+            texts.len(),
+            scores.len(),
+            types.len()
+        )));
+    }
+    let kinds = types.iter().enumerate().map(|(id, number)| {
+        kind(*number)
+            .ok_or_else(|| invalid(format!("the token {id} has the unknown type {number}")))
+    });
+    let kinds: Vec<PieceKind> = kinds.collect::<GgufResult<_>>()?;
+    let escapes = bool_of(header, ESCAPES_SPACES)?.unwrap_or(true);
+    let mut reasons = Vec::new();
+    let unknown = unknown_piece(header, model_type, texts, &kinds, &mut reasons)?;
+
     let mut builder = Model::builder();
     builder.model_type(model_type);
-    push_pieces(header, &mut builder)?;
-    set_special_pieces(header, &mut builder)?;
-    set_whitespace(header, model_type, &mut builder)?;
-    set_charsmap(header, &mut builder)?;
-    Ok(builder.build()?)
+    let has_space = |(text, kind): (&[u8], &PieceKind)| is_symbol_with_space(text, *kind);
+    let mut taken: HashSet<Cow<'_, [u8]>> = match escapes && texts.iter().zip(&kinds).any(has_space)
+    {
+        true => texts.iter().map(Cow::Borrowed).collect(),
+        false => HashSet::new(),
+    };
+    let mut has_bytes = false;
+    for (id, ((text, score), kind)) in texts.iter().zip(scores).zip(kinds).enumerate() {
+        let kind = match kind {
+            _ if unknown == Some(id) => PieceKind::Unknown,
+            PieceKind::Unknown => PieceKind::Unused,
+            PieceKind::Byte if byte_of_piece(text).is_none() => PieceKind::Unused,
+            kind => kind,
+        };
+        has_bytes |= kind == PieceKind::Byte;
+        if text.is_empty() {
+            // llama.cpp gives it this text.
+            builder.piece(format!("[EMPTY_{id}]"), score, kind);
+        } else if escapes && is_symbol_with_space(text, kind) {
+            let marked = with_marks(text);
+            // If both are tokens, each of them keeps its text.
+            let is_new = taken.insert(Cow::Owned(marked.clone()));
+            builder.piece(if is_new { &marked } else { text }, score, kind);
+        } else {
+            builder.piece(text, score, kind);
+        }
+    }
+
+    let [bos, eos, pad] = [
+        special(header, "bos", texts)?,
+        special(header, "eos", texts)?,
+        special(header, "padding", texts)?,
+    ];
+    let spec = builder.trainer_spec_mut();
+    spec.byte_fallback = Some(has_bytes);
+    spec.unk_id = Some(id_in_spec(unknown));
+    spec.bos_id = Some(id_in_spec(bos));
+    spec.eos_id = Some(id_in_spec(eos));
+    spec.pad_id = Some(id_in_spec(pad));
+    let text_of = |id: Option<usize>| texts.get(id?).map(<[u8]>::to_vec);
+    spec.unk_piece = text_of(unknown);
+    spec.bos_piece = text_of(bos);
+    spec.eos_piece = text_of(eos);
+    spec.pad_piece = text_of(pad);
+    spec.treat_whitespace_as_suffix = bool_of(header, SPACE_IS_SUFFIX)?;
+
+    let has_prefix = bool_of(header, DUMMY_PREFIX)?;
+    let removes = bool_of(header, REMOVES_SPACES)?;
+    builder.add_dummy_prefix(has_prefix.unwrap_or(model_type == ModelType::Bpe));
+    builder.remove_extra_whitespaces(removes.unwrap_or(false));
+    builder.escape_whitespaces(escapes);
+    match header.get(CHARSMAP) {
+        None => builder.normalization_rules("identity", b""),
+        Some(GgufValue::Bytes(charsmap)) => builder.normalization_rules("user_defined", charsmap),
+        Some(_) => return Err(wrong_type(CHARSMAP)),
+    };
+    Ok((builder.build()?, reasons))
 }
 
 fn model_type(header: &Header) -> GgufResult<ModelType> {
-    match model_name(header)? {
-        b"llama" => Ok(ModelType::Bpe),
-        b"t5" => Ok(ModelType::Unigram),
-        other => Err(unsupported_model(other)),
-    }
-}
-
-fn model_name(header: &Header) -> GgufResult<&[u8]> {
     match required(header, MODEL)? {
-        GgufValue::Text(name) => Ok(name),
+        GgufValue::Text(name) => match &name[..] {
+            b"llama" => Ok(ModelType::Bpe),
+            b"t5" => Ok(ModelType::Unigram),
+            other => Err(ConvertError::Unsupported {
+                format: FileFormat::Gguf,
+                component: MODEL.to_owned(),
+                found: lossy_string(other),
+                remedy: "\"llama\" and \"t5\" are the vocabularies of SentencePiece",
+            }),
+        },
         _ => Err(wrong_type(MODEL)),
     }
 }
 
-fn unsupported_model(name: &[u8]) -> ConvertError {
-    ConvertError::Unsupported {
-        format: FileFormat::Gguf,
-        component: MODEL.to_owned(),
-        found: lossy_string(name),
-        remedy: "\"llama\" and \"t5\" are the vocabularies of SentencePiece",
-    }
-}
-
-fn push_pieces(header: &Header, builder: &mut ModelBuilder) -> GgufResult<()> {
-    let texts = texts(header)?;
-    let scores = scores(header)?;
-    let types = types(header)?;
-    check_counts(texts.len(), scores.len(), types.len())?;
-    let pieces = texts.iter().zip(scores).zip(types).enumerate();
-    for (id, ((text, score), number)) in pieces {
-        let kind = kind(*number).ok_or_else(|| unknown_kind(id, *number))?;
-        builder.piece(text, *score, kind);
-    }
-    let has_bytes = types.contains(&6);
-    builder.trainer_spec_mut().byte_fallback = Some(has_bytes);
-    Ok(())
-}
-
-fn texts(header: &Header) -> GgufResult<&TextList> {
-    match required(header, TOKENS)? {
-        GgufValue::Texts(texts) => Ok(texts),
-        _ => Err(wrong_type(TOKENS)),
-    }
-}
-
-fn scores(header: &Header) -> GgufResult<&[f32]> {
+/// The scores. Writers that choose the type of an array by its first element write integers if the
+/// first score is 0.
+fn scores(header: &Header, pieces: usize) -> GgufResult<Vec<f32>> {
     match header.get(SCORES) {
-        Some(GgufValue::Floats(scores)) => Ok(scores),
-        _ => Err(missing(SCORES)),
+        None => Ok(vec![0.0; pieces]),
+        Some(GgufValue::Floats(scores)) => Ok(scores.clone()),
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "llama.cpp rounds such scores to 32-bit floats, too"
+        )]
+        Some(GgufValue::Integers(scores)) => Ok(scores.iter().map(|score| *score as f32).collect()),
+        Some(_) => Err(wrong_type(SCORES)),
     }
-}
-
-fn types(header: &Header) -> GgufResult<&[i32]> {
-    match header.get(TYPES) {
-        Some(GgufValue::Integers(types)) => Ok(types),
-        _ => Err(missing(TYPES)),
-    }
-}
-
-/// Fails unless there are as many scores and types as texts.
-fn check_counts(texts: usize, scores: usize, types: usize) -> GgufResult<()> {
-    if texts != scores || texts != types {
-        return Err(invalid(format!(
-            "there are {texts} tokens, {scores} scores and {types} types"
-        )));
-    }
-    Ok(())
 }
 
 /// The kind with this number. The numbers are those of SentencePiece's file format.
@@ -106,80 +162,76 @@ fn kind(number: i32) -> Option<PieceKind> {
     all.find(|kind| kind_number(*kind) == number)
 }
 
-fn unknown_kind(id: usize, number: i32) -> ConvertError {
-    invalid(format!("the token {id} has the unknown type {number}"))
-}
-
-/// Sets the ids and the texts of the special pieces; -1 for an id that the file lacks.
-fn set_special_pieces(header: &Header, builder: &mut ModelBuilder) -> GgufResult<()> {
-    let unk = HeaderSpecial::of(header, "unknown")?;
-    let bos = HeaderSpecial::of(header, "bos")?;
-    let eos = HeaderSpecial::of(header, "eos")?;
-    let pad = HeaderSpecial::of(header, "padding")?;
-    let spec = builder.trainer_spec_mut();
-    spec.unk_id = Some(unk.id);
-    spec.bos_id = Some(bos.id);
-    spec.eos_id = Some(eos.id);
-    spec.pad_id = Some(pad.id);
-    spec.unk_piece = unk.text;
-    spec.bos_piece = bos.text;
-    spec.eos_piece = eos.text;
-    spec.pad_piece = pad.text;
-    Ok(())
-}
-
-/// A piece with a special role.
-struct HeaderSpecial {
-    id: i32,
-    text: Option<Vec<u8>>,
-}
-
-impl HeaderSpecial {
-    /// The piece with a role of llama.cpp.
-    fn of(header: &Header, role: &str) -> GgufResult<Self> {
-        let field = format!("tokenizer.ggml.{role}_token_id");
-        match header.get(&field) {
-            None => Ok(Self::missing()),
-            Some(GgufValue::Integer(id)) => {
-                Self::with_id(*id, texts(header)?).ok_or_else(|| no_token(&field, *id))
-            }
-            Some(_) => Err(wrong_type(&field)),
-        }
-    }
-
-    fn missing() -> Self {
-        Self { id: -1, text: None }
-    }
-
-    /// The piece with this id; `None` if no piece has it.
-    fn with_id(id: i64, texts: &TextList) -> Option<Self> {
-        let position = usize::try_from(id).ok()?;
-        let text = texts.iter().nth(position)?;
-        Some(Self {
-            id: i32::try_from(id).ok()?,
-            text: Some(text.to_vec()),
-        })
-    }
-}
-
-fn no_token(field: &str, id: i64) -> ConvertError {
-    invalid(format!("{field} is {id}, which is no token"))
-}
-
-fn set_whitespace(
+/// The index of the unknown piece.
+fn unknown_piece(
     header: &Header,
     model_type: ModelType,
-    builder: &mut ModelBuilder,
-) -> GgufResult<()> {
-    let has_prefix = bool_of(header, DUMMY_PREFIX)?;
-    let removes = bool_of(header, REMOVES_SPACES)?;
-    let escapes = bool_of(header, ESCAPES_SPACES)?;
-    let is_suffix = bool_of(header, SPACE_IS_SUFFIX)?;
-    builder.add_dummy_prefix(has_prefix.unwrap_or(model_type == ModelType::Bpe));
-    builder.remove_extra_whitespaces(removes.unwrap_or(false));
-    builder.escape_whitespaces(escapes.unwrap_or(true));
-    builder.trainer_spec_mut().treat_whitespace_as_suffix = is_suffix;
-    Ok(())
+    texts: &TextList,
+    kinds: &[PieceKind],
+    reasons: &mut Vec<Reason>,
+) -> GgufResult<Option<usize>> {
+    if let Some(id) = special(header, "unknown", texts)? {
+        if kinds[id] == PieceKind::UserDefined {
+            let text = texts.get(id).map(lossy_string).unwrap_or_default();
+            let explanation = format!(
+                "the unknown piece {text:?} is a user-defined symbol, which llama.cpp finds in text"
+            );
+            let reason = Reason::new(ReasonKind::UserDefinedSymbol, explanation);
+            reasons.push(reason.with_example(text));
+        }
+        return Ok(Some(id));
+    }
+    let typed = kinds.iter().position(|kind| *kind == PieceKind::Unknown);
+    let named = || {
+        let mut pieces = texts.iter().zip(kinds);
+        pieces.position(|(text, kind)| text == b"<unk>" && *kind == PieceKind::Control)
+    };
+    let unknown = typed.or_else(named);
+    // Only `t5` gives the unknown token for text.
+    if model_type == ModelType::Unigram && unknown != Some(DEFAULT_UNKNOWN_OF_T5) {
+        reasons.push(Reason::new(
+            ReasonKind::UnknownCharacter,
+            format!(
+                "the file does not name the unknown token; llama.cpp takes {DEFAULT_UNKNOWN_OF_T5}"
+            ),
+        ));
+    }
+    Ok(unknown)
+}
+
+/// The index of the token with a role; `None` if the file names none. Like llama.cpp, ids that no
+/// token has are ignored: some writers use 2^32 - 1 for none.
+fn special(header: &Header, role: &str, texts: &TextList) -> GgufResult<Option<usize>> {
+    let field = format!("tokenizer.ggml.{role}_token_id");
+    match header.get(&field) {
+        None => Ok(None),
+        Some(GgufValue::Integer(id)) => {
+            let index = usize::try_from(*id).ok();
+            Ok(index.filter(|index| *index < texts.len()))
+        }
+        Some(_) => Err(wrong_type(&field)),
+    }
+}
+
+/// The id as the spec has it: -1 for none.
+fn id_in_spec(index: Option<usize>) -> i32 {
+    index.map_or(-1, |index| i32::try_from(index).unwrap_or(-1))
+}
+
+fn is_symbol_with_space(text: &[u8], kind: PieceKind) -> bool {
+    kind == PieceKind::UserDefined && text.contains(&b' ')
+}
+
+/// A text with whitespace marks for spaces.
+fn with_marks(text: &[u8]) -> Vec<u8> {
+    let mut marked = Vec::with_capacity(text.len() + 4);
+    for byte in text {
+        match byte {
+            b' ' => marked.extend_from_slice(WHITESPACE_MARK_STR.as_bytes()),
+            _ => marked.push(*byte),
+        }
+    }
+    marked
 }
 
 fn bool_of(header: &Header, field: &str) -> GgufResult<Option<bool>> {
@@ -188,15 +240,6 @@ fn bool_of(header: &Header, field: &str) -> GgufResult<Option<bool>> {
         Some(GgufValue::Bool(value)) => Ok(Some(*value)),
         Some(_) => Err(wrong_type(field)),
     }
-}
-
-fn set_charsmap(header: &Header, builder: &mut ModelBuilder) -> GgufResult<()> {
-    match header.get(CHARSMAP) {
-        None => builder.normalization_rules("identity", b""),
-        Some(GgufValue::Bytes(charsmap)) => builder.normalization_rules("user_defined", charsmap),
-        Some(_) => return Err(wrong_type(CHARSMAP)),
-    };
-    Ok(())
 }
 
 /// The value of a field that a file must have.

@@ -208,7 +208,7 @@ impl Judge<'_> {
         let reasons = [
             self.space_at_symbol(&symbols),
             SymbolOverlap::find(&symbols).map(|overlap| overlap.reason()),
-            symbol_with_space(&symbols),
+            self.symbol_with_space(&symbols),
         ];
         self.add_all(reasons.into_iter().flatten());
     }
@@ -224,6 +224,22 @@ impl Judge<'_> {
             symbols.len()
         );
         Some(symbol_reason(explanation).with_example(format!("{text}a")))
+    }
+
+    fn symbol_with_space(&self, symbols: &[Piece<'_>]) -> Option<Reason> {
+        if !self.model.normalizer_spec().escape_whitespaces() {
+            return None;
+        }
+        let symbol = symbols.iter().find(|symbol| has_space(symbol.text))?;
+        let text = lossy_string(symbol.text);
+        let rule = match text.contains(' ') {
+            true => "llama.cpp finds it in text with spaces, SentencePiece never",
+            false => {
+                "llama.cpp finds it in text with spaces only, SentencePiece also in text with U+2581"
+            }
+        };
+        let explanation = format!("the symbol {text:?} has a space; {rule}");
+        Some(symbol_reason(explanation).with_example(text))
     }
 
     /// Adds the pieces whose kind llama.cpp changes because of their texts.
@@ -272,15 +288,6 @@ fn is_symbol(piece: &Piece<'_>) -> bool {
 
 fn symbol_reason(explanation: String) -> Reason {
     Reason::new(ReasonKind::UserDefinedSymbol, explanation)
-}
-
-fn symbol_with_space(symbols: &[Piece<'_>]) -> Option<Reason> {
-    let symbol = symbols.iter().find(|symbol| has_space(symbol.text))?;
-    let text = lossy_string(symbol.text);
-    let explanation = format!(
-        "the symbol {text:?} has a space; llama.cpp looks for symbols before it replaces spaces, SentencePiece behind that"
-    );
-    Some(symbol_reason(explanation).with_example(with_spaces(&text)))
 }
 
 fn has_space(text: &[u8]) -> bool {

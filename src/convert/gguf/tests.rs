@@ -68,8 +68,14 @@ fn a_model_that_was_written_is_read_with_the_same_ids() {
     ] {
         let model = golden(name);
         let back = Model::from_gguf(&bytes_of(&model)[..]).unwrap().model;
-        let key =
-            |piece: crate::Piece<'_>| (piece.text.to_vec(), piece.score.to_bits(), piece.kind);
+        // Symbols with spaces are found by llama.cpp only; what is read is found.
+        let key = |piece: crate::Piece<'_>| {
+            let mut text = String::from_utf8_lossy(piece.text).into_owned();
+            if piece.kind == PieceKind::UserDefined {
+                text = text.replace(' ', "\u{2581}");
+            }
+            (text, piece.score.to_bits(), piece.kind)
+        };
         assert!(back.pieces().map(key).eq(model.pieces().map(key)), "{name}");
         let [ours, theirs] = [&model, &back].map(|model| Tokenizer::new(model.clone()));
         assert_eq!(ours.bos_id(), theirs.bos_id(), "{name}");
@@ -338,6 +344,254 @@ fn every_prefix_and_every_changed_byte_is_refused_or_read() {
         // Some bytes are part of a text or a score.
         let _ = Model::from_gguf(&changed[..]);
     }
+}
+
+/// A vocabulary as a converter of llama.cpp writes it.
+struct ConvertedVocab {
+    model: &'static str,
+    tokens: Vec<(&'static str, f32, i32)>,
+    /// Roles and ids.
+    special: &'static [(&'static str, u32)],
+    /// The type of the array of scores; `None` to leave it out.
+    scores: Option<u32>,
+}
+
+const F32_ARRAY: Option<u32> = Some(6);
+const I32_ARRAY: Option<u32> = Some(5);
+
+impl ConvertedVocab {
+    /// These tokens, and all byte tokens and some letters after them.
+    fn llama(
+        first: &[(&'static str, f32, i32)],
+        special: &'static [(&'static str, u32)],
+        scores: Option<u32>,
+    ) -> Self {
+        let mut tokens = first.to_vec();
+        for byte in 0..=255 {
+            let text: &str = Box::leak(format!("<0x{byte:02X}>").into_boxed_str());
+            tokens.push((text, 0.0, 6));
+        }
+        for (rank, text) in ["ab", "a", "b", "\u{2581}"].into_iter().enumerate() {
+            tokens.push((text, -(rank as f32), 1));
+        }
+        Self {
+            model: "llama",
+            tokens,
+            special,
+            scores,
+        }
+    }
+
+    fn read(&self) -> ConvertedModel {
+        let array = |element: u32, elements: Vec<u8>| {
+            let count = self.tokens.len() as u64;
+            [&element.to_le_bytes()[..], &count.to_le_bytes(), &elements].concat()
+        };
+        let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+        let tokens = self.tokens.iter();
+        let texts = tokens.clone().flat_map(|token| text(token.0)).collect();
+        let types = tokens.clone().flat_map(|token| token.2.to_le_bytes());
+        let mut fields = vec![
+            field("tokenizer.ggml.model", 8, &text(self.model)),
+            field("tokenizer.ggml.tokens", 9, &array(8, texts)),
+            field("tokenizer.ggml.token_type", 9, &array(5, types.collect())),
+            field("tokenizer.ggml.add_space_prefix", 7, &[0]),
+        ];
+        if let Some(element) = self.scores {
+            let bytes = |score: f32| match element {
+                6 => score.to_le_bytes(),
+                _ => score.to_string().parse::<i32>().unwrap().to_le_bytes(),
+            };
+            let scores = tokens.flat_map(|token| bytes(token.1)).collect();
+            fields.push(field("tokenizer.ggml.scores", 9, &array(element, scores)));
+        }
+        for (role, id) in self.special {
+            let name = format!("tokenizer.ggml.{role}_token_id");
+            fields.push(field(&name, 4, &id.to_le_bytes()));
+        }
+        let file = file_with(3, fields.len() as u64, &fields.concat());
+        Model::from_gguf(&file[..]).unwrap_or_else(|error| panic!("{}: {error}", self.model))
+    }
+}
+
+/// What `conversion/base.py`, `phi.py`, `internlm.py`, `xverse.py`, `t5.py`, `bert.py` and
+/// `gguf-py/gguf/vocab.py` of llama.cpp write, and what older releases of them wrote.
+#[test]
+fn every_use_of_token_types_by_converters_becomes_a_model_with_one_unknown_piece() {
+    use PieceKind::{Control, Unknown, Unused, UserDefined};
+    const UNK: (&str, f32, i32) = ("<unk>", 0.0, 2);
+    const UNK_CONTROL: (&str, f32, i32) = ("<unk>", -1000.0, 3);
+    const BOS: (&str, f32, i32) = ("<s>", 0.0, 3);
+    const PAD_UNUSED: (&str, f32, i32) = ("[PAD2]", -10000.0, 5);
+    const PAD_UNKNOWN: (&str, f32, i32) = ("[PAD2]", -10000.0, 2);
+    const PAD_UNKNOWN_TOO: (&str, f32, i32) = ("[PAD3]", -10000.0, 2);
+    const UNK_AND_BOS: &[(&str, u32)] = &[("unknown", 0), ("bos", 1), ("eos", 1), ("padding", 0)];
+    type Row = (
+        &'static str,
+        ConvertedVocab,
+        &'static [(&'static str, PieceKind)],
+        &'static [ReasonKind],
+    );
+    let llama = ConvertedVocab::llama;
+    let rows: [Row; 12] = [
+        (
+            "padding that is unused",
+            llama(&[UNK, BOS, PAD_UNUSED], UNK_AND_BOS, F32_ARRAY),
+            &[("<unk>", Unknown), ("<s>", Control), ("[PAD2]", Unused)],
+            &[],
+        ),
+        (
+            "padding of type unknown beside a control <unk>",
+            llama(
+                &[UNK_CONTROL, BOS, PAD_UNKNOWN, PAD_UNKNOWN_TOO],
+                UNK_AND_BOS,
+                F32_ARRAY,
+            ),
+            &[
+                ("<unk>", Unknown),
+                ("<s>", Control),
+                ("[PAD2]", Unused),
+                ("[PAD3]", Unused),
+            ],
+            &[],
+        ),
+        (
+            "padding of type unknown beside <unk> of that type",
+            llama(&[UNK, BOS, PAD_UNKNOWN], &[], F32_ARRAY),
+            &[("<unk>", Unknown), ("<s>", Control), ("[PAD2]", Unused)],
+            &[],
+        ),
+        (
+            "a control <unk>",
+            llama(&[UNK_CONTROL, BOS, PAD_UNUSED], UNK_AND_BOS, F32_ARRAY),
+            &[("<unk>", Unknown), ("<s>", Control), ("[PAD2]", Unused)],
+            &[],
+        ),
+        (
+            "a control <unk> that no field names",
+            llama(&[UNK_CONTROL, BOS], &[("bos", 1)], F32_ARRAY),
+            &[("<unk>", Unknown), ("<s>", Control)],
+            &[],
+        ),
+        (
+            "an unknown piece with another text than <unk>",
+            llama(
+                &[("<pad>", 0.0, 3), ("</s>", 0.0, 3), ("[UNK]", 0.0, 3)],
+                &[("unknown", 2)],
+                F32_ARRAY,
+            ),
+            &[("<pad>", Control), ("</s>", Control), ("[UNK]", Unknown)],
+            &[],
+        ),
+        (
+            "a user-defined <unk>",
+            llama(&[("<unk>", -1000.0, 4), BOS], UNK_AND_BOS, F32_ARRAY),
+            &[("<unk>", Unknown), ("<s>", Control)],
+            &[ReasonKind::UserDefinedSymbol],
+        ),
+        (
+            "ids that no token has",
+            llama(
+                &[UNK, BOS],
+                &[("unknown", u32::MAX), ("padding", u32::MAX)],
+                F32_ARRAY,
+            ),
+            &[("<unk>", Unknown), ("<s>", Control)],
+            &[],
+        ),
+        (
+            "no scores, and a byte token with another text",
+            llama(
+                &[("<b'\\x00'>", 0.0, 6), BOS, UNK_CONTROL],
+                &[("unknown", 2)],
+                None,
+            ),
+            &[("<b'\\x00'>", Unused), ("<s>", Control), ("<unk>", Unknown)],
+            &[],
+        ),
+        (
+            "scores that are integers, and a token without a text",
+            llama(&[UNK, BOS, ("", 0.0, 1)], UNK_AND_BOS, I32_ARRAY),
+            &[
+                ("<unk>", Unknown),
+                ("<s>", Control),
+                ("[EMPTY_2]", PieceKind::Normal),
+            ],
+            &[],
+        ),
+        (
+            "added tokens with spaces",
+            llama(
+                &[UNK, BOS, ("  ", -1000.0, 4), ("\n", -1000.0, 4)],
+                UNK_AND_BOS,
+                F32_ARRAY,
+            ),
+            &[
+                ("<unk>", Unknown),
+                ("<s>", Control),
+                ("\u{2581}\u{2581}", UserDefined),
+                ("\n", UserDefined),
+            ],
+            &[ReasonKind::UserDefinedSymbol],
+        ),
+        (
+            "the order of T5",
+            ConvertedVocab {
+                model: "t5",
+                tokens: vec![
+                    ("<pad>", 0.0, 3),
+                    ("</s>", 0.0, 3),
+                    UNK,
+                    ("a", -1.0, 1),
+                    ("<extra_id_0>", -1000.0, 4),
+                    ("[PAD5]", -10000.0, 2),
+                ],
+                special: &[("padding", 0), ("eos", 1)],
+                scores: F32_ARRAY,
+            },
+            &[
+                ("<pad>", Control),
+                ("</s>", Control),
+                ("<unk>", Unknown),
+                ("a", PieceKind::Normal),
+                ("<extra_id_0>", UserDefined),
+                ("[PAD5]", Unused),
+            ],
+            &[ReasonKind::Rounding],
+        ),
+    ];
+    for (name, vocab, pieces, reasons) in rows {
+        let read = vocab.read();
+        let found = read.model.pieces().take(pieces.len());
+        let found: Vec<(String, PieceKind)> = found
+            .map(|piece| (String::from_utf8_lossy(piece.text).into_owned(), piece.kind))
+            .collect();
+        let expected: Vec<(String, PieceKind)> = pieces
+            .iter()
+            .map(|(text, kind)| ((*text).to_owned(), *kind))
+            .collect();
+        assert_eq!(found, expected, "{name}");
+        let unknown = read.model.pieces().filter(|piece| piece.kind == Unknown);
+        assert_eq!(unknown.count(), 1, "{name}");
+        let kinds: Vec<ReasonKind> = read
+            .verdict
+            .reasons()
+            .iter()
+            .map(|reason| reason.kind)
+            .collect();
+        assert_eq!(kinds, reasons, "{name}: {}", read.verdict);
+        // As a `.model` file it is accepted.
+        assert!(Model::from_bytes(&read.model.to_bytes()).is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn symbols_are_written_with_spaces_and_read_with_marks() {
+    let model = model_of(|b| ignore(b.piece("x\u{2581}y", 0.0, PieceKind::UserDefined)));
+    let bytes = bytes_of(&model);
+    assert!(bytes.windows(3).any(|window| window == b"x y"));
+    let back = Model::from_gguf(&bytes[..]).unwrap().model;
+    assert!(back.pieces().eq(model.pieces()));
 }
 
 /// A reader that counts.

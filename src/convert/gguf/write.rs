@@ -9,9 +9,10 @@ use super::{
 };
 use crate::convert::FileFormat;
 use crate::error::ConvertError;
-use crate::model::{Model, ModelType, kind_number};
-use crate::text::lossy_string;
+use crate::model::{Model, ModelType, Piece, kind_number};
+use crate::piece::PieceKind;
 use crate::text::num::low_u32;
+use crate::text::{WHITESPACE_MARK_STR, lossy_string};
 
 /// The numbers of the types of values.
 const U32: u32 = 4;
@@ -115,7 +116,10 @@ impl FieldWriter {
     fn push_texts(&mut self, model: &Model) {
         self.array(TOKENS, TEXT, model.len());
         for piece in model.pieces() {
-            self.push_text(piece.text);
+            match spaced_symbol(model, &piece) {
+                Some(text) => self.push_text(text.as_bytes()),
+                None => self.push_text(piece.text),
+            }
         }
     }
 
@@ -187,6 +191,18 @@ impl FieldWriter {
             self.bool(SPACE_IS_SUFFIX, true);
         }
     }
+}
+
+/// A user-defined symbol with spaces for whitespace marks, if it has marks: llama.cpp looks for
+/// symbols in the text before it replaces spaces.
+fn spaced_symbol(model: &Model, piece: &Piece<'_>) -> Option<String> {
+    if piece.kind != PieceKind::UserDefined || !model.normalizer_spec().escape_whitespaces() {
+        return None;
+    }
+    let text = std::str::from_utf8(piece.text).ok()?;
+    let spaced = text.replace(WHITESPACE_MARK_STR, " ");
+    let is_new = spaced != text && !text.contains(' ') && model.piece_to_id(&spaced).is_none();
+    is_new.then_some(spaced)
 }
 
 /// The name of a model type in llama.cpp. Fails for types that llama.cpp does not have.
