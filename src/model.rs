@@ -26,6 +26,7 @@
 #[cfg(feature = "proto")]
 pub mod proto;
 mod builder;
+mod canonical;
 mod editor;
 mod file;
 mod model_type;

@@ -275,6 +275,24 @@ pub(crate) fn write_float_field(number: u32, value: f32, out: &mut Vec<u8>) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
+/// Appends a field that the schema does not have, with its tag and number in as few bytes as
+/// possible.
+pub(super) fn write_unknown_field(field: &Field<'_>, out: &mut Vec<u8>) {
+    match field.value {
+        Value::Varint(value) => write_varint_field(field.number, value, out),
+        Value::Bytes(bytes) => write_bytes_field(field.number, bytes, out),
+        Value::Fixed32(bytes) => {
+            write_tag(field.number, 5, out);
+            out.extend_from_slice(&bytes);
+        }
+        Value::Fixed64 => {
+            write_tag(field.number, 1, out);
+            out.extend_from_slice(&field.raw[field.raw.len() - 8..]);
+        }
+        Value::Group => out.extend_from_slice(field.raw),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
