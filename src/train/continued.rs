@@ -172,9 +172,11 @@ impl<'m> ContinuedTrainer<'m> {
         run.reporter.expect_merges(wanted);
         let trainer = MergeTrainer::new(rules, &run.pool, &self.work.hasher, symbols, words);
         let continuation = Continuation::new(candidates, unfound);
-        trainer.run_continuation(continuation, wanted, &mut |merges| {
+        let merges = trainer.run_continuation(continuation, wanted, &mut |merges| {
             run.reporter.merged(merges)
-        })
+        })?;
+        run.reporter.end_merges(&merges)?;
+        Ok(merges)
     }
 }
 

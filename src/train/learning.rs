@@ -288,7 +288,9 @@ impl Trainer {
             .install(|| WordBuffer::new(words, &symbols, &self.work.hasher))?;
         run.reporter.expect_merges(wanted);
         let merger = MergeTrainer::new(&rules, &run.pool, &self.work.hasher, symbols, words);
-        merger.run(wanted, &mut |merges| run.reporter.merged(merges))
+        let merges = merger.run(wanted, &mut |merges| run.reporter.merged(merges))?;
+        run.reporter.end_merges(&merges)?;
+        Ok(merges)
     }
 
     /// The number of merges that the vocabulary has room for.

@@ -40,7 +40,7 @@ pub enum Event<'a> {
         /// Bytes in all, if known.
         total: Option<u64>,
     },
-    /// Pairs were merged. Reported about once every hundred merges.
+    /// Pairs were merged. Reported about once every hundred merges, and after the last one.
     Merged {
         /// Merges so far.
         done: usize,
@@ -169,6 +169,7 @@ pub(crate) struct Reporter<'o> {
     bytes: u64,
     total: Option<u64>,
     merges_wanted: usize,
+    merges_reported: usize,
 }
 
 impl<'o> Reporter<'o> {
@@ -178,6 +179,7 @@ impl<'o> Reporter<'o> {
             bytes: 0,
             total: None,
             merges_wanted: 0,
+            merges_reported: 0,
         }
     }
 
@@ -212,18 +214,31 @@ impl<'o> Reporter<'o> {
 
     pub(crate) fn expect_merges(&mut self, wanted: usize) {
         self.merges_wanted = wanted;
+        self.merges_reported = 0;
     }
 
     pub(crate) fn merged(&mut self, merges: &[LearnedMerge]) -> Result<(), TrainError> {
+        if merges.len().is_multiple_of(MERGES_PER_EVENT) {
+            return self.report_merges(merges);
+        }
+        Ok(())
+    }
+
+    /// Reports the number of merges at the end, however many there are.
+    pub(crate) fn end_merges(&mut self, merges: &[LearnedMerge]) -> Result<(), TrainError> {
+        if merges.len() == self.merges_reported {
+            return Ok(());
+        }
+        self.report_merges(merges)
+    }
+
+    fn report_merges(&mut self, merges: &[LearnedMerge]) -> Result<(), TrainError> {
         let Some(last) = merges.last() else {
             return Ok(());
         };
-        let done = merges.len();
-        if !done.is_multiple_of(MERGES_PER_EVENT) && done != self.merges_wanted {
-            return Ok(());
-        }
+        self.merges_reported = merges.len();
         self.report(Event::Merged {
-            done,
+            done: merges.len(),
             wanted: self.merges_wanted,
             piece: &last.text,
             count: last.count,
