@@ -1,12 +1,13 @@
-//! Arguments of calls of both generations of the reference's API.
-//!
-//! Input: positional and keyword arguments. Output: values by name. Releases until 0.2.1 had
+//! Arguments of calls of both generations of the reference's API, by name. Releases until 0.2.1 had
 //! `out_type` as the second parameter of `encode`, later ones have `add_bos`; the type of the value
-//! distinguishes them, as in `encode(text, str)`.
+//! distinguishes them, as in `encode(text, str)`. Also conversions of single arguments.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString, PyTuple, PyType};
+
+use crate::errors;
+use crate::text::type_name;
 
 /// A result type of encoding or decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,10 +186,10 @@ pub fn to_i32(value: &Bound<'_, PyAny>) -> PyResult<i32> {
         value.extract::<i32>().ok()
     };
     number.ok_or_else(|| {
-        let shown = value
-            .repr()
-            .map_or_else(|_| "?".to_owned(), |repr| repr.to_string());
-        PyTypeError::new_err(format!("expected an integer of 32 bits, not {shown}"))
+        PyTypeError::new_err(format!(
+            "expected an integer of 32 bits, not {}",
+            shown(value)
+        ))
     })
 }
 
@@ -197,12 +198,15 @@ pub fn to_i32(value: &Bound<'_, PyAny>) -> PyResult<i32> {
 /// # Errors
 /// `TypeError` for anything that is not a number.
 pub fn to_f32(value: &Bound<'_, PyAny>) -> PyResult<f32> {
-    value.extract::<f32>().map_err(|_| {
-        let shown = value
-            .repr()
-            .map_or_else(|_| "?".to_owned(), |repr| repr.to_string());
-        PyTypeError::new_err(format!("expected a number, not {shown}"))
-    })
+    value
+        .extract::<f32>()
+        .map_err(|_| PyTypeError::new_err(format!("expected a number, not {}", shown(value))))
+}
+
+/// The `repr` of an object, for messages.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    let repr = value.repr();
+    repr.map_or_else(|_| type_name(value), |repr| repr.to_string())
 }
 
 /// The value of `num_threads`, which must be an `int`; `i64::MAX` for a number of more than 32
@@ -215,5 +219,52 @@ pub fn to_threads(value: Option<&Bound<'_, PyAny>>) -> PyResult<i64> {
     match value {
         Some(value) if is_int => Ok(to_i32(value).map_or(i64::MAX, i64::from)),
         _ => Err(PyTypeError::new_err("num_threads must be int")),
+    }
+}
+
+/// The integer that an argument `name` gives, between `low` and `high`.
+///
+/// # Errors
+/// `TypeError` for an object that is no integer, `OptionValueError` for a number out of range.
+pub fn to_int_in<'py, T>(name: &str, value: &Bound<'py, PyAny>, (low, high): (T, T)) -> PyResult<T>
+where
+    T: PartialOrd + std::fmt::Display + for<'a> FromPyObject<'a, 'py>,
+{
+    match value.extract::<T>() {
+        Ok(number) if (&low..=&high).contains(&&number) => Ok(number),
+        Err(_) if !value.hasattr("__index__")? => Err(PyTypeError::new_err(format!(
+            "{name}: expected an integer, not {}",
+            type_name(value)
+        ))),
+        _ => {
+            let message = format!("{name}: {value} is out of range; use {low} to {high}");
+            Err(errors::exception(
+                value.py(),
+                "OptionValueError",
+                (message,),
+            ))
+        }
+    }
+}
+
+/// The finite number that an argument `name` gives.
+///
+/// # Errors
+/// `TypeError` for an object that is no number, `OptionValueError` for one that is infinite as an `f32`.
+pub fn to_finite(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f32> {
+    match value.extract::<f32>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        Err(_) if !value.hasattr("__float__")? => Err(PyTypeError::new_err(format!(
+            "{name}: expected a number, not {}",
+            type_name(value)
+        ))),
+        _ => {
+            let message = format!("{name}: {value} is not a finite number of 32 bits");
+            Err(errors::exception(
+                value.py(),
+                "OptionValueError",
+                (message,),
+            ))
+        }
     }
 }

@@ -78,11 +78,6 @@ impl VectorBuffer {
         }
     }
 
-    /// The address of the first element.
-    fn data_address(&self) -> usize {
-        self.parts().0.addr()
-    }
-
     /// Fills `view` with the memory of the array.
     ///
     /// # Safety
@@ -253,6 +248,10 @@ pub struct TextTuple(Py<PyTuple>);
 impl TextTuple {
     pub fn new(tuple: Bound<'_, PyTuple>) -> TextTuple {
         TextTuple(tuple.unbind())
+    }
+
+    pub fn tuple<'py>(&self, py: Python<'py>) -> &Bound<'py, PyTuple> {
+        self.0.bind(py)
     }
 
     /// The texts of some items; `None` if one of them is neither `str` nor `bytes`, or has a lone

@@ -1,7 +1,6 @@
 //! Changes of trained models, and reports on them, for `spiece.Model`.
 //!
-//! Input: tokenizers (which hold models), steps, texts. Output: the bytes of a changed model and a
-//! `dict` that describes the change; for reports, only a `dict`. Each change checks its guarantees
+//! A change gives the bytes of the changed model and a `dict` that describes it. Each change checks its guarantees
 //! before it returns, on the texts of the pieces and on the given texts.
 
 use std::num::NonZeroUsize;
@@ -11,23 +10,22 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use spiece::inspect::{ComparisonCounter, Inspection};
 use spiece::{
-    Corpus, EditStep, ExtendError, ExtendOptions, ExtendSize, IdMap, MergeOptions, Model,
-    NormalizerFlag, PieceId, PieceKind, PieceUsage, PruneGoal, PruneOptions, SpecialRole,
+    Corpus, EditError, EditStep, ExtendError, ExtendOptions, ExtendSize, IdMap, MergeOptions,
+    Model, NormalizerFlag, PieceId, PieceKind, PieceUsage, PruneGoal, PruneOptions, SpecialRole,
     TextChange, UsageCounter,
 };
 
+use crate::arguments::to_int_in;
 use crate::errors;
-use crate::text::HeldTexts;
+use crate::text::{HeldTexts, iterable_items};
 use crate::tokenizer::PyTokenizer;
 use crate::trainer::{Failure, PyObserver, PySentences, summary_dict};
 
+/// The largest number of pieces that a model can have.
+const MAX_PIECES: usize = 1 << 27;
+
 /// A changed model and its report.
 type Changed<'py> = (Bound<'py, PyBytes>, Bound<'py, PyDict>);
-
-/// An error of a change, which names the piece or option.
-fn refused(py: Python<'_>, error: &dyn std::error::Error) -> PyErr {
-    errors::exception(py, "ModelError", (error.to_string(),))
-}
 
 /// The bytes of a changed model, and a report on its ids and texts.
 fn changed<'py>(
@@ -84,7 +82,7 @@ fn step(name: &str, arguments: &[String]) -> PyResult<EditStep> {
             id: PieceId::new(
                 word(2)?
                     .parse()
-                    .map_err(|_| PyValueError::new_err("insert: no id"))?,
+                    .map_err(|_| PyValueError::new_err("insert: the last argument is no id"))?,
             ),
             text: text(0)?,
             kind: kind(&word(1)?)?,
@@ -139,8 +137,8 @@ fn flag(name: &str) -> PyResult<NormalizerFlag> {
 /// Texts to check a change on.
 fn check_texts(py: Python<'_>, texts: Option<&Bound<'_, PyAny>>) -> PyResult<HeldTexts> {
     match texts {
-        Some(texts) => HeldTexts::of(texts),
-        None => HeldTexts::of(PyTuple::empty(py).as_any()),
+        Some(texts) => HeldTexts::of_items(iterable_items(texts, "texts")?),
+        None => HeldTexts::of_items(PyTuple::empty(py)),
     }
 }
 
@@ -161,7 +159,7 @@ pub fn _edit<'py>(
         edited.check(model, held.texts().iter().copied())?;
         Ok(edited)
     });
-    let edited = edited.map_err(|error: spiece::EditError| refused(py, &error))?;
+    let edited = edited.map_err(|error: EditError| errors::of_edit(py, &error))?;
     let change = changed(py, edited.model(), edited.ids(), Some(edited.text_change()))?;
     change.1.set_item(
         "no_longer_found",
@@ -192,7 +190,7 @@ pub fn _merge<'py>(
         merged.check(model, [])?;
         Ok(merged)
     });
-    let merged = merged.map_err(|error: spiece::MergeError| refused(py, &error))?;
+    let merged = merged.map_err(|error: spiece::MergeError| errors::refused(py, &error))?;
     let change = changed(py, merged.model(), merged.ids(), Some(merged.text_change()))?;
     change
         .1
@@ -215,13 +213,14 @@ pub fn _prune<'py>(
     py: Python<'py>,
     tokenizer: &Bound<'py, PyTokenizer>,
     texts: Option<&Bound<'py, PyAny>>,
-    size: Option<usize>,
+    size: Option<&Bound<'py, PyAny>>,
     keep_chars: bool,
     unused_tail: bool,
 ) -> PyResult<Changed<'py>> {
     let tokenizer = &tokenizer.get().loaded.tokenizer;
     let model = tokenizer.model();
-    let goal = match (size, texts) {
+    let size = size.map(|size| to_int_in("size", size, (1, MAX_PIECES)));
+    let goal = match (size.transpose()?, texts) {
         (Some(size), _) => PruneGoal::Size(size),
         (None, Some(_)) if unused_tail => PruneGoal::UsedWithTail,
         (None, Some(_)) => PruneGoal::Used,
@@ -259,17 +258,13 @@ fn usage(tokenizer: &spiece::Tokenizer, held: &HeldTexts) -> Result<PieceUsage, 
 }
 
 /// The number of pieces that `_extend` learns, from the name of a rule and its number.
-fn extend_size(rule: &str, number: usize) -> PyResult<ExtendSize> {
-    match rule {
-        "pieces" => Ok(ExtendSize::Learn(number)),
-        "vocab_size" => Ok(ExtendSize::Vocabulary(number)),
-        _ => {
-            let number = NonZeroUsize::new(number);
-            let number =
-                number.ok_or_else(|| PyValueError::new_err("multiple_of: 0 has no multiples"))?;
-            Ok(ExtendSize::NextMultiple(number))
-        }
-    }
+fn extend_size(rule: &str, number: &Bound<'_, PyAny>) -> PyResult<ExtendSize> {
+    let number: usize = to_int_in(rule, number, (1, MAX_PIECES))?;
+    Ok(match (rule, NonZeroUsize::new(number)) {
+        ("multiple_of", Some(number)) => ExtendSize::NextMultiple(number),
+        ("vocab_size", _) => ExtendSize::Vocabulary(number),
+        _ => ExtendSize::Learn(number),
+    })
 }
 
 /// Learns pieces from other text.
@@ -278,19 +273,20 @@ pub fn _extend<'py>(
     py: Python<'py>,
     tokenizer: &Bound<'py, PyTokenizer>,
     sentences: &Bound<'py, PyAny>,
-    size: (String, usize),
+    size: (String, Bound<'py, PyAny>),
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Changed<'py>> {
     let model = tokenizer.get().loaded.tokenizer.model();
-    let options = ExtendOptions::new(model, extend_size(&size.0, size.1)?);
+    let options = ExtendOptions::new(model, extend_size(&size.0, &size.1)?);
     let failure = Failure::default();
     let corpus = Corpus::texts(PySentences::new(sentences, failure.clone())?);
     let mut observer = PyObserver::new(progress, failure.clone());
     let extended = py.detach(|| model.extend_observed(corpus, &options, &mut observer));
     failure.check()?;
-    let extended = extended.map_err(|error: ExtendError| refused(py, &error))?;
+    let extended = extended.map_err(|error: ExtendError| errors::of_extend(py, &error))?;
+    observer.finish(py)?;
     let checked = py.detach(|| extended.check(model, []));
-    checked.map_err(|error| refused(py, &error))?;
+    checked.map_err(|error| errors::refused(py, &error))?;
     let change = changed(
         py,
         extended.model(),
@@ -345,7 +341,7 @@ pub fn _compare<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let first = &first.get().loaded.tokenizer;
     let second = &second.get().loaded.tokenizer;
-    let held = HeldTexts::of(texts)?;
+    let held = HeldTexts::of_items(iterable_items(texts, "texts")?)?;
     let found = py.detach(|| {
         let mut counter = ComparisonCounter::new(first, second);
         for (number, text) in (1..).zip(held.texts()) {

@@ -1,58 +1,71 @@
-//! Errors of the library as Python exceptions.
-//!
-//! Input: the typed errors of the library. Output: instances of the classes of `spiece/_errors.py`.
+//! Errors of the library as Python exceptions: instances of the classes of `spiece/_errors.py`.
 //! Those classes derive from the built-in classes that both generations of the reference's package
 //! raise: a file that cannot be read is both an `OSError` (0.1.99 to 0.2.1) and a `RuntimeError`
 //! (from 0.2.2 on).
 //!
 //! | error | classes beside `spiece.SpieceError` |
 //! |---|---|
-//! | a file that is missing or cannot be read or written | `OSError`, `RuntimeError` |
+//! | a file that is missing or cannot be read or written | `OSError` and its subclass for the error, `RuntimeError` |
 //! | a model that is refused, options that the model cannot satisfy | `RuntimeError` |
 //! | an id that the model does not have | `IndexError` |
 //! | a wrong value of an option | `ValueError` or `RuntimeError`, as in the reference |
 
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
-use spiece::{DecodeError, EncodeError, ModelError, OptionError, TrainError, WriteError};
+use spiece::{
+    DecodeError, EditError, EncodeError, ExtendError, ModelError, OptionError, TrainError,
+    TrainFlags, WriteError,
+};
 
 /// A part of the message for a refused model that transformers searches for.
 const REFERENCE_SOURCE: &str = "sentencepiece_processor.cc";
 
-/// An instance of a class of `spiece/_errors.py`.
+/// What a class or function of `spiece/_errors.py` makes.
 pub fn exception<A>(py: Python<'_>, class: &str, arguments: A) -> PyErr
 where
     A: for<'py> pyo3::call::PyCallArgs<'py>,
 {
     let make = || -> PyResult<PyErr> {
         let class = py.import("spiece._errors")?.getattr(class)?;
-        let class = class.cast_into::<PyType>()?;
         Ok(PyErr::from_value(class.call1(arguments)?))
     };
     make().unwrap_or_else(|error| error)
 }
 
-/// An exception for a file for which the operating system returned `error`.
+/// The exception for a file for which the operating system, or a decompressor, returned `error`;
+/// `message` says what is wrong if there is no code of the operating system.
 fn file_error(py: Python<'_>, path: &Path, error: &io::Error, message: String) -> PyErr {
-    let class = match error.kind() {
-        io::ErrorKind::NotFound => "MissingFileError",
-        _ => "FileError",
+    let make = || -> PyResult<PyErr> {
+        let make = py.import("spiece._errors")?.getattr("file_error")?;
+        let code = match (error.raw_os_error(), error.kind()) {
+            (Some(code), _) => code,
+            // The library has noticed it before the operating system.
+            (None, io::ErrorKind::IsADirectory) => {
+                py.import("errno")?.getattr("EISDIR")?.extract()?
+            }
+            _ => return Ok(PyErr::from_value(make.call1((message,))?)),
+        };
+        let path = path.as_os_str();
+        // Windows has codes of its own, from which Python computes `errno`.
+        let error = if cfg!(windows) && error.raw_os_error().is_some() {
+            make.call1((0, error.to_string(), path, code))?
+        } else {
+            let text = py.import("os")?.call_method1("strerror", (code,))?;
+            make.call1((code, text, path))?
+        };
+        Ok(PyErr::from_value(error))
     };
-    let path = path.display().to_string();
-    match error.raw_os_error() {
-        Some(code) => exception(py, class, (code, message, path)),
-        None => exception(py, class, (message,)),
-    }
+    make().unwrap_or_else(|error| error)
 }
 
 /// A model that cannot be loaded.
 pub fn of_model(py: Python<'_>, error: &ModelError) -> PyErr {
     match error {
-        ModelError::Read { path, source } => file_error(py, path, source, source.to_string()),
+        ModelError::Read { path, source } => file_error(py, path, source, error.to_string()),
         _ => {
             let message = format!("{error} [{REFERENCE_SOURCE}]");
             exception(py, "ModelError", (message,))
@@ -69,11 +82,14 @@ pub fn of_decode(py: Python<'_>, error: &DecodeError) -> PyErr {
     exception(py, "IdError", (error.to_string(),))
 }
 
-/// The exception for an id that the model does not have.
-pub fn id_out_of_range(py: Python<'_>, id: i64, pieces: usize) -> PyErr {
-    let message = format!(
-        "piece id is out of range: the model has no piece with id {id}; it has {pieces} pieces"
-    );
+/// The exception for an id that the model does not have, of the drop-in.
+pub fn id_out_of_range(py: Python<'_>, id: impl Display, pieces: usize) -> PyErr {
+    no_piece(py, "piece id is out of range: ", id, pieces)
+}
+
+/// The exception for an id that the model does not have; `place` says where it was given.
+pub fn no_piece(py: Python<'_>, place: &str, id: impl Display, pieces: usize) -> PyErr {
+    let message = format!("{place}the model has no piece with id {id}; it has {pieces} pieces");
     exception(py, "IdError", (message,))
 }
 
@@ -86,15 +102,62 @@ pub fn of_encode(py: Python<'_>, error: &EncodeError) -> PyErr {
 }
 
 pub fn of_option(py: Python<'_>, error: &OptionError) -> PyErr {
-    exception(py, "TrainingOptionError", (error.to_string(),))
+    let OptionError::Unknown { option } = error else {
+        return exception(py, "TrainingOptionError", (error.to_string(),));
+    };
+    let names = TrainFlags::DESCRIPTORS.iter().map(|option| option.name);
+    let names: Vec<&str> = names.collect();
+    exception(py, "unknown_option", (option, names))
 }
 
 pub fn of_train(py: Python<'_>, error: &TrainError) -> PyErr {
     match error {
-        TrainError::Read { path, source } => file_error(py, path, source, source.to_string()),
+        TrainError::Read { path, source } => file_error(py, path, source, error.to_string()),
+        TrainError::Rules {
+            path: Some(path),
+            source,
+            ..
+        } => match source.downcast_ref() {
+            Some(source) => file_error(py, path, source, error.to_string()),
+            None => exception(py, "TrainingError", (error.to_string(),)),
+        },
         TrainError::Option(error) => of_option(py, error),
+        TrainError::Model(error @ ModelError::Read { .. }) => of_model(py, error),
         _ => exception(py, "TrainingError", (error.to_string(),)),
     }
+}
+
+pub fn of_edit(py: Python<'_>, error: &EditError) -> PyErr {
+    match error {
+        EditError::NoSuchPiece { piece } => {
+            let message = format!(
+                "there is no piece {piece:?}; Model.pieces() lists all pieces with their texts"
+            );
+            exception(py, "ModelError", (message,))
+        }
+        _ => refused(py, error),
+    }
+}
+
+pub fn of_extend(py: Python<'_>, error: &ExtendError) -> PyErr {
+    let message = match error {
+        ExtendError::Train(error) => return of_train(py, error),
+        ExtendError::Type { model_type } => format!(
+            "a {model_type} model cannot be extended by continued training; BPE models can. \
+             Model.edit(('add', text, kind)) adds single pieces"
+        ),
+        ExtendError::PartOfCharacter { id, piece } => format!(
+            "the user-defined symbol {id} {piece:?} is not UTF-8 and can be a part of characters, \
+             which then cannot be learned; remove it with Model.edit()"
+        ),
+        _ => return refused(py, error),
+    };
+    exception(py, "ModelError", (message,))
+}
+
+/// An error of a change of a model, which names the piece or option.
+pub fn refused(py: Python<'_>, error: &dyn std::error::Error) -> PyErr {
+    exception(py, "ModelError", (error.to_string(),))
 }
 
 /// The exception of calls that need a model.

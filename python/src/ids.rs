@@ -1,18 +1,18 @@
-//! Ids from Python: lists, tuples, other sequences, and buffers of any integer type and stride.
-//!
-//! Input: Python objects. Output: `i32`, as in the reference. Numbers in arrays that do not fit are
+//! Ids from Python: lists, tuples, other sequences, sets, and buffers of any integer type and
+//! stride. They become `i32`, as in the reference. Numbers in arrays that do not fit are
 //! clamped and are then refused because the model has no such id; in lists they are a `TypeError`.
 //! Arrays in a foreign byte order are read item by item.
 
 use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyList, PySet, PyString};
 use spiece::PieceId;
 
 use crate::arguments::to_i32;
 use crate::buffer::append_exact_ints;
 use crate::errors;
+use crate::text::type_name;
 
 /// Appends the numbers of one sequence.
 ///
@@ -35,6 +35,16 @@ pub fn append(object: &Bound<'_, PyAny>, numbers: &mut Vec<i32>) -> PyResult<()>
 }
 
 fn append_sequence(object: &Bound<'_, PyAny>, numbers: &mut Vec<i32>) -> PyResult<()> {
+    let mut push = |item: &Bound<'_, PyAny>| -> PyResult<()> {
+        numbers.push(to_i32(item).map_err(|_| not_ids())?);
+        Ok(())
+    };
+    if is_listed_iterable(object) {
+        for item in object.try_iter()? {
+            push(&item?)?;
+        }
+        return Ok(());
+    }
     let is_text = object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>();
     if is_text
         || object.is_instance_of::<PyDict>()
@@ -44,10 +54,24 @@ fn append_sequence(object: &Bound<'_, PyAny>, numbers: &mut Vec<i32>) -> PyResul
         return Err(not_ids());
     }
     for index in 0..object.len()? {
-        let item = object.get_item(index)?;
-        numbers.push(to_i32(&item).map_err(|_| not_ids())?);
+        push(&object.get_item(index)?)?;
     }
     Ok(())
+}
+
+/// Whether an object is one of the iterables without indexes in which the reference takes ids.
+fn is_listed_iterable(object: &Bound<'_, PyAny>) -> bool {
+    const NAMES: [&str; 6] = [
+        "generator",
+        "dict_keys",
+        "dict_values",
+        "dict_items",
+        "map",
+        "zip",
+    ];
+    object.is_instance_of::<PySet>()
+        || object.is_instance_of::<PyFrozenSet>()
+        || NAMES.contains(&type_name(object).as_str())
 }
 
 fn not_ids() -> PyErr {
@@ -142,14 +166,18 @@ impl RaggedNumbers {
     }
 }
 
+/// Whether a number is the id of a piece of a model with `pieces` pieces.
+pub fn is_id(number: i32, pieces: usize) -> bool {
+    usize::try_from(number).is_ok_and(|index| index < pieces)
+}
+
 /// Checks numbers and converts them to ids.
 ///
 /// # Errors
 /// `IndexError` for a number that is not an id of a model with `pieces` pieces.
 pub fn checked(py: Python<'_>, numbers: Vec<i32>, pieces: usize) -> PyResult<Vec<PieceId>> {
-    let is_id = |number: &i32| usize::try_from(*number).is_ok_and(|index| index < pieces);
-    if let Some(number) = numbers.iter().find(|number| !is_id(number)) {
-        return Err(errors::id_out_of_range(py, (*number).into(), pieces));
+    if let Some(number) = numbers.iter().find(|number| !is_id(**number, pieces)) {
+        return Err(errors::id_out_of_range(py, *number, pieces));
     }
     Ok(numbers
         .into_iter()

@@ -62,6 +62,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tokenizer::PyTokenizer>()?;
     module.add_class::<tokenizer::DecodeStream>()?;
     module.add_function(wrap_pyfunction!(trainer::_train, module)?)?;
+    module.add_function(wrap_pyfunction!(trainer::_options, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::_save_with_vocab, module)?)?;
     module.add_class::<counts::PyWordCounter>()?;
     module.add_class::<counts::PyCountRows>()?;

@@ -1,10 +1,9 @@
-//! A tokenizer with prebuilt Python objects.
-//!
-//! Input: a model. Output: [`Loaded`], shared by all Python objects that were made from it. It has
+//! A tokenizer with prebuilt Python objects, shared by all Python objects that were made from it:
 //! one integer object and one string object for each id, made by the first call that needs them:
 //! filling a list with references to them is several times faster than creating new objects.
 
-use std::sync::{Mutex, TryLockError};
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::{Mutex, OnceLock, TryLockError};
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -25,6 +24,7 @@ pub struct Loaded {
     ints: PyOnceLock<Vec<Py<PyInt>>>,
     strings: PyOnceLock<Strings>,
     worker: Mutex<Worker>,
+    hash: OnceLock<u64>,
 }
 
 /// The string objects of all pieces.
@@ -52,7 +52,24 @@ impl Loaded {
             ints: PyOnceLock::new(),
             strings: PyOnceLock::new(),
             worker: Mutex::new(worker),
+            hash: OnceLock::new(),
         }
+    }
+
+    /// Whether both have equal models.
+    pub fn is_of_model(&self, other: &Loaded) -> bool {
+        std::ptr::eq(self, other)
+            || self.tokenizer.vocab_size() == other.tokenizer.vocab_size()
+                && self.tokenizer.model().to_bytes() == other.tokenizer.model().to_bytes()
+    }
+
+    /// A hash of the model, the same in every process.
+    pub fn hash(&self) -> u64 {
+        *self.hash.get_or_init(|| {
+            let mut hasher = DefaultHasher::new();
+            hasher.write(&self.tokenizer.model().to_bytes());
+            hasher.finish()
+        })
     }
 
     /// The integer objects of all ids.

@@ -318,14 +318,14 @@ impl Processor {
         self.special_id(Tokenizer::pad_id)
     }
 
-    /// The bytes of the model file; empty without a model.
-    fn _serialized<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let state = self.state();
-        let model = state
-            .loaded
-            .as_ref()
-            .map(|loaded| loaded.tokenizer.model().to_bytes());
-        PyBytes::new(py, &model.unwrap_or_default())
+    /// The bytes of the model as the reference writes them; empty without a model.
+    fn _serialized<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let Some(loaded) = &self.state().loaded else {
+            return Ok(PyBytes::new(py, b""));
+        };
+        let bytes = loaded.tokenizer.model().to_reference_bytes();
+        let bytes = bytes.map_err(|error| errors::of_model(py, &error))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// Options such as `bos:eos:reverse`, which encoding applies.

@@ -1,11 +1,10 @@
-//! Python texts, without copies.
-//!
-//! Input: `str` or `bytes`. Output: their UTF-8 bytes, borrowed for one call or kept alive for a
-//! batch. Python stores the UTF-8 form of a `str` beside it; for ASCII it is the string itself.
+//! Python texts, without copies: the UTF-8 bytes of `str` or `bytes`, borrowed for one call or kept
+//! alive for a batch. Python stores the UTF-8 form of a `str` beside it; for ASCII it is the string
+//! itself.
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use crate::buffer::TupleTexts;
 
@@ -68,9 +67,17 @@ impl HeldTexts {
     /// # Errors
     /// `TypeError` if an element is neither `str` nor `bytes`, or has a lone surrogate.
     pub fn of(object: &Bound<'_, PyAny>) -> PyResult<HeldTexts> {
-        let held = TupleTexts::of(text_items(object)?).ok_or_else(not_texts)?;
+        HeldTexts::of_items(sequence_items(object)?)
+    }
+
+    /// The texts of the items of a batch.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn of_items(items: Bound<'_, PyTuple>) -> PyResult<HeldTexts> {
+        let held = TupleTexts::of(items.clone()).ok_or_else(|| not_texts(&items))?;
         Ok(HeldTexts {
-            is_bytes: held.begins_with_bytes(object.py()),
+            is_bytes: held.begins_with_bytes(items.py()),
             held,
         })
     }
@@ -86,22 +93,15 @@ impl HeldTexts {
     }
 }
 
-/// The items of a list, a tuple, or another sequence that is not itself a text.
+/// The items of a list, a tuple, or another sequence that is not itself a text, as the reference
+/// reads them.
 ///
 /// # Errors
 /// `TypeError` if the object is not a sequence, or is a text.
-pub fn text_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
-    if let Ok(list) = object.cast::<PyList>() {
-        return Ok(list.to_tuple());
-    }
-    match object.cast::<PyTuple>() {
-        Ok(tuple) => Ok(tuple.clone()),
-        Err(_) => sequence_items(object),
-    }
-}
-
-/// The items of a sequence that is not itself a text.
 fn sequence_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    if let Some(items) = listed_items(object) {
+        return Ok(items);
+    }
     let is_text = object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>();
     if is_text || !object.hasattr("__getitem__")? {
         return Err(PyTypeError::new_err(
@@ -112,8 +112,49 @@ fn sequence_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTupl
     PyTuple::new(object.py(), items.collect::<PyResult<Vec<_>>>()?)
 }
 
+/// The items of a list or tuple.
+fn listed_items<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyTuple>> {
+    match object.cast::<PyList>() {
+        Ok(list) => Some(list.to_tuple()),
+        Err(_) => object.cast::<PyTuple>().ok().cloned(),
+    }
+}
+
+/// The items of an iterable, for the argument `name`.
+///
+/// # Errors
+/// `TypeError` for a text or a `dict`, and for an object that is not iterable.
+pub fn iterable_items<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &str,
+) -> PyResult<Bound<'py, PyTuple>> {
+    if let Some(items) = listed_items(object) {
+        return Ok(items);
+    }
+    if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
+        return Err(PyTypeError::new_err(format!(
+            "{name}: one text is no batch; pass [text]"
+        )));
+    }
+    let iterator = object.try_iter().ok();
+    let Some(iterator) = iterator.filter(|_| !object.is_instance_of::<PyDict>()) else {
+        return Err(PyTypeError::new_err(format!(
+            "{name}: expected a list or another iterable, not {}",
+            type_name(object)
+        )));
+    };
+    PyTuple::new(object.py(), iterator.collect::<PyResult<Vec<_>>>()?)
+}
+
 /// The error for a batch with an item that is not a text.
-pub fn not_texts() -> PyErr {
+pub fn not_texts(items: &Bound<'_, PyTuple>) -> PyErr {
+    let py = items.py();
+    for (number, item) in items.iter_borrowed().enumerate() {
+        if let Err(error) = Text::of(&item) {
+            let message = format!("element {number} of the batch: {}", error.value(py));
+            return PyTypeError::new_err(message);
+        }
+    }
     PyTypeError::new_err("List elements must be str or bytes")
 }
 

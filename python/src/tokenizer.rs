@@ -1,7 +1,5 @@
-//! `spiece.Tokenizer`: the modern interface.
-//!
-//! Input: texts and ids. Output: lists of integers, or arrays without copies: a *ragged batch* is
-//! two arrays, the ids of all texts and the offset of each text in them.
+//! `spiece.Tokenizer`: the modern interface. Results are lists of integers, or arrays without
+//! copies: a *ragged batch* is two arrays, the ids of all texts and the offset of each text in them.
 
 mod ragged;
 mod stream;
@@ -9,16 +7,18 @@ mod stream;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyType};
-use spiece::{EncodeError, PieceId, Rng, SampleOptions, Tokenizer};
+use spiece::{EncodeError, EncodeOptions, PieceId, Rng, SampleOptions, Tokenizer};
 
+pub use self::ragged::threads_or_all;
 use self::ragged::{
-    Options, RaggedArrays, arrow_offsets, id_array, ragged_arrays, threads_or_all, to_i64,
+    RaggedArrays, arrow_offsets, encode_options, id_array, one_id, ragged_arrays, ragged_numbers,
+    to_i64,
 };
 pub use self::stream::DecodeStream;
-use crate::buffer::{VectorBuffer, exact_int};
+use crate::arguments::{to_finite, to_int_in};
+use crate::buffer::VectorBuffer;
 use crate::errors;
 use crate::ids::{self, RaggedNumbers};
 use crate::loaded::{Loaded, PausedCollector, detached_if, is_long};
@@ -96,6 +96,16 @@ impl PyTokenizer {
             .into_any())
     }
 
+    /// Tokenizers of equal models are equal.
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        let other = other.cast::<PyTokenizer>();
+        other.is_ok_and(|other| self.loaded.is_of_model(&other.get().loaded))
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.loaded.hash()
+    }
+
     fn __repr__(&self) -> String {
         let model = self.loaded.tokenizer.model();
         format!(
@@ -155,7 +165,7 @@ impl PyTokenizer {
         text: &Bound<'py, PyAny>,
         add_bos: bool,
         add_eos: bool,
-        allowed_special: Option<Vec<String>>,
+        allowed_special: Option<&Bound<'py, PyAny>>,
         user_defined_symbols: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = text.py();
@@ -163,9 +173,10 @@ impl PyTokenizer {
         if !add_bos && !add_eos && allowed_special.is_none() && user_defined_symbols {
             return self.loaded.encode_to_list(py, text);
         }
-        let options = Options::new(add_bos, add_eos, allowed_special, user_defined_symbols);
         let tokenizer = &self.loaded.tokenizer;
-        let encoder = tokenizer.encoder_with(&options.options);
+        let ends = (add_bos, add_eos);
+        let options = encode_options(tokenizer, ends, allowed_special, user_defined_symbols)?;
+        let encoder = tokenizer.encoder_with(&options);
         let mut encoder = encoder.map_err(|error| errors::of_encode(py, &error))?;
         let ids = detached_if(py, is_long(text), || encoder.encode(text).to_vec());
         self.loaded.list(py, &ids)
@@ -176,14 +187,16 @@ impl PyTokenizer {
     fn encode_batch<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
-        threads: Option<i64>,
+        threads: Option<&Bound<'_, PyAny>>,
         add_bos: bool,
         add_eos: bool,
-        allowed_special: Option<Vec<String>>,
+        allowed_special: Option<&Bound<'py, PyAny>>,
         user_defined_symbols: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = texts.py();
-        let options = Options::new(add_bos, add_eos, allowed_special, user_defined_symbols);
+        let tokenizer = &self.loaded.tokenizer;
+        let ends = (add_bos, add_eos);
+        let options = encode_options(tokenizer, ends, allowed_special, user_defined_symbols)?;
         let (ids, offsets) = self.flat(texts, threads, &options)?;
         let _paused = PausedCollector::new(py, offsets.len())?;
         let mut lists = Vec::with_capacity(offsets.len());
@@ -199,13 +212,15 @@ impl PyTokenizer {
     fn _encode_ragged(
         &self,
         texts: &Bound<'_, PyAny>,
-        threads: Option<i64>,
+        threads: Option<&Bound<'_, PyAny>>,
         add_bos: bool,
         add_eos: bool,
-        allowed_special: Option<Vec<String>>,
+        allowed_special: Option<&Bound<'_, PyAny>>,
         user_defined_symbols: bool,
     ) -> PyResult<RaggedArrays> {
-        let options = Options::new(add_bos, add_eos, allowed_special, user_defined_symbols);
+        let tokenizer = &self.loaded.tokenizer;
+        let ends = (add_bos, add_eos);
+        let options = encode_options(tokenizer, ends, allowed_special, user_defined_symbols)?;
         let (ids, offsets) = self.flat(texts, threads, &options)?;
         Ok(ragged_arrays(ids, offsets))
     }
@@ -217,16 +232,10 @@ impl PyTokenizer {
         py: Python<'_>,
         data: pyo3::buffer::PyBuffer<u8>,
         offsets: &Bound<'_, PyAny>,
-        threads: Option<i64>,
+        threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RaggedArrays> {
-        let offsets: Vec<usize> = arrow_offsets(offsets)?;
         let bytes = data.to_vec(py)?;
-        let is_rising = offsets.windows(2).all(|pair| pair[0] <= pair[1]);
-        if !is_rising || offsets.last().is_some_and(|end| *end > bytes.len()) {
-            return Err(PyValueError::new_err(
-                "the offsets are not those of the data",
-            ));
-        }
+        let offsets = arrow_offsets(offsets, bytes.len())?;
         let texts: Vec<&[u8]> = offsets
             .windows(2)
             .map(|pair| &bytes[pair[0]..pair[1]])
@@ -250,10 +259,9 @@ impl PyTokenizer {
     fn _count_batch(
         &self,
         texts: &Bound<'_, PyAny>,
-        threads: Option<i64>,
+        threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<VectorBuffer> {
-        let options = Options::new(false, false, None, true);
-        let (_, offsets) = self.flat(texts, threads, &options)?;
+        let (_, offsets) = self.flat(texts, threads, &EncodeOptions::default())?;
         let counts = offsets.windows(2).map(|range| to_i64(range[1] - range[0]));
         Ok(VectorBuffer::of_i64(counts.collect()))
     }
@@ -306,12 +314,7 @@ impl PyTokenizer {
     /// The text of ids.
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let py = ids.py();
-        let mut numbers = Vec::new();
-        match exact_int(ids) {
-            Some(number) => numbers.push(number),
-            None => ids::append(ids, &mut numbers)?,
-        }
-        let ids = ids::checked(py, numbers, self.vocab_size())?;
+        let ids = self.ids(ids)?;
         let tokenizer = &self.loaded.tokenizer;
         let text = detached_if(py, ids.len() > 4096, || tokenizer.decode(&ids));
         let text = text.map_err(|error| errors::of_decode(py, &error))?;
@@ -323,9 +326,9 @@ impl PyTokenizer {
     fn decode_batch<'py>(
         &self,
         batch: &Bound<'py, PyAny>,
-        threads: Option<i64>,
+        threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let ragged = RaggedNumbers::of(batch)?;
+        let ragged = ragged_numbers(batch, self.vocab_size())?;
         self.decode_numbers(batch.py(), ragged, threads)
     }
 
@@ -335,20 +338,14 @@ impl PyTokenizer {
         &self,
         ids: &Bound<'py, PyAny>,
         offsets: &Bound<'py, PyAny>,
-        threads: Option<i64>,
+        threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let mut ragged = RaggedNumbers {
-            numbers: Vec::new(),
-            offsets: arrow_offsets(offsets)?,
+        let mut numbers = Vec::new();
+        ids::append(ids, &mut numbers)?;
+        let ragged = RaggedNumbers {
+            offsets: arrow_offsets(offsets, numbers.len())?,
+            numbers,
         };
-        ids::append(ids, &mut ragged.numbers)?;
-        let length = ragged.numbers.len();
-        let is_rising = ragged.offsets.windows(2).all(|pair| pair[0] <= pair[1]);
-        if !is_rising || ragged.offsets.last().is_some_and(|end| *end > length) {
-            return Err(PyValueError::new_err(
-                "the offsets are not those of the ids",
-            ));
-        }
         self.decode_numbers(ids.py(), ragged, threads)
     }
 
@@ -366,13 +363,10 @@ impl PyTokenizer {
     }
 
     /// The text of a piece.
-    fn id_to_piece<'py>(&self, py: Python<'py>, id: i64) -> PyResult<Bound<'py, PyString>> {
-        let piece = u32::try_from(id).ok().map(PieceId::new);
-        let text = piece.and_then(|id| self.loaded.tokenizer.id_to_piece(id));
-        match text {
-            Some(text) => to_str(py, text),
-            None => Err(errors::id_out_of_range(py, id, self.vocab_size())),
-        }
+    fn id_to_piece<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let piece = one_id(id, "", self.vocab_size())?;
+        let text = self.loaded.tokenizer.id_to_piece(piece);
+        to_str(id.py(), text.unwrap_or_default())
     }
 
     /// The id of a piece, or None if the model has no such piece.
@@ -399,18 +393,31 @@ impl PyTokenizer {
     /// draw among the `nbest_size` best segmentations (-1: among all) with probabilities
     /// proportional to exp(alpha * score); BPE models skip each merge with the probability `alpha`.
     /// The same `seed` gives the same result.
-    #[pyo3(signature = (text, *, alpha=0.1, nbest_size=-1, seed=None))]
+    // PyO3 shows the default -1 as `...`.
+    #[pyo3(
+        signature = (text, *, alpha=None, nbest_size=None, seed=None),
+        text_signature = "($self, text, *, alpha=0.1, nbest_size=-1, seed=None)"
+    )]
     fn sample<'py>(
         &self,
         text: &Bound<'py, PyAny>,
-        alpha: f32,
-        nbest_size: i32,
-        seed: Option<u64>,
+        alpha: Option<&Bound<'py, PyAny>>,
+        nbest_size: Option<&Bound<'py, PyAny>>,
+        seed: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = text.py();
         let text = Text::of(text)?.bytes;
+        let alpha = alpha.map_or(Ok(0.1), |alpha| to_finite("alpha", alpha))?;
+        let nbest_size = match nbest_size {
+            Some(size) => to_int_in("nbest_size", size, (-1, 512))?,
+            None => -1,
+        };
+        let seed = match seed {
+            Some(seed) => to_int_in("seed", seed, (0, u64::MAX))?,
+            None => random::next_seed(),
+        };
         let tokenizer = &self.loaded.tokenizer;
-        let mut rng = Rng::with_seed(seed.unwrap_or_else(random::next_seed));
+        let mut rng = Rng::with_seed(seed);
         let ids = py.detach(|| -> Result<Vec<PieceId>, EncodeError> {
             let model_type = tokenizer.model().model_type();
             let options = SampleOptions::from_reference(model_type, nbest_size, alpha)?;
@@ -423,8 +430,13 @@ impl PyTokenizer {
 
     /// The best segmentations of a unigram model, at most `size`: a list of (ids, score).
     #[pyo3(signature = (text, size))]
-    fn nbest<'py>(&self, text: &Bound<'py, PyAny>, size: usize) -> PyResult<Bound<'py, PyList>> {
+    fn nbest<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+        size: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let py = text.py();
+        let size = to_int_in("size", size, (1, 512))?;
         let text = Text::of(text)?.bytes;
         let found = py.detach(|| self.loaded.tokenizer.encoder().nbest(text, size));
         let found = found.map_err(|error| errors::of_encode(py, &error))?;

@@ -1,7 +1,4 @@
-//! Training from Python.
-//!
-//! Input: flags by name, a corpus (files that the flags name, or an iterator), and callbacks.
-//! Output: the bytes of a model, and figures about the run.
+//! Training from Python, on files that the flags name or on an iterator, with callbacks.
 //!
 //! Training runs detached from the interpreter, so other Python threads can run. It attaches to
 //! take a thousand sentences from an iterator, to call a pre-tokenizer, and to report progress.
@@ -21,6 +18,7 @@ use spiece::{Corpus, Event, Model, NormalizerSpec, Observer, Summary, TrainError
 
 use crate::errors;
 use crate::text::Text;
+use crate::tokenizer::threads_or_all;
 
 /// The number of sentences that are taken from an iterator at once, unless they are long.
 const BATCH_SENTENCES: usize = 1000;
@@ -64,6 +62,8 @@ impl Failure {
 pub struct PySentences {
     iterator: Py<PyIterator>,
     taken: VecDeque<Vec<u8>>,
+    /// The number of sentences that were taken, including the earlier ones.
+    count: usize,
     is_done: bool,
     failure: Failure,
 }
@@ -81,6 +81,7 @@ impl PySentences {
         Ok(PySentences {
             iterator: iterator.clone().unbind(),
             taken: VecDeque::new(),
+            count: 0,
             is_done: false,
             failure,
         })
@@ -92,10 +93,12 @@ impl PySentences {
             let mut bytes = 0;
             for item in self.iterator.bind(py).clone().take(BATCH_SENTENCES) {
                 let item = item?;
-                let text = Text::of(&item).map_err(|_| {
-                    PyValueError::new_err("INVALID_ARGUMENT: Iterator must return str or bytes.")
+                let text = Text::of(&item).map_err(|error| {
+                    let problem = error.value(py);
+                    PyValueError::new_err(format!("sentence {}: {problem}", self.count))
                 })?;
                 let text = text.bytes;
+                self.count += 1;
                 bytes += text.len();
                 self.taken.push_back(without_line_end(text).to_vec());
                 if bytes >= BATCH_BYTES {
@@ -137,6 +140,41 @@ pub struct PyObserver {
     progress: Option<Py<PyAny>>,
     failure: Failure,
     looked: Option<Instant>,
+    /// The last event of the stage, if it came too soon after another one to be reported.
+    held: Option<HeldEvent>,
+}
+
+/// An event that is reported if its stage ends before another one is.
+enum HeldEvent {
+    Read(u64, Option<u64>),
+    Merged(usize, usize, String, u64),
+}
+
+impl HeldEvent {
+    fn of(event: Event<'_>) -> Option<HeldEvent> {
+        match event {
+            Event::Read { bytes, total } => Some(HeldEvent::Read(bytes, total)),
+            Event::Merged {
+                done,
+                wanted,
+                piece,
+                count,
+            } => Some(HeldEvent::Merged(done, wanted, piece.to_owned(), count)),
+            _ => None,
+        }
+    }
+
+    fn event(&self) -> Event<'_> {
+        match *self {
+            HeldEvent::Read(bytes, total) => Event::Read { bytes, total },
+            HeldEvent::Merged(done, wanted, ref piece, count) => Event::Merged {
+                done,
+                wanted,
+                piece,
+                count,
+            },
+        }
+    }
 }
 
 impl PyObserver {
@@ -145,11 +183,28 @@ impl PyObserver {
             progress,
             failure,
             looked: None,
+            held: None,
         }
     }
 
-    fn report(&self, py: Python<'_>, event: Event<'_>) -> PyResult<()> {
+    fn report(&mut self, py: Python<'_>, event: Event<'_>) -> PyResult<()> {
         py.check_signals()?;
+        if matches!(event, Event::Started(_)) {
+            self.finish(py)?;
+        }
+        self.held = None;
+        self.call(py, event)
+    }
+
+    /// Reports the event that was held. At the end of a run whose last stage has no end.
+    pub fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
+        match self.held.take() {
+            Some(held) => self.call(py, held.event()),
+            None => Ok(()),
+        }
+    }
+
+    fn call(&self, py: Python<'_>, event: Event<'_>) -> PyResult<()> {
         if let Some(progress) = &self.progress
             && let Some(event) = event_dict(py, event)?
         {
@@ -167,12 +222,16 @@ impl Observer for PyObserver {
         let is_time = self
             .looked
             .is_none_or(|looked| looked.elapsed() >= SIGNAL_PERIOD);
-        if is_time || (self.progress.is_some() && matches!(event, Event::Started(_))) {
+        // Iterations of unigram training are few.
+        let is_rare = matches!(event, Event::Started(_) | Event::Estimated { .. });
+        if is_time || (self.progress.is_some() && is_rare) {
             self.looked = Some(Instant::now());
             if let Err(error) = Python::attach(|py| self.report(py, event)) {
                 self.failure.set(error);
                 return ControlFlow::Break(());
             }
+        } else if self.progress.is_some() {
+            self.held = HeldEvent::of(event);
         }
         ControlFlow::Continue(())
     }
@@ -247,7 +306,7 @@ struct Request<'py> {
     normalizer: Option<Bound<'py, PyBytes>>,
     progress: Option<Bound<'py, PyAny>>,
     /// The number of threads that run; it does not change the model.
-    threads: Option<NonZeroUsize>,
+    threads: Option<Bound<'py, PyAny>>,
     /// Whether the flags have the reference's defaults.
     for_schema: bool,
 }
@@ -279,7 +338,9 @@ impl Request<'_> {
     ) -> PyResult<spiece::Trainer> {
         let error = |error: TrainError| errors::of_train(py, &error);
         let mut trainer = py.detach(|| flags.trainer()).map_err(error)?;
-        if let Some(threads) = self.threads {
+        if let Some(threads) = &self.threads
+            && let Some(threads) = NonZeroUsize::new(threads_or_all(Some(threads))?)
+        {
             trainer = trainer.with_threads(threads);
         }
         if let Some(callable) = &self.pretokenizer {
@@ -349,6 +410,17 @@ pub fn _train<'py>(
         PyBytes::new(py, &model.to_bytes()),
         summary_dict(py, &summary)?,
     ))
+}
+
+/// The options of training: name, description and default.
+#[pyfunction]
+pub fn _options() -> Vec<(&'static str, &'static str, String)> {
+    let defaults = TrainFlags::default();
+    let options = TrainFlags::DESCRIPTORS.iter();
+    let default = |name| defaults.get(name).unwrap_or_default();
+    options
+        .map(|option| (option.name, option.help, default(option.name)))
+        .collect()
 }
 
 /// Writes PREFIX.model and PREFIX.vocab together.

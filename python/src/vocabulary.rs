@@ -1,18 +1,16 @@
-//! Pieces and ids: one, or a sequence of them.
-//!
-//! Input: an id or a piece, or a sequence or array. Output: a value, or a list of values. An id
+//! Pieces and ids: one, or a list for a sequence or array of them. An id
 //! that the model does not have is an `IndexError`; a text that is not a piece has the id of the
 //! unknown piece, as in the reference.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyList, PyString};
 use spiece::{Piece, PieceId, PieceKind};
 
 use crate::errors;
 use crate::ids;
 use crate::loaded::{Loaded, signed_or_none};
-use crate::text::to_str;
+use crate::text::{to_str, type_name};
 
 /// Calls `value` with each id of `input`.
 fn for_ids<'py>(
@@ -28,9 +26,8 @@ fn for_ids<'py>(
         input.extract::<i32>().ok()
     };
     if let Some(number) = number {
-        let is_id = usize::try_from(number).is_ok_and(|index| index < pieces);
-        if !is_id {
-            return Err(errors::id_out_of_range(py, number.into(), pieces));
+        if !ids::is_id(number, pieces) {
+            return Err(errors::id_out_of_range(py, number, pieces));
         }
         return value(PieceId::new(number.cast_unsigned()));
     }
@@ -82,11 +79,11 @@ pub fn has_kind<'py>(
     for_ids(py, loaded, input, |id| {
         let piece: Option<Piece<'_>> = loaded.tokenizer.model().piece(id);
         let has_kind = piece.is_some_and(|piece| piece.kind == kind);
-        Ok(pyo3::types::PyBool::new(py, has_kind).to_owned().into_any())
+        Ok(PyBool::new(py, has_kind).to_owned().into_any())
     })
 }
 
-/// The ids of pieces.
+/// The ids of pieces. The reference takes what has indexes, except a `dict`.
 pub fn piece_to_id<'py>(
     py: Python<'py>,
     loaded: &Loaded,
@@ -95,19 +92,20 @@ pub fn piece_to_id<'py>(
     if let Some(id) = id_of(loaded, input) {
         return Ok(id.into_pyobject(py)?.into_any());
     }
-    let is_sequence = input.hasattr("__getitem__")? && input.hasattr("__len__")?;
-    if !is_sequence {
-        return Err(not_pieces());
+    if input.is_instance_of::<PyDict>() || !input.hasattr("__getitem__")? {
+        return Err(PyTypeError::new_err(format!(
+            "PieceToId() takes str or bytes, or a sequence of them, not {}",
+            type_name(input)
+        )));
     }
     let mut found = Vec::new();
     for index in 0..input.len()? {
-        found.push(id_of(loaded, &input.get_item(index)?).ok_or_else(not_pieces)?);
+        let id = id_of(loaded, &input.get_item(index)?);
+        found.push(
+            id.ok_or_else(|| PyTypeError::new_err("Sequence elements must be str or bytes"))?,
+        );
     }
     Ok(PyList::new(py, found)?.into_any())
-}
-
-fn not_pieces() -> PyErr {
-    PyTypeError::new_err("Sequence elements must be str or bytes")
 }
 
 /// The id of a piece; `None` if the object is not a text.
@@ -118,6 +116,9 @@ fn id_of(loaded: &Loaded, piece: &Bound<'_, PyAny>) -> Option<i32> {
     };
     if let Ok(text) = piece.cast::<PyString>() {
         return text.to_str().ok().map(|text| find(text.as_bytes()));
+    }
+    if let Ok(text) = piece.cast::<PyByteArray>() {
+        return Some(find(&text.to_vec()));
     }
     piece
         .cast::<PyBytes>()

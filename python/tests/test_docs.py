@@ -1,6 +1,7 @@
 """The examples of docstrings and of the README."""
 
 import doctest
+import inspect
 import pathlib
 import re
 
@@ -32,3 +33,19 @@ def test_examples_of_the_readme_run(bpe_path, tmp_path, monkeypatch):
     assert examples
     for example in examples:
         exec(compile(example, "README.md", "exec"), {})
+
+
+def test_every_public_name_has_a_docstring_and_a_signature():
+    for owner in [spiece, *(getattr(spiece, name) for name in spiece.__all__)]:
+        assert owner.__doc__, owner
+        for name, value in inspect.getmembers(owner):
+            if name.startswith("_") or isinstance(owner, type) and issubclass(owner, BaseException):
+                continue
+            if inspect.ismodule(value) or inspect.ismemberdescriptor(value) or inspect.isclass(value):
+                continue
+            assert value.__doc__, (owner, name)
+            if callable(value):
+                parameters = inspect.signature(value).parameters.values()
+                assert not any(parameter.default is ... for parameter in parameters), (owner, name)
+    sample = inspect.signature(spiece.Tokenizer.sample).parameters
+    assert sample["nbest_size"].default == -1 and sample["alpha"].default == 0.1

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import os
 import pickle
 import subprocess
 import sys
@@ -280,3 +281,68 @@ def test_a_list_may_change_while_it_is_encoded(sp):
     finally:
         stopped.set()
         thread.join()
+
+
+def test_every_protocol_of_pickle_keeps_a_processor_and_a_normalizer(sp):
+    sp._add_bos = sp.bos_id() >= 0
+    normalizer = spm.SentencePieceNormalizer(rule_name="nfkc", add_dummy_prefix=True)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        other = pickle.loads(pickle.dumps(sp, protocol))
+        assert type(other) is spm.SentencePieceProcessor and other._add_bos == sp._add_bos
+        assert other.encode(TEXTS) == sp.encode(TEXTS)
+        assert pickle.loads(pickle.dumps(normalizer, protocol)).normalize("ﬁ") == normalizer.normalize("ﬁ")
+
+
+@pytest.mark.parametrize("implementation", ["upb", "python"])
+def test_messages_and_their_parts_can_be_pickled_and_copied(implementation):
+    pytest.importorskip("google.protobuf")
+    code = """
+import copy, pickle
+from spiece.sentencepiece import sentencepiece_model_pb2, sentencepiece_pb2
+
+text = sentencepiece_pb2.SentencePieceText(text="a")
+text.pieces.add(piece="b", id=3)
+piece = sentencepiece_model_pb2.ModelProto.SentencePiece(piece="x", score=-1.5)
+for message in (text, text.pieces[0], piece, sentencepiece_model_pb2.ModelProto(pieces=[piece])):
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        other = pickle.loads(pickle.dumps(message, protocol))
+        assert type(other) is type(message) and other == message
+    assert copy.deepcopy(message) == message and copy.copy(message) == message
+"""
+    environment = {**os.environ, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": implementation}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+def test_pieces_and_ids_come_from_the_containers_of_the_reference(sp):
+    """Found by calling 0.2.3."""
+    a, b = sp.piece_to_id("a"), sp.piece_to_id("b")
+    for pieces in (["a", "b"], ("a", b"b"), [bytearray(b"a"), "b"]):
+        assert sp.piece_to_id(pieces) == [a, b]
+    assert sp.piece_to_id(bytearray(b"a")) == a
+    for pieces in ({"a": 1}, {0: "a"}, {}, {"a"}, set(), frozenset(["a"]), iter(["a"]), None, 5, range(3), ["a", 1]):
+        with pytest.raises(TypeError):
+            sp.piece_to_id(pieces)
+    for ids in ({1, 2}, frozenset([1, 2]), (1, 2), range(1, 3), {1: 0, 2: 0}.keys(), map(int, (1, 2)), (n for n in (1, 2))):
+        assert sp.id_to_piece(ids) == [sp.id_to_piece(1), sp.id_to_piece(2)]
+    assert sp.is_unknown({0}) == [sp.is_unknown(0)] and sp.get_score({1}) == [sp.get_score(1)]
+    for ids in ({1: 2}, {}, iter([1]), None, "a", b"a", ["a"], {"a"}):
+        with pytest.raises(TypeError):
+            sp.id_to_piece(ids)
+    assert sp.decode([[3], {1, 2}]) == [sp.decode([3]), sp.decode([1, 2])]
+    with pytest.raises(TypeError):
+        sp.decode({1, 2})
+
+
+def test_serialized_models_have_the_form_that_the_reference_writes(testdata):
+    """Its bytes for these files are in the tests of the library; here the two changes that programs see."""
+    model_pb2 = pytest.importorskip("spiece.sentencepiece.sentencepiece_model_pb2")
+    model = (testdata / "golden" / "llama2.model").read_bytes()
+    nul = model_pb2.ModelProto(pieces=[model_pb2.ModelProto.SentencePiece(piece="\0", score=-1.0)]).SerializeToString()
+    sp = spm.SentencePieceProcessor(model_proto=model + nul)
+    assert sp.is_unused(len(sp) - 1)
+    read = model_pb2.ModelProto.FromString(sp.serialized_model_proto())
+    assert read.pieces[-1].type == model_pb2.ModelProto.SentencePiece.UNUSED
+    expected = model_pb2.ModelProto.FromString(model + nul)
+    expected.pieces[-1].type = model_pb2.ModelProto.SentencePiece.UNUSED
+    assert sp.serialized_model_proto() == expected.SerializeToString()
+    assert spm.SentencePieceProcessor(model_proto=model).serialized_model_proto() == model

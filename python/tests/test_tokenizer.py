@@ -136,3 +136,82 @@ def test_samples_decode_to_the_text_and_depend_on_their_seed(bpe_path, unigram_p
     drawn = [tokenizer.sample("les droits", nbest_size=2, seed=seed) for seed in range(40)]
     assert {tuple(ids) for ids in drawn} == {tuple(ids) for ids in best}
     assert tokenizer.sample("les droits", nbest_size=1) == tokenizer.encode("les droits")
+
+
+def test_ragged_batches_are_values(tokenizer):
+    batch = tokenizer.encode_ragged(TEXTS)
+    lists = batch.to_lists()
+    assert batch == tokenizer.encode_ragged(TEXTS) and hash(batch) == hash(tokenizer.encode_ragged(TEXTS))
+    assert batch != tokenizer.encode_ragged(TEXTS[:-1]) and batch != lists and batch != tokenizer.encode_ragged(["other"])
+    assert spiece.Ragged(batch.ids, batch.offsets) == batch
+    copies = [pickle.loads(pickle.dumps(batch, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+    for other in [*copies, copy.copy(batch), copy.deepcopy(batch)]:
+        assert type(other) is spiece.Ragged and other == batch and other.to_lists() == lists
+        assert not other.ids.flags.writeable and other.ids_buffer.readonly
+        assert tokenizer.decode_ragged(other) == tokenizer.decode_ragged(batch)
+    assert pickle.loads(pickle.dumps(tokenizer.encode_ragged([]))).to_lists() == []
+
+
+def test_slices_of_ragged_batches_are_ragged_batches(tokenizer):
+    batch = tokenizer.encode_ragged(TEXTS)
+    lists = batch.to_lists()
+    bounds = [None, 0, 1, 3, 100, -1, -3, -100]
+    for start in bounds:
+        for stop in bounds:
+            for step in (None, 1, 2, -1, -3):
+                part = batch[start:stop:step]
+                assert type(part) is spiece.Ragged and part.to_lists() == lists[start:stop:step]
+                assert part == tokenizer.encode_ragged(TEXTS[start:stop:step])
+                assert part.offsets[0] == 0 and part.offsets[-1] == len(part.ids)
+                assert tokenizer.decode_ragged(part) == tokenizer.decode_ragged(batch)[start:stop:step]
+                assert pickle.loads(pickle.dumps(part)) == part
+    assert batch[1:][1:].to_lists() == lists[2:]
+    assert batch[np.int64(1)] == lists[1] and lists[2] in batch and list(reversed(batch)) == lists[::-1]
+    for index in (len(lists), -len(lists) - 1, 2**70):
+        with pytest.raises(IndexError, match=f"{len(lists)} texts"):
+            batch[index]
+    with pytest.raises(TypeError):
+        batch["a"]
+
+
+def test_ragged_batches_are_made_of_arrays_that_belong_together():
+    ids = np.arange(5, dtype=np.int32)
+    batch = spiece.Ragged(ids, np.array([0, 2, 5]))
+    assert batch.to_lists() == [[0, 1], [2, 3, 4]] and len(batch) == 2
+    for offsets in ([], [1, 5], [0, 4], [0, 6, 5], [0, 3, 2, 5], [0, -1, 5]):
+        with pytest.raises(ValueError, match="offsets"):
+            spiece.Ragged(ids, np.array(offsets, dtype=np.int64))
+    for wrong in (ids.astype(np.float32), ids.astype(np.int64), ids[::2], ids.reshape(5, 1)):
+        with pytest.raises(TypeError, match="ids: expected an array of int32"):
+            spiece.Ragged(wrong, np.array([0, len(wrong)]))
+
+
+def test_tokenizers_and_models_of_equal_files_are_equal(tokenizer, bpe_path):
+    same = spiece.Tokenizer.from_bytes(tokenizer.to_bytes())
+    assert same == tokenizer and hash(same) == hash(tokenizer) and len({same, tokenizer}) == 1
+    assert pickle.loads(pickle.dumps(tokenizer)) == tokenizer and copy.copy(tokenizer) == tokenizer
+    assert spiece.Model(tokenizer) == spiece.Model(same) and hash(spiece.Model(tokenizer)) == hash(spiece.Model(same))
+    changed, _ = spiece.Model.open(bpe_path).edit(("add", "<sep>", "control"))
+    assert changed.tokenizer() != spiece.Tokenizer.open(bpe_path)
+    assert tokenizer != "tokenizer" and tokenizer != spiece.Model(tokenizer)
+
+
+def test_a_pickled_model_keeps_its_summary(corpus):
+    model = spiece.train(corpus, vocab_size=300, hard_vocab_limit=False)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        other = pickle.loads(pickle.dumps(model, protocol))
+        assert other == model and other.summary == model.summary != None  # noqa: E711
+
+
+def test_objects_say_what_they_are(bpe_path):
+    tokenizer = spiece.Tokenizer.open(bpe_path)
+    for value, expected in {
+        tokenizer: f"<spiece.Tokenizer: bpe model with {len(tokenizer)} pieces>",
+        spiece.Model(tokenizer): f"<spiece.Model: bpe model with {len(tokenizer)} pieces>",
+        tokenizer.encode_ragged(["a"]): "<spiece.Ragged: 1 texts, 1 ids>",
+        tokenizer.decode_stream(): f"<spiece.DecodeStream: for a model with {len(tokenizer)} pieces>",
+        spiece.Trainer(): "<spiece.Trainer: defaults>",
+        spiece.Trainer(vocab_size=30, threads=2, model_type="char"): "<spiece.Trainer: vocab_size=30, "
+        "model_type='char', threads=2>",
+    }.items():
+        assert repr(value) == expected

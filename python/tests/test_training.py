@@ -124,3 +124,81 @@ def test_models_are_saved_whole_or_not_at_all(corpus, tmp_path):
     with pytest.raises(OSError, match="no_such_folder"):
         model.save(tmp_path / "no_such_folder" / "m")
     assert sorted(os.listdir(tmp_path)) == ["saved.model", "saved.vocab"]
+
+
+class Bar:
+    """Stands for a bar of tqdm, and keeps what was shown."""
+
+    shown = []
+
+    def __init__(self, desc=None, total=None, **options):
+        self.desc, self.total, self.n = desc, total, 0
+
+    def refresh(self):
+        self.shown.append((self.desc, self.n, self.total))
+
+    def close(self):
+        self.shown.append((self.desc, self.n, self.total))
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What bars show."""
+    import sys
+    import types
+
+    Bar.shown = []
+    for name in ("tqdm", "tqdm.auto"):
+        monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(tqdm=Bar))
+    return Bar.shown
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "unigram", "word", "char"])
+def test_the_bar_of_each_stage_moves_to_its_end(shown, corpus, tmp_path, model_type):
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join(corpus) + "\n", encoding="utf-8")
+    model = spiece.train(files=path, model_type=model_type, progress=True, **OPTIONS)
+    ends = {desc: (n, total) for desc, n, total in shown}
+    assert ends["reading"] == (path.stat().st_size, path.stat().st_size)
+    if model_type == "bpe":
+        assert ends["merging"] == (model.summary["merges"], model.summary["merges"])
+    if model_type == "unigram":
+        moves = [n for desc, n, _ in shown if desc == "estimating"]
+        assert moves == sorted(moves) and len(set(moves)) > 2 and ends["estimating"][0] == ends["estimating"][1] > 0
+
+
+def test_the_last_merge_is_reported_although_fewer_are_found_than_wanted(corpus):
+    for text, sizes in ((corpus, {"vocab_size": 8000}), (corpus, {"vocab_size": 273}), (["ab ab"] * 3, {"vocab_size": 99})):
+        events = []
+        model = spiece.train(text, progress=events.append, hard_vocab_limit=False, **sizes)
+        merged = [event["done"] for event in events if event["event"] == "merged"]
+        assert merged[-1] == model.summary["merges"] and merged == sorted(set(merged))
+
+
+def test_continued_training_and_counts_take_a_bar_too(shown, bpe_path, corpus):
+    spiece.Model.open(bpe_path).extend(corpus, pieces=20, progress=True)
+    assert shown[-1] == ("merging", 20, 20)
+    pytest.importorskip("pyarrow")
+    from spiece import counts
+
+    del shown[:]
+    model = counts.train_counts(counts.count(corpus), progress=True, **OPTIONS)
+    assert ("merging", model.summary["merges"], model.summary["merges"]) in shown
+
+
+def test_without_tqdm_a_warning_says_why_there_is_no_bar(monkeypatch, corpus):
+    import sys
+
+    for name in ("tqdm", "tqdm.auto"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.warns(RuntimeWarning, match="pip install tqdm"):
+        spiece.train(corpus, progress=True, **OPTIONS)
+    with pytest.raises(TypeError, match="progress: expected a function or True, not str"):
+        spiece.train(corpus, progress="bar", **OPTIONS)
+
+
+def test_symbols_in_a_set_have_the_ids_of_their_order(corpus):
+    symbols = ["<b>", "<a>", "<d>", "<c>"]
+    expected = spiece.train(corpus, user_defined_symbols=sorted(symbols), **OPTIONS)
+    assert spiece.train(corpus, user_defined_symbols=set(symbols), **OPTIONS) == expected
+    assert spiece.train(corpus, user_defined_symbols=(s for s in sorted(symbols)), **OPTIONS) == expected

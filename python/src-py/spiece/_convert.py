@@ -1,9 +1,14 @@
 """Native results as objects of NumPy and protobuf, which are imported when they are first needed."""
 
-_modules = {}
+from __future__ import annotations
+
+from typing import Any
+
+_modules: dict[str, Any] = {}
 
 
-def _load(name, package, purpose):
+def load(name: str, package: str, purpose: str) -> Any:
+    """A module of a package that is not required."""
     module = _modules.get(name)
     if module is None:
         import importlib
@@ -18,39 +23,34 @@ def _load(name, package, purpose):
     return module
 
 
-def numpy():
-    """NumPy."""
-    return _load("numpy", "numpy", "return_type='numpy'")
-
-
-def int32_array(buffer):
+def int32_array(buffer: Any) -> Any:
     """A read-only array on the memory of a buffer."""
-    np = numpy()
+    np = load("numpy", "numpy", "return_type='numpy'")
     return np.frombuffer(buffer, dtype=np.int32)
 
 
-def _messages():
-    return _load("spiece.sentencepiece.sentencepiece_pb2", "protobuf", "return_type='proto'")
+def _messages() -> Any:
+    return load("spiece.sentencepiece.sentencepiece_pb2", "protobuf", "return_type='proto'")
 
 
-def text_message(serialized):
+def text_message(serialized: bytes) -> Any:
     """A ``SentencePieceText``."""
     return _messages().SentencePieceText.FromString(serialized)
 
 
-def nbest_message(serialized):
+def nbest_message(serialized: bytes) -> Any:
     """An ``NBestSentencePieceText``."""
     return _messages().NBestSentencePieceText.FromString(serialized)
 
 
-def immutable_text(serialized):
+def immutable_text(serialized: bytes) -> Any:
     """An ``ImmutableSentencePieceText``, which needs no protobuf."""
     from spiece.sentencepiece._immutable import ImmutableSentencePieceText
 
     return ImmutableSentencePieceText.FromString(serialized)
 
 
-def immutable_nbest(serialized):
+def immutable_nbest(serialized: bytes) -> Any:
     """An ``ImmutableNBestSentencePieceText``, which needs no protobuf."""
     from spiece.sentencepiece._immutable import ImmutableNBestSentencePieceText
 

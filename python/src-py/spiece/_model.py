@@ -1,9 +1,19 @@
 """``spiece.Model`` and training."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from . import _native
+from ._progress import Progress, callback
 from ._tokenizer import Tokenizer
+from ._training import flag_text
+from ._training import train as _train
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["Model", "Trainer", "train"]
 
@@ -11,65 +21,72 @@ __all__ = ["Model", "Trainer", "train"]
 class Model:
     """A model: the content of a ``.model`` file. It does not change; methods that edit it return another model.
 
+    ``summary`` has figures about the run for a model that was just trained, and is ``None`` for others.
+
     >>> model = Model.open(model_path)
     >>> model.tokenizer().encode("Hello") == Tokenizer.open(model_path).encode("Hello")
     True
     """
 
-    __slots__ = ("_bytes", "_tokenizer", "summary")
+    __slots__ = ("_tokenizer", "summary")
 
-    def __init__(self, model):
-        self._bytes = bytes(model)
-        self._tokenizer = Tokenizer.from_bytes(self._bytes)
+    _tokenizer: Tokenizer
+    summary: dict[str, Any] | None
+
+    def __init__(self, model: str | os.PathLike[str] | Buffer | Model | Tokenizer) -> None:
+        """The model of a path, of the bytes of a model file, or of a tokenizer."""
+        self._tokenizer = Tokenizer(model)
         self.summary = None
 
     @classmethod
-    def open(cls, path):
+    def open(cls, path: str | os.PathLike[str]) -> Self:
         """Reads a model file."""
-        self = cls.__new__(cls)
-        self._tokenizer = Tokenizer.open(path)
-        self._bytes = self._tokenizer.to_bytes()
-        self.summary = None
+        return cls(Tokenizer.open(path))
+
+    @classmethod
+    def from_bytes(cls, model: Buffer) -> Self:
+        """Reads the bytes of a model file."""
+        return cls(Tokenizer.from_bytes(model))
+
+    @classmethod
+    def _trained(cls, model: bytes, summary: dict[str, Any]) -> Self:
+        self = cls(model)
+        self.summary = summary
         return self
 
-    @classmethod
-    def from_bytes(cls, model):
-        """Reads the bytes of a model file."""
-        return cls(model)
-
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         """The bytes of the model file."""
-        return self._bytes
+        return self._tokenizer.to_bytes()
 
-    def __reduce__(self):
-        return (type(self), (self._bytes,))
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.to_bytes(),), (None, {"summary": self.summary})
 
-    def __eq__(self, other):
-        return isinstance(other, Model) and self._bytes == other._bytes
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self._tokenizer == other._tokenizer
 
-    def __hash__(self):
-        return hash(self._bytes)
+    def __hash__(self) -> int:
+        return hash(self._tokenizer)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._tokenizer)
 
-    def __repr__(self):
-        return f"<spiece.Model: {self.model_type} with {len(self)} pieces>"
+    def __repr__(self) -> str:
+        return f"<spiece.Model: {self.model_type} model with {len(self)} pieces>"
 
     @property
-    def model_type(self):
+    def model_type(self) -> str:
         """The algorithm: 'bpe', 'unigram', 'word' or 'char'."""
         return self._tokenizer.model_type
 
-    def tokenizer(self):
+    def tokenizer(self) -> Tokenizer:
         """The tokenizer of the model."""
         return self._tokenizer
 
-    def pieces(self):
+    def pieces(self) -> list[tuple[str, float, str]]:
         """All pieces: a list of (text, score, kind)."""
         return self._tokenizer.pieces()
 
-    def inspect(self):
+    def inspect(self) -> dict[str, Any]:
         """What the model consists of, and which pieces no text gives: a ``dict``.
 
         >>> report = Model.open(model_path).inspect()
@@ -78,16 +95,18 @@ class Model:
         """
         return _native._inspect(self._tokenizer)
 
-    def compare(self, other, texts):
+    def compare(self, other: Model | Tokenizer, texts: Iterable[str | bytes]) -> dict[str, Any]:
         """Where this model and another differ on texts: a ``dict`` of counts.
 
         >>> model = Model.open(model_path)
         >>> model.compare(model, ["a", "b"])["equal_texts"]
         2
         """
-        return _native._compare(self._tokenizer, other._tokenizer, texts)
+        return _native._compare(self._tokenizer, Tokenizer(other), texts)
 
-    def edit(self, *steps, texts=None):
+    def edit(
+        self, *steps: tuple[object, ...], texts: Iterable[str | bytes] | None = None
+    ) -> tuple[Model, dict[str, Any]]:
         """A model with changes, and a report: which ids moved, and which texts can have other ids.
 
         Steps are tuples: ``("add", text, kind)``, ``("insert", text, kind, id)``, ``("rename", old, new)``,
@@ -98,15 +117,32 @@ class Model:
         >>> report["moved"], report["changes_no_text"]
         ([], True)
         """
-        steps = [(name, [str(argument) for argument in arguments]) for name, *arguments in steps]
-        return self._changed(_native._edit(self._tokenizer, steps, texts))
+        named = []
+        for step in steps:
+            if not isinstance(step, (tuple, list)) or not step:
+                raise TypeError(f"steps: {step!r} is no tuple of the name of a step and its arguments")
+            named.append((str(step[0]), [str(argument) for argument in step[1:]]))
+        return self._changed(_native._edit(self._tokenizer, named, texts))
 
-    def merge(self, other, *, drop_unreachable=False, allow_other_normalizer=False):
-        """A model with the pieces of another one behind its own, and a report."""
-        merged = _native._merge(self._tokenizer, other._tokenizer, drop_unreachable, allow_other_normalizer)
+    def merge(
+        self,
+        other: Model | Tokenizer,
+        *,
+        drop_unreachable: bool = False,
+        allow_other_normalizer: bool = False,
+    ) -> tuple[Model, dict[str, Any]]:
+        """A model with the pieces of another one after its own, and a report."""
+        merged = _native._merge(self._tokenizer, Tokenizer(other), drop_unreachable, allow_other_normalizer)
         return self._changed(merged)
 
-    def prune(self, texts=None, *, size=None, keep_chars=True, unused_tail=False):
+    def prune(
+        self,
+        texts: Iterable[str | bytes] | None = None,
+        *,
+        size: int | None = None,
+        keep_chars: bool = True,
+        unused_tail: bool = False,
+    ) -> tuple[Model, dict[str, Any]]:
         """A model with the pieces that texts need, or with ``size`` pieces, and a report.
 
         >>> model, report = Model.open(model_path).prune(["the right to life"])
@@ -115,10 +151,19 @@ class Model:
         """
         return self._changed(_native._prune(self._tokenizer, texts, size, keep_chars, unused_tail))
 
-    def extend(self, sentences, *, pieces=None, vocab_size=None, multiple_of=None, progress=None):
+    def extend(
+        self,
+        sentences: Iterable[str | bytes],
+        *,
+        pieces: int | None = None,
+        vocab_size: int | None = None,
+        multiple_of: int | None = None,
+        progress: Progress = None,
+    ) -> tuple[Model, dict[str, Any]]:
         """A BPE model that learned more pieces from other text, and a report. Ids stay.
 
-        One of ``pieces``, ``vocab_size`` and ``multiple_of`` says how many pieces.
+        One of ``pieces``, ``vocab_size`` and ``multiple_of`` says how many pieces. ``progress`` is that of
+        :meth:`Trainer.train`.
 
         >>> model, report = Model.open(model_path).extend(["spiece and spiece"], pieces=2)
         >>> len(report["learned"])
@@ -128,107 +173,136 @@ class Model:
         given = [(rule, number) for rule, number in sizes.items() if number is not None]
         if len(given) != 1:
             raise TypeError("pass one of pieces, vocab_size and multiple_of")
-        return self._changed(_native._extend(self._tokenizer, iter(sentences), given[0], progress))
+        with callback(progress) as call:
+            return self._changed(_native._extend(self._tokenizer, _sentences(sentences), given[0], call))
 
     @staticmethod
-    def _changed(change):
+    def _changed(change: tuple[bytes, dict[str, Any]]) -> tuple[Model, dict[str, Any]]:
         serialized, report = change
         return Model(serialized), report
 
-    def save(self, prefix):
+    def save(self, prefix: str | os.PathLike[str]) -> None:
         """Writes PREFIX.model and PREFIX.vocab: both or, if that fails, none."""
-        _native._save_with_vocab(self._bytes, os.fspath(prefix))
+        _native._save_with_vocab(self.to_bytes(), prefix)
+
+
+def _sentences(sentences: Iterable[str | bytes]) -> Any:
+    if isinstance(sentences, (str, bytes)):
+        raise TypeError("sentences: a text is no collection of sentences; pass [text]")
+    return iter(sentences)
+
+
+class _Normalizer(Protocol):
+    """A ``SentencePieceNormalizer``."""
+
+    def serialized_normalizer_spec(self) -> bytes: ...
 
 
 class Trainer:
     """Options of training, by the names that ``spm_train`` has; ``model_type`` is ``'bpe'`` unless it is given.
 
+    :meth:`options` lists all. ``threads`` is the number of threads that run, on which no model depends; ``normalizer`` is a
+    ``SentencePieceNormalizer`` or the bytes of its spec; ``pretokenizer`` divides a text into parts that no piece crosses.
+
     >>> trainer = Trainer(vocab_size=30, hard_vocab_limit=False)
+    >>> trainer
+    <spiece.Trainer: vocab_size=30, hard_vocab_limit=False>
     >>> len(trainer.train(["a pen", "an apple"])) <= 30
     True
     """
 
-    def __init__(self, *, threads=None, normalizer=None, pretokenizer=None, **options):
-        self._flags = {name: _flag(value) for name, value in options.items()}
+    def __init__(
+        self,
+        *,
+        threads: int | None = None,
+        normalizer: _Normalizer | bytes | None = None,
+        pretokenizer: Callable[[str], Iterable[str]] | None = None,
+        **options: object,
+    ) -> None:
+        self._options = options
         self._threads = threads
         self._normalizer = normalizer
         self._pretokenizer = pretokenizer
 
-    def train(self, sentences=None, *, files=None, progress=None):
+    def __repr__(self) -> str:
+        given = {"threads": self._threads, "normalizer": self._normalizer, "pretokenizer": self._pretokenizer}
+        shown = self._options | {name: value for name, value in given.items() if value is not None}
+        return f"<spiece.Trainer: {', '.join(f'{name}={value!r}' for name, value in shown.items()) or 'defaults'}>"
+
+    @staticmethod
+    def options() -> dict[str, str]:
+        """All options by name, with their descriptions and defaults.
+
+        >>> Trainer.options()["vocab_size"]
+        'Number of pieces, all kinds together (default: 8000)'
+        """
+        rows = _native._options()
+        return {name: f"{text.rstrip('.')} (default: {default or 'empty'})" for name, text, default in rows}
+
+    def train(
+        self,
+        sentences: Iterable[str | bytes] | None = None,
+        *,
+        files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
+        progress: Progress = None,
+    ) -> Model:
         """A model of the sentences of an iterable, or of the lines of files.
 
-        ``progress`` is called with a ``dict`` for each step, about 20 times a second; ``progress=True`` shows a bar if
-        ``tqdm`` is installed. Ctrl-C stops training.
+        ``progress`` is called with a ``dict`` for each step, about 20 times a second; ``progress=True`` shows a bar for
+        each stage with ``tqdm``. Ctrl-C stops training.
         """
         if (sentences is None) == (files is None):
             raise TypeError("pass either sentences or files")
         if isinstance(sentences, (str, bytes)):
             raise TypeError("sentences: a text is no collection of sentences; pass [text], or files=[path]")
-        flags = dict(self._flags)
+        flags = flags_of(self._options)
         if files is not None:
-            files = [files] if isinstance(files, (str, os.PathLike)) else files
-            flags["input"] = _flag([os.fspath(path) for path in files])
-        close = None
-        if progress is True:
-            progress, close = _bar()
+            paths = [files] if isinstance(files, (str, bytes, os.PathLike)) else files
+            flags["input"] = flag_text([os.fsdecode(path) for path in paths])
         normalizer = self._normalizer
         if normalizer is not None and not isinstance(normalizer, bytes):
             normalizer = normalizer.serialized_normalizer_spec()
-        request = {
-            "flags": list(flags.items()),
-            "sentences": None if sentences is None else iter(sentences),
-            "pretokenizer": self._pretokenizer,
-            "allow_inconsistent_pretokenization": False,
-            "normalizer": normalizer,
-            "progress": progress,
-            "threads": self._threads,
-            "for_schema": False,
-        }
-        try:
-            serialized, summary = _native._train(request)
-        finally:
-            if close is not None:
-                close()
-        model = Model(serialized)
-        model.summary = summary
-        return model
+        with callback(progress) as call:
+            trained = _train(
+                flags,
+                sentences=None if sentences is None else iter(sentences),
+                pretokenizer=self._pretokenizer,
+                normalizer=normalizer,
+                progress=call,
+                threads=self._threads,
+            )
+        return Model._trained(*trained)
 
 
-def train(sentences=None, *, files=None, progress=None, **options):
+def train(
+    sentences: Iterable[str | bytes] | None = None,
+    *,
+    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
+    progress: Progress = None,
+    threads: int | None = None,
+    normalizer: _Normalizer | bytes | None = None,
+    pretokenizer: Callable[[str], Iterable[str]] | None = None,
+    **options: object,
+) -> Model:
     """A model of the sentences of an iterable, or of the lines of files; see :class:`Trainer` for the options.
 
     >>> model = train(["a pen", "an apple"], vocab_size=30, hard_vocab_limit=False)
     >>> model.model_type
     'bpe'
     """
-    return Trainer(**options).train(sentences, files=files, progress=progress)
+    trainer = Trainer(threads=threads, normalizer=normalizer, pretokenizer=pretokenizer, **options)
+    return trainer.train(sentences, files=files, progress=progress)
 
 
-def _flag(value):
-    from .sentencepiece._trainer import flag_value
-
-    return flag_value(list(value) if isinstance(value, (tuple, set)) else value)
-
-
-def _bar():
-    """A callback that moves a bar of tqdm, and what closes the bar; without tqdm neither."""
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return None, None
-    bar = tqdm(unit="step")
-
-    def move(event):
-        if event["event"] == "started":
-            bar.set_description(event["stage"])
-            bar.reset()
-        elif event["event"] == "merged":
-            bar.total = event["wanted"]
-            bar.n = event["done"]
-            bar.refresh()
-        elif event["event"] == "read":
-            bar.total = event["total"]
-            bar.n = event["bytes"]
-            bar.refresh()
-
-    return move, bar.close
+def flags_of(options: Mapping[str, object]) -> dict[str, str]:
+    """Options as flags. Sets are sorted, since the order of symbols decides their ids."""
+    flags = {}
+    for name, value in options.items():
+        if isinstance(value, (set, frozenset)):
+            value = sorted(value)
+        elif isinstance(value, os.PathLike):
+            value = os.fspath(value)
+        elif isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+            value = list(value)
+        flags[name] = flag_text(value)
+    return flags

@@ -1,77 +1,150 @@
 """``spiece.Tokenizer`` and ragged batches."""
 
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
+
 from . import _native
 from ._native import DecodeStream
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from typing_extensions import Buffer
+
+    from ._model import Model
 
 __all__ = ["DecodeStream", "Ragged", "Tokenizer"]
 
 
-class Ragged:
+class Ragged(Sequence[list[int]]):
     """The ids of many texts in two arrays, which share the memory of the native result.
 
-    ``ids`` (int32) has the ids of all texts, one text behind the other; those of text ``n`` are
-    ``ids[offsets[n]:offsets[n + 1]]``. ``offsets`` (int64) has one entry more than there are texts. Both are buffers:
-    NumPy, Arrow and ``memoryview`` read them without a copy.
+    ``ids`` (int32) has the ids of all texts, one text after the other; those of text ``n`` are
+    ``ids[offsets[n]:offsets[n + 1]]``. ``offsets`` (int64) has one entry more than there are texts. ``ids_buffer`` and
+    ``offsets_buffer`` are both as read-only ``memoryview``: NumPy and Arrow read them without a copy.
+
+    A batch is a sequence of lists; a slice is another batch. Batches with equal ids are equal, and batches can be pickled.
+
+    >>> batch = Tokenizer.open(model_path).encode_ragged(["one", "two", "three"])
+    >>> batch[1:] == Tokenizer.open(model_path).encode_ragged(["two", "three"])
+    True
     """
 
     __slots__ = ("ids_buffer", "offsets_buffer")
 
-    def __init__(self, ids, offsets):
-        self.ids_buffer = ids
-        self.offsets_buffer = offsets
+    ids_buffer: memoryview[int]
+    offsets_buffer: memoryview[int]
 
-    def __len__(self):
+    def __init__(self, ids: Buffer, offsets: Buffer) -> None:
+        """A batch of an array of int32 and one of int64, whose offsets ascend from 0 to the number of ids."""
+        self.ids_buffer = _view(ids, "ids", 4)
+        self.offsets_buffer = offsets_view = _view(offsets, "offsets", 8)
+        bounds = offsets_view.tolist()
+        if not bounds or bounds[0] != 0 or bounds[-1] != len(self.ids_buffer) or bounds != sorted(bounds):
+            raise ValueError(f"offsets: they have to ascend from 0 to the number of ids, {len(self.ids_buffer)}")
+
+    @classmethod
+    def _of_native(cls, ids: Buffer, offsets: Buffer) -> Self:
+        self = cls.__new__(cls)
+        self.ids_buffer = memoryview(ids).toreadonly()
+        self.offsets_buffer = memoryview(offsets).toreadonly()
+        return self
+
+    def __len__(self) -> int:
         return len(self.offsets_buffer) - 1
 
-    def __iter__(self):
-        ids = memoryview(self.ids_buffer)
-        offsets = memoryview(self.offsets_buffer)
+    def __iter__(self) -> Iterator[list[int]]:
+        ids, offsets = self.ids_buffer, self.offsets_buffer
         return (ids[offsets[n] : offsets[n + 1]].tolist() for n in range(len(self)))
 
-    def __getitem__(self, index):
-        length = len(self)
-        if not -length <= index < length:
-            raise IndexError(f"the batch has {length} texts, and none with the number {index}")
-        index %= length
-        offsets = memoryview(self.offsets_buffer)
-        return memoryview(self.ids_buffer)[offsets[index] : offsets[index + 1]].tolist()
+    @overload
+    def __getitem__(self, index: int) -> list[int]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> list[int] | Self:
+        ids, offsets = self.ids_buffer, self.offsets_buffer
+        if isinstance(index, slice):
+            return self._slice(range(*index.indices(len(self))))
+        try:
+            text = range(len(self))[index]
+        except IndexError:
+            raise IndexError(f"the batch has {len(self)} texts, and none with the number {index}") from None
+        return ids[offsets[text] : offsets[text + 1]].tolist()
 
-    def __repr__(self):
+    def _slice(self, texts: range) -> Self:
+        ids, offsets = self.ids_buffer, self.offsets_buffer
+        if texts.step == 1 and texts:
+            begin = offsets[texts.start]
+            bounds = offsets[texts.start : texts.stop + 1]
+            part = ids[begin : bounds[-1]]
+            return self._of_native(part, bounds if begin == 0 else array("q", [bound - begin for bound in bounds]))
+        taken, ends = array("i"), array("q", [0])
+        for text in texts:
+            taken.frombytes(ids[offsets[text] : offsets[text + 1]].tobytes())
+            ends.append(len(taken))
+        return self._of_native(taken, ends)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ragged):
+            return NotImplemented
+        return self.offsets_buffer == other.offsets_buffer and self.ids_buffer == other.ids_buffer
+
+    def __hash__(self) -> int:
+        return hash((self.ids_buffer.tobytes(), self.offsets_buffer.tobytes()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (array("i", self.ids_buffer.tobytes()), array("q", self.offsets_buffer.tobytes()))
+
+    def __repr__(self) -> str:
         return f"<spiece.Ragged: {len(self)} texts, {len(self.ids_buffer)} ids>"
 
     @property
-    def ids(self):
+    def ids(self) -> npt.NDArray[np.int32]:
         """The ids as a read-only array of NumPy."""
-        return _array(self.ids_buffer, "int32")
+        ids: npt.NDArray[np.int32] = _array(self.ids_buffer, "int32")
+        return ids
 
     @property
-    def offsets(self):
-        """Where the ids of each text begin, and the end, as a read-only array of NumPy."""
-        return _array(self.offsets_buffer, "int64")
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """The offsets as a read-only array of NumPy."""
+        offsets: npt.NDArray[np.int64] = _array(self.offsets_buffer, "int64")
+        return offsets
 
-    def to_arrow(self):
+    def to_arrow(self) -> Any:
         """A ``large_list<int32>`` array of pyarrow, without a copy."""
         import pyarrow as pa
 
-        values = pa.Array.from_buffers(
-            pa.int32(), len(self.ids_buffer), [None, pa.py_buffer(memoryview(self.ids_buffer))]
-        )
-        offsets = pa.py_buffer(memoryview(self.offsets_buffer))
+        ids, offsets = pa.py_buffer(self.ids_buffer), pa.py_buffer(self.offsets_buffer)
+        values = pa.Array.from_buffers(pa.int32(), len(self.ids_buffer), [None, ids])
         return pa.Array.from_buffers(pa.large_list(pa.int32()), len(self), [None, offsets], children=[values])
 
-    def to_lists(self):
+    def to_lists(self) -> list[list[int]]:
         """The ids of each text as lists."""
         return list(self)
 
 
-def _array(buffer, dtype):
-    from ._convert import numpy
+def _view(numbers: Buffer, name: str, size: int) -> memoryview[int]:
+    """A read-only view of an array of integers of ``size`` bytes."""
+    view = memoryview(numbers).toreadonly()
+    if view.ndim != 1 or view.itemsize != size or view.format not in ("i", "l", "q") or not view.c_contiguous:
+        raise TypeError(f"{name}: expected an array of int{8 * size} without gaps; numpy.ascontiguousarray makes one")
+    return view
 
-    return numpy().frombuffer(buffer, dtype=dtype)
+
+def _array(buffer: Buffer, dtype: str) -> Any:
+    from ._convert import load
+
+    return load("numpy", "numpy", "arrays").frombuffer(buffer, dtype=dtype)
 
 
 class Tokenizer(_native.Tokenizer):
     """Encodes and decodes with a model. It does not change, and any number of threads can use it.
+
+    Tokenizers of equal models are equal.
 
     >>> tokenizer = Tokenizer.open(model_path)
     >>> ids = tokenizer.encode("Hello world")
@@ -81,37 +154,47 @@ class Tokenizer(_native.Tokenizer):
 
     __slots__ = ()
 
-    def __new__(cls, model):
-        """The tokenizer of a model: a path, the bytes of a file, or a :class:`spiece.Model`."""
-        if isinstance(model, (bytes, bytearray)):
+    def __new__(cls, model: str | os.PathLike[str] | Buffer | Model | _native.Tokenizer) -> Self:
+        """The tokenizer of a model: a path, the bytes of a file, a :class:`spiece.Model`, or another tokenizer."""
+        from ._model import Model
+
+        if isinstance(model, (str, os.PathLike)):
+            return cls._of_file(model)
+        if isinstance(model, (bytes, bytearray, memoryview)):
             return cls._of_bytes(bytes(model))
-        if hasattr(model, "to_bytes"):
-            return cls._of_bytes(model.to_bytes())
-        return cls._of_file(model)
+        if isinstance(model, Model):
+            model = model.tokenizer()
+        if isinstance(model, _native.Tokenizer):
+            return super().__new__(cls, model)
+        raise TypeError(
+            "model: expected a path, the bytes of a model file, a Model or a Tokenizer, "
+            f"not {type(model).__name__}"
+        )
 
     @classmethod
-    def open(cls, path):
+    def open(cls, path: str | os.PathLike[str]) -> Self:
         """Reads a model file."""
         return cls._of_file(path)
 
     @classmethod
-    def from_bytes(cls, model):
+    def from_bytes(cls, model: Buffer) -> Self:
         """Reads the bytes of a model file."""
-        return cls._of_bytes(model)
+        return cls._of_bytes(bytes(memoryview(model)))
 
     def encode_ragged(
         self,
-        texts,
+        texts: Iterable[str | bytes],
         *,
-        threads=None,
-        add_bos=False,
-        add_eos=False,
-        allowed_special=None,
-        user_defined_symbols=True,
-    ):
+        threads: int | None = None,
+        add_bos: bool = False,
+        add_eos: bool = False,
+        allowed_special: Literal["all"] | Iterable[str | bytes] | None = None,
+        user_defined_symbols: bool = True,
+    ) -> Ragged:
         """The ids of all texts as a :class:`Ragged` batch: two arrays and no lists, the fastest form.
 
-        ``texts`` is a list of ``str`` or ``bytes``, or a string array of pyarrow, which is read without objects of Python.
+        ``texts`` is an iterable of ``str`` or ``bytes``, or a string array of pyarrow, which is read without objects of
+        Python.
 
         >>> batch = tokenizer.encode_ragged(["one", "two three"])
         >>> len(batch), batch[1] == tokenizer.encode("two three")
@@ -121,9 +204,9 @@ class Tokenizer(_native.Tokenizer):
             is_plain = not (add_bos or add_eos or allowed_special) and user_defined_symbols
             as_list, arrays = _arrow_texts(texts)
             if is_plain and arrays is not None:
-                return Ragged(*self._encode_arrow(*arrays, threads))
+                return Ragged._of_native(*self._encode_arrow(*arrays, threads))
             # With options, the texts become objects of Python.
-            texts = texts.to_pylist() if as_list is None else as_list
+            texts = as_list or [] if arrays is None else _texts_of_arrow(texts)
         ids, offsets = self._encode_ragged(
             texts,
             threads=threads,
@@ -132,9 +215,11 @@ class Tokenizer(_native.Tokenizer):
             allowed_special=allowed_special,
             user_defined_symbols=user_defined_symbols,
         )
-        return Ragged(ids, offsets)
+        return Ragged._of_native(ids, offsets)
 
-    def encode_spans(self, text, *, unit="chars"):
+    def encode_spans(
+        self, text: str | bytes, *, unit: Literal["chars", "bytes"] = "chars"
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The ids of a text and where each token begins and ends: three arrays of NumPy.
 
         Positions are in characters, or in bytes for ``unit="bytes"``.
@@ -148,22 +233,44 @@ class Tokenizer(_native.Tokenizer):
         ids, begins, ends = self._encode_spans(text, unit == "bytes")
         return _array(ids, "int32"), _array(begins, "int64"), _array(ends, "int64")
 
-    def count_batch(self, texts, *, threads=None):
+    def count_batch(self, texts: Iterable[str | bytes], *, threads: int | None = None) -> npt.NDArray[np.int64]:
         """The number of ids of each text, as an array of NumPy."""
-        return _array(self._count_batch(texts, threads=threads), "int64")
+        counts: npt.NDArray[np.int64] = _array(self._count_batch(texts, threads=threads), "int64")
+        return counts
 
-    def decode_ragged(self, batch, offsets=None, *, threads=None):
+    @overload
+    def decode_ragged(self, batch: Ragged, offsets: None = None, *, threads: int | None = None) -> list[str]: ...
+    @overload
+    def decode_ragged(
+        self, batch: Buffer | Sequence[int], offsets: Buffer | Sequence[int], *, threads: int | None = None
+    ) -> list[str]: ...
+    def decode_ragged(
+        self,
+        batch: Ragged | Buffer | Sequence[int],
+        offsets: Buffer | Sequence[int] | None = None,
+        *,
+        threads: int | None = None,
+    ) -> list[str]:
         """The texts of a :class:`Ragged` batch, or of two arrays of ids and offsets.
 
         >>> tokenizer.decode_ragged(tokenizer.encode_ragged(["one", "two"]))
         ['one', 'two']
         """
         if offsets is None:
-            batch, offsets = batch.ids_buffer, batch.offsets_buffer
+            if not isinstance(batch, Ragged):
+                raise TypeError(f"batch: expected a Ragged batch, or arrays of ids and offsets, not {type(batch).__name__}")
+            return self._decode_ragged(batch.ids_buffer, batch.offsets_buffer, threads)
+        if isinstance(batch, Ragged):
+            raise TypeError("offsets: a Ragged batch has its own; pass the batch alone")
         return self._decode_ragged(batch, offsets, threads)
 
 
-def _arrow_texts(texts):
+def _texts_of_arrow(texts: Any) -> list[str | bytes]:
+    """The texts of an array of pyarrow as objects of Python."""
+    return list(texts.to_pylist())
+
+
+def _arrow_texts(texts: Any) -> tuple[list[str] | None, tuple[Buffer, Buffer] | None]:
     """The texts of an array of pyarrow: as a list, and as data and offsets if it is one string array without nulls."""
     import pyarrow as pa
 
@@ -178,6 +285,7 @@ def _arrow_texts(texts):
     if not len(texts):
         return [], None
     _, offsets, data = texts.buffers()
-    width = "q" if is_large else "i"
-    offsets = memoryview(offsets).cast("B").cast(width)[texts.offset : texts.offset + len(texts) + 1]
-    return None, (memoryview(data).cast("B") if data is not None else b"", offsets)
+    view = memoryview(offsets).cast("B")
+    numbers = view.cast("q") if is_large else view.cast("i")
+    numbers = numbers[texts.offset : texts.offset + len(texts) + 1]
+    return None, (memoryview(data).cast("B") if data is not None else b"", numbers)

@@ -11,9 +11,15 @@ numbers of sentences; keep them. For BPE, word and char models.
 True
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
 from . import _native
-from ._convert import _load
-from ._model import Model, _flag
+from ._convert import load
+from ._model import Model, flags_of
+from ._progress import Progress, callback
 
 __all__ = ["Counter", "add", "count", "train_counts"]
 
@@ -22,12 +28,8 @@ _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 1 << 22
 
 
-def _arrow():
-    return _load("pyarrow", "pyarrow", "tables of word counts")
-
-
-def _flags(options):
-    return [(name, _flag(value)) for name, value in options.items()]
+def _arrow() -> Any:
+    return load("pyarrow", "pyarrow", "tables of word counts")
 
 
 class Counter:
@@ -42,15 +44,18 @@ class Counter:
     True
     """
 
-    def __init__(self, **options):
+    def __init__(self, **options: object) -> None:
         options.pop("vocab_size", None)
-        self._counter = _native.WordCounter(_flags(options))
+        self._counter = _native.WordCounter(list(flags_of(options).items()))
 
-    def __len__(self):
+    def __repr__(self) -> str:
+        return f"<spiece.counts.Counter: {len(self)} distinct words>"
+
+    def __len__(self) -> int:
         """The number of distinct words that are counted so far."""
         return len(self._counter)
 
-    def add(self, sentences):
+    def add(self, sentences: Any) -> None:
         """Adds an array of pyarrow with strings or bytes. NULL is an empty sentence; a line feed ends a
         sentence, as in a file."""
         pa = _arrow()
@@ -64,7 +69,7 @@ class Counter:
             rows = _as_binary(pa, sentences.slice(start, step))
             self._counter.add_rows(*_bytes_and_offsets(rows))
 
-    def take_table(self, *, with_options=True):
+    def take_table(self, *, with_options: bool = True) -> Any:
         """The counts as a table, which are removed. ``with_options=False`` leaves out the rows that are no words, of which each
         corpus needs one set for each counter."""
         pa = _arrow()
@@ -76,7 +81,7 @@ class Counter:
         return pa.table({"word": words, "count": counts})
 
 
-def _as_binary(pa, sentences):
+def _as_binary(pa: Any, sentences: Any) -> Any:
     """The sentences as strings or bytes with offsets; NULL as an empty sentence, which is skipped and counted."""
     texts = (pa.string(), pa.large_string())
     if sentences.type not in (*texts, pa.binary(), pa.large_binary()):
@@ -87,7 +92,7 @@ def _as_binary(pa, sentences):
     return sentences.fill_null("" if sentences.type in texts else b"")
 
 
-def _bytes_and_offsets(array):
+def _bytes_and_offsets(array: Any) -> tuple[Any, Any]:
     """The bytes of the rows of an array of strings or bytes, and the offsets where each row begins and the last one ends. The
     first offset is that of the first of the bytes."""
     pa = _arrow()
@@ -98,15 +103,19 @@ def _bytes_and_offsets(array):
     return memoryview(data).cast("B")[offsets[0] : offsets[-1]] if data is not None else b"", offsets
 
 
-def count(sentences, **options):
+def count(sentences: Iterable[str | bytes] | Any, **options: object) -> Any:
     """The table of an iterable of sentences, or of an array of pyarrow."""
+    if isinstance(sentences, (str, bytes)):
+        raise TypeError("sentences: a text is no collection of sentences; pass [text]")
     pa = _arrow()
     counter = Counter(**options)
     if isinstance(sentences, (pa.Array, pa.ChunkedArray)):
         counter.add(sentences)
         return counter.take_table()
     batch = []
-    for sentence in sentences:
+    for number, sentence in enumerate(sentences):
+        if not isinstance(sentence, (str, bytes)):
+            raise TypeError(f"sentence {number}: expected str or bytes, not {type(sentence).__name__}")
         batch.append(sentence.encode() if isinstance(sentence, str) else sentence)
         if len(batch) == _BATCH_ROWS:
             counter.add(pa.array(batch, pa.large_binary()))
@@ -115,14 +124,14 @@ def count(sentences, **options):
     return counter.take_table()
 
 
-def add(tables):
+def add(tables: Iterable[Any]) -> Any:
     """The sum of tables: rows with equal words are one row, with the sum of their counts."""
     pa = _arrow()
     rows = pa.concat_tables([_table(table) for table in tables])
     return rows.group_by("word").aggregate([("count", "sum")]).rename_columns(["word", "count"])
 
 
-def _table(table):
+def _table(table: Any) -> Any:
     """A table, or the table of Parquet files."""
     pa = _arrow()
     if not isinstance(table, (pa.Table, pa.RecordBatch)):
@@ -135,7 +144,7 @@ def _table(table):
     return pa.table(columns)
 
 
-def train_counts(table, *, progress=None, **options):
+def train_counts(table: Any, *, progress: Progress = None, **options: object) -> Model:
     """The model of the corpus that was counted: the bytes that training on the text gives.
 
     ``table`` is a table of pyarrow, a Parquet file, a folder of such files or a list of them; rows of several tables need not be
@@ -151,7 +160,5 @@ def train_counts(table, *, progress=None, **options):
             continue
         numbers = memoryview(counts.buffers()[1]).cast("B").cast("q")[counts.offset : counts.offset + len(counts)]
         rows.add(*_bytes_and_offsets(words), numbers)
-    serialized, summary = _native._train_counts(rows, _flags(options), progress)
-    model = Model(serialized)
-    model.summary = summary
-    return model
+    with callback(progress) as call:
+        return Model._trained(*_native._train_counts(rows, list(flags_of(options).items()), call))

@@ -12,8 +12,19 @@ One machine and Spark agree because a model depends on the sum of the word count
 on retried tasks or on their order: a task that fails yields no rows.
 """
 
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
 from . import counts as _counts
 from ._model import Model
+from ._progress import Progress
+from ._tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["count", "encode", "train"]
 
@@ -22,7 +33,7 @@ MAX_WORDS = 4_000_000
 _COUNT_SCHEMA = "word binary, count bigint"
 
 
-def count(df, column, *, max_words=MAX_WORDS, **options):
+def count(df: Any, column: str, *, max_words: int = MAX_WORDS, **options: object) -> Any:
     """The words of a column and their counts: a ``DataFrame`` with the columns ``word`` (binary) and ``count`` (bigint).
 
     Each row is a sentence; NULL is an empty one, and a line feed ends a sentence, as in a file. ``options`` are those of
@@ -35,10 +46,10 @@ def count(df, column, *, max_words=MAX_WORDS, **options):
     return rows.groupBy("word").agg(F.sum("count").alias("count"))
 
 
-def _partition_counter(max_words, options):
+def _partition_counter(max_words: int, options: dict[str, object]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function that counts the batches of a partition."""
 
-    def count_partition(batches):
+    def count_partition(batches: Iterator[Any]) -> Iterator[Any]:
         counter = _counts.Counter(**options)
         for batch in batches:
             counter.add(batch.column(0))
@@ -49,7 +60,7 @@ def _partition_counter(max_words, options):
     return count_partition
 
 
-def _batches(table):
+def _batches(table: Any) -> Iterator[Any]:
     """The rows with the types of Spark, whose binary columns have offsets of 32 bits."""
     import pyarrow as pa
 
@@ -59,7 +70,15 @@ def _batches(table):
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def train(df, column, *, counts_path=None, progress=None, max_words=MAX_WORDS, **options):
+def train(
+    df: Any,
+    column: str,
+    *,
+    counts_path: str | None = None,
+    progress: Progress = None,
+    max_words: int = MAX_WORDS,
+    **options: object,
+) -> Model:
     """The model of the sentences of a column, trained on the driver.
 
     The counts come to the driver in one Arrow table. With ``counts_path``, a folder that the driver and the workers see, they are
@@ -74,7 +93,7 @@ def train(df, column, *, counts_path=None, progress=None, max_words=MAX_WORDS, *
     return _counts.train_counts(table, progress=progress, **options)
 
 
-def _to_arrow(df):
+def _to_arrow(df: Any) -> Any:
     """All rows as a table of pyarrow."""
     if hasattr(df, "toArrow"):
         return df.toArrow()
@@ -83,7 +102,15 @@ def _to_arrow(df):
     return pa.Table.from_pandas(df.toPandas(), preserve_index=False)
 
 
-def encode(df, column, model, *, output="ids", threads=1, **options):
+def encode(
+    df: Any,
+    column: str,
+    model: Model | Buffer | str | os.PathLike[str],
+    *,
+    output: str = "ids",
+    threads: int = 1,
+    **options: Any,
+) -> Any:
     """The columns of ``df`` and a column with the ids of the text in ``column``: an array of int, NULL where the text is NULL.
 
     ``model`` is a :class:`spiece.Model`, the bytes of a model file or its path on the driver. It is sent to the workers with the
@@ -93,12 +120,10 @@ def encode(df, column, model, *, output="ids", threads=1, **options):
 
     if output in df.columns:
         raise ValueError(f"output: the DataFrame has a column {output!r}; choose another name")
-    serialized = _serialized(model)
+    serialized = Model(model).to_bytes()
     schema = StructType(list(df.schema.fields)).add(output, ArrayType(IntegerType(), False))
 
-    def encode_partition(batches):
-        from . import Tokenizer
-
+    def encode_partition(batches: Iterator[Any]) -> Iterator[Any]:
         tokenizer = Tokenizer.from_bytes(serialized)
         for batch in batches:
             yield _with_ids(batch, column, output, tokenizer, {"threads": threads, **options})
@@ -106,15 +131,7 @@ def encode(df, column, model, *, output="ids", threads=1, **options):
     return df.mapInArrow(encode_partition, schema)
 
 
-def _serialized(model):
-    if isinstance(model, (bytes, bytearray)):
-        return bytes(model)
-    if hasattr(model, "to_bytes"):
-        return model.to_bytes()
-    return Model.open(model).to_bytes()
-
-
-def _with_ids(batch, column, output, tokenizer, options):
+def _with_ids(batch: Any, column: str, output: str, tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
     """The batch with a column of ids."""
     import pyarrow as pa
     import pyarrow.compute as pc

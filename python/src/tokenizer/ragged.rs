@@ -1,56 +1,62 @@
 //! Batches of the modern interface: options, threads, and arrays of ids with offsets.
 //!
-//! Input: Python texts or numbers. Output: a ragged batch, as two vectors or two buffers: the ids
-//! of all texts, and the offset of each text in them. Texts are encoded and decoded while other
-//! Python threads can run.
+//! A ragged batch is two arrays: the ids of all texts, and the offset of each text in them. Texts
+//! are encoded and decoded while other Python threads can run. Errors say which element of an
+//! argument is wrong.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use rayon::ThreadPool;
-use spiece::{EncodeOptions, ExtraOption, PieceId, Tokenizer};
+use spiece::{EncodeOptions, ExtraOption, PieceId, PieceKind, Tokenizer};
 
 use super::PyTokenizer;
-use crate::buffer::{TextTuple, VectorBuffer};
+use crate::array_rows::elements;
+use crate::buffer::{TextTuple, VectorBuffer, exact_int};
 use crate::decode::decode_flat;
 use crate::encode::encode_flat;
 use crate::errors;
 use crate::ids::{self, RaggedNumbers};
 use crate::loaded::signed;
 use crate::pool::{pool, resolve_threads};
-use crate::text::{HeldTexts, not_texts, text_items};
+use crate::text::{HeldTexts, iterable_items, not_texts, type_name};
 use crate::tokens::OwnedTokens;
 
-/// Options of the encoding methods.
-pub(super) struct Options {
-    pub(super) options: EncodeOptions,
+/// The options of the encoding methods.
+pub(super) fn encode_options(
+    tokenizer: &Tokenizer,
+    (add_bos, add_eos): (bool, bool),
+    allowed_special: Option<&Bound<'_, PyAny>>,
+    user_defined_symbols: bool,
+) -> PyResult<EncodeOptions> {
+    let bos = add_bos.then_some(ExtraOption::Bos);
+    let eos = add_eos.then_some(ExtraOption::Eos);
+    let allowed = match allowed_special {
+        Some(allowed) => special_pieces(tokenizer, allowed)?,
+        None => Vec::new(),
+    };
+    Ok(EncodeOptions::default()
+        .with_extra(bos.into_iter().chain(eos))
+        .with_user_defined_symbols(user_defined_symbols)
+        .with_allowed_special(allowed))
 }
 
-impl Options {
-    pub(super) fn new(
-        add_bos: bool,
-        add_eos: bool,
-        allowed_special: Option<Vec<String>>,
-        user_defined_symbols: bool,
-    ) -> Options {
-        let mut extra = Vec::new();
-        if add_bos {
-            extra.push(ExtraOption::Bos);
+/// The texts of the control pieces that `allowed_special` names: all for `"all"`, as in tiktoken,
+/// or those of an iterable.
+fn special_pieces(tokenizer: &Tokenizer, allowed: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<u8>>> {
+    if let Ok(word) = allowed.cast::<PyString>() {
+        if word != "all" {
+            return Err(PyTypeError::new_err(format!(
+                "allowed_special: {} is one text; pass [text], or \"all\" for all control pieces",
+                word.repr()?
+            )));
         }
-        if add_eos {
-            extra.push(ExtraOption::Eos);
-        }
-        Options {
-            options: EncodeOptions::default()
-                .with_extra(extra)
-                .with_user_defined_symbols(user_defined_symbols)
-                .with_allowed_special(allowed_special.unwrap_or_default()),
-        }
+        let control = tokenizer.model().pieces();
+        let control = control.filter(|piece| piece.kind == PieceKind::Control);
+        return Ok(control.map(|piece| piece.text.to_vec()).collect());
     }
-
-    pub(super) fn is_default(&self) -> bool {
-        self.options == EncodeOptions::default()
-    }
+    let texts = HeldTexts::of_items(iterable_items(allowed, "allowed_special")?)?;
+    Ok(texts.texts().iter().map(|text| text.to_vec()).collect())
 }
 
 /// Arrays of ids and of offsets.
@@ -71,13 +77,23 @@ pub(super) fn to_i64(offset: usize) -> i64 {
 }
 
 /// The number of threads that an argument names: all cores for `None`.
-pub(super) fn threads_or_all(threads: Option<i64>) -> PyResult<usize> {
-    match threads {
-        Some(threads) if threads < 1 => Err(PyValueError::new_err(format!(
-            "threads: {threads} is no number of threads; use 1 or more, or None for all cores"
-        ))),
-        threads => Ok(resolve_threads(threads.unwrap_or(-1))),
+pub fn threads_or_all(threads: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+    let Some(threads) = threads else {
+        return Ok(resolve_threads(-1));
+    };
+    if !threads.hasattr("__index__")? {
+        return Err(PyTypeError::new_err(format!(
+            "threads: expected an integer or None, not {}",
+            type_name(threads)
+        )));
     }
+    if threads.lt(1)? {
+        return Err(PyValueError::new_err(format!(
+            "threads: {threads} is no number of threads; use 1 or more, or None for all cores"
+        )));
+    }
+    // More threads than a pool can have are as many as it can have.
+    Ok(resolve_threads(threads.extract().unwrap_or(i64::MAX)))
 }
 
 /// The number of texts that are taken from Python before other threads get them.
@@ -96,8 +112,10 @@ fn flat_while_taken(
     let starts = (0..count).step_by(TEXTS_OF_PART).rev();
     let parts = starts.map(|start| {
         let part = start..count.min(start + TEXTS_OF_PART);
-        let texts = Python::attach(|py| items.texts(py, part));
-        texts.ok_or_else(not_texts)
+        Python::attach(|py| {
+            let texts = items.texts(py, part);
+            texts.ok_or_else(|| not_texts(items.tuple(py)))
+        })
     });
     py.detach(|| pool.install(|| tokenizer.encode_batch_flat_from_end(parts)))
 }
@@ -111,40 +129,55 @@ impl PyTokenizer {
     pub(super) fn flat(
         &self,
         texts: &Bound<'_, PyAny>,
-        threads: Option<i64>,
-        options: &Options,
+        threads: Option<&Bound<'_, PyAny>>,
+        options: &EncodeOptions,
     ) -> PyResult<(Vec<PieceId>, Vec<usize>)> {
         let py = texts.py();
-        if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
-            return Err(PyTypeError::new_err(
-                "texts: one text is no batch; pass [text]",
-            ));
-        }
-        let items = text_items(texts)?;
+        let items = iterable_items(texts, "texts")?;
         let threads = threads_or_all(threads)?.min(items.len().max(1));
         let tokenizer = &self.loaded.tokenizer;
-        if options.is_default() && threads > 1 {
+        let is_plain = *options == EncodeOptions::default();
+        if is_plain && threads > 1 {
             return flat_while_taken(py, tokenizer, items, &*pool(threads)?);
         }
-        let held = HeldTexts::of(items.as_any())?;
-        if options.is_default() {
+        let held = HeldTexts::of_items(items)?;
+        if is_plain {
             return encode_flat(py, &self.loaded, &held, threads);
         }
         let pool = pool(threads)?;
         let texts = held.texts();
-        let options = &options.options;
         let flat = py.detach(|| pool.install(|| tokenizer.encode_batch_flat_with(texts, options)));
         flat.map_err(|error| errors::of_encode(py, &error))
     }
 
+    /// The ids of a text, or the one id that is given.
+    pub(super) fn ids(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<PieceId>> {
+        let pieces = self.vocab_size();
+        if exact_int(ids).is_some() {
+            return Ok(vec![one_id(ids, "", pieces)?]);
+        }
+        let mut numbers = Vec::new();
+        if let Err(error) = append_ids(ids, &|| "ids".to_owned(), pieces, &mut numbers) {
+            // An array of NumPy without dimensions is one id, too.
+            let number = ids.call_method0("__index__");
+            return Ok(vec![one_id(&number.map_err(|_| error)?, "", pieces)?]);
+        }
+        checked(ids.py(), numbers, pieces, |at| format!("ids[{at}]: "))
+    }
+
+    /// The texts of a batch of ids.
     pub(super) fn decode_numbers<'py>(
         &self,
         py: Python<'py>,
         ragged: RaggedNumbers,
-        threads: Option<i64>,
+        threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let ids = ids::checked(py, ragged.numbers, self.vocab_size())?;
-        let ranges = ragged.offsets.windows(2);
+        let offsets = ragged.offsets;
+        let ids = checked(py, ragged.numbers, self.vocab_size(), |at| {
+            let text = offsets.partition_point(|offset| *offset <= at).max(1) - 1;
+            format!("batch[{text}][{}]: ", at - offsets[text])
+        })?;
+        let ranges = offsets.windows(2);
         let batch: Vec<&[PieceId]> = ranges.map(|range| &ids[range[0]..range[1]]).collect();
         let threads = threads_or_all(threads)?.min(batch.len().max(1));
         let (texts, ends) = decode_flat(py, &self.loaded, &batch, threads)?;
@@ -161,22 +194,118 @@ impl PyTokenizer {
     }
 }
 
-/// Offsets of an array of any integer type.
-pub(super) fn arrow_offsets(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-    use pyo3::buffer::PyBuffer;
-    let py = object.py();
-    let negative = |_| PyValueError::new_err("an offset is negative");
-    if let Ok(buffer) = PyBuffer::<i64>::get(object) {
-        let offsets = buffer.to_vec(py)?.into_iter();
-        return offsets
-            .map(|offset| usize::try_from(offset).map_err(negative))
-            .collect();
+/// Numbers as ids of a model with `pieces` pieces; `place` says where a number is.
+///
+/// # Errors
+/// `IndexError` for a number that is not an id.
+fn checked(
+    py: Python<'_>,
+    numbers: Vec<i32>,
+    pieces: usize,
+    place: impl Fn(usize) -> String,
+) -> PyResult<Vec<PieceId>> {
+    match numbers
+        .iter()
+        .position(|number| !ids::is_id(*number, pieces))
+    {
+        Some(at) => Err(errors::no_piece(py, &place(at), numbers[at], pieces)),
+        None => ids::checked(py, numbers, pieces),
     }
-    if let Ok(buffer) = PyBuffer::<i32>::get(object) {
-        let offsets = buffer.to_vec(py)?.into_iter();
-        return offsets
-            .map(|offset| usize::try_from(offset).map_err(negative))
-            .collect();
+}
+
+/// The id that an integer gives; `place` says where it is.
+///
+/// # Errors
+/// `IndexError` for a number that is not an id, `TypeError` for an object that is no integer.
+pub(super) fn one_id(number: &Bound<'_, PyAny>, place: &str, pieces: usize) -> PyResult<PieceId> {
+    match number.extract::<u32>() {
+        Ok(id) if usize::try_from(id).is_ok_and(|id| id < pieces) => Ok(PieceId::new(id)),
+        Err(_) if !number.hasattr("__index__")? => Err(PyTypeError::new_err(format!(
+            "{place}expected an integer, not {}",
+            type_name(number)
+        ))),
+        _ => Err(errors::no_piece(number.py(), place, number, pieces)),
     }
-    object.extract()
+}
+
+/// The numbers of several texts: of an iterable of iterables, or of the rows of an array.
+pub(super) fn ragged_numbers(batch: &Bound<'_, PyAny>, pieces: usize) -> PyResult<RaggedNumbers> {
+    let mut ragged = RaggedNumbers {
+        numbers: Vec::new(),
+        offsets: vec![0],
+    };
+    let batch = iterable_items(batch, "batch")?;
+    for (text, ids) in batch.iter_borrowed().enumerate() {
+        let name = || format!("batch[{text}]");
+        append_ids(&ids, &name, pieces, &mut ragged.numbers)?;
+        ragged.offsets.push(ragged.numbers.len());
+    }
+    Ok(ragged)
+}
+
+/// Appends the ids of an array or an iterable; `name` says which it is.
+fn append_ids(
+    ids: &Bound<'_, PyAny>,
+    name: &dyn Fn() -> String,
+    pieces: usize,
+    numbers: &mut Vec<i32>,
+) -> PyResult<()> {
+    if !ids.is_instance_of::<PyList>()
+        && !ids.hasattr("__getitem__")?
+        && let Ok(items) = ids.try_iter()
+    {
+        let items = items.collect::<PyResult<Vec<_>>>()?;
+        let items = PyList::new(ids.py(), items)?;
+        return append_ids(&items, name, pieces, numbers);
+    }
+    let start = numbers.len();
+    let Err(error) = ids::append(ids, numbers) else {
+        return Ok(());
+    };
+    numbers.truncate(start);
+    if ids.hasattr("ndim")? {
+        return Err(PyTypeError::new_err(format!(
+            "{}: {}",
+            name(),
+            error.value(ids.py())
+        )));
+    }
+    let is_text = ids.is_instance_of::<PyString>() || ids.is_instance_of::<PyBytes>();
+    let Some(items) = ids.try_iter().ok().filter(|_| !is_text) else {
+        return Err(PyTypeError::new_err(format!(
+            "{}: expected integers, not {}",
+            name(),
+            type_name(ids)
+        )));
+    };
+    // One of the items is no integer, or too large for an id.
+    for (number, item) in items.enumerate() {
+        let place = format!("{}[{number}]: ", name());
+        numbers.push(signed(one_id(&item?, &place, pieces)?));
+    }
+    Ok(())
+}
+
+/// The offsets of a ragged batch of `length` elements, from an array of any integer type.
+///
+/// # Errors
+/// `ValueError` for offsets that descend, are negative or above the length.
+pub(super) fn arrow_offsets(object: &Bound<'_, PyAny>, length: usize) -> PyResult<Vec<usize>> {
+    let offsets: Vec<i64> = match (elements(object), elements::<i32>(object)) {
+        (Ok(offsets), _) => offsets,
+        (_, Ok(offsets)) => offsets.into_iter().map(i64::from).collect(),
+        _ => object.extract()?,
+    };
+    let offsets = offsets
+        .into_iter()
+        .map(|offset| usize::try_from(offset).ok());
+    let offsets: Option<Vec<usize>> = offsets.collect();
+    let are_inside = |offsets: &Vec<usize>| {
+        offsets.is_sorted() && offsets.last().is_none_or(|end| *end <= length)
+    };
+    offsets.filter(are_inside).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "offsets: they have to ascend from 0 or more to {length} at most"
+        ))
+    })
 }

@@ -2,8 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use spiece::{IncrementalDecoder, PieceId};
+use spiece::IncrementalDecoder;
 
+use super::ragged::one_id;
 use crate::errors;
 
 /// Decodes ids one by one. The parts that `push` and `finish` return make up the decoded text, and
@@ -17,10 +18,9 @@ pub struct DecodeStream {
 #[pymethods]
 impl DecodeStream {
     /// Takes an id and returns the text that is now certain, which may be ''.
-    fn push<'py>(&mut self, py: Python<'py>, id: i64) -> PyResult<Bound<'py, PyString>> {
-        let number = u32::try_from(id);
-        let number = number.map_err(|_| errors::id_out_of_range(py, id, self.pieces))?;
-        let text = self.decoder.push(PieceId::new(number));
+    fn push<'py>(&mut self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let py = id.py();
+        let text = self.decoder.push(one_id(id, "", self.pieces)?);
         let text = text.map_err(|error| errors::of_decode(py, &error))?;
         Ok(PyString::new(py, text))
     }
@@ -28,5 +28,11 @@ impl DecodeStream {
     /// Ends the text and returns what was held back. The stream is then ready for another text.
     fn finish<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::new(py, self.decoder.finish())
+    }
+    fn __repr__(&self) -> String {
+        format!(
+            "<spiece.DecodeStream: for a model with {} pieces>",
+            self.pieces
+        )
     }
 }

@@ -8,6 +8,7 @@
 ``import spiece.as_sentencepiece`` makes it what ``import sentencepiece`` finds in this process.
 """
 
+import copyreg
 import os
 
 from .. import _native
@@ -87,6 +88,11 @@ def ConvertToFlatbuffer(
 def _text(text):
     """A side of a rule, which may be given in UTF-8."""
     return text.decode("utf-8") if isinstance(text, bytes) else text
+
+
+def _reduced(instance):
+    """How an instance is pickled, in every protocol: those before 2 would make it without the native class."""
+    return copyreg.__newobj__, (type(instance),), instance.__getstate__()
 
 
 def _setting(place):
@@ -341,6 +347,9 @@ class SentencePieceProcessor(_old.OldProcessor, _native.Processor):
     piece_size = GetPieceSize
     vocab_size = GetPieceSize
 
+    def __reduce__(self):
+        return _reduced(self)
+
     def __getstate__(self):
         state = dict(self.__dict__)
         for place, name in enumerate(self._setting_names):
@@ -462,6 +471,9 @@ class SentencePieceNormalizer(_old.OldNormalizer, _native.Normalizer):
     Normalize = _native.Normalizer._normalize
     serialized_model_proto = _native.Normalizer._serialized
     serialized_normalizer_spec = _native.Normalizer._serialized_spec
+
+    def __reduce__(self):
+        return _reduced(self)
 
     def __getstate__(self):
         return self.serialized_model_proto()

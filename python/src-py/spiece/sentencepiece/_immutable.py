@@ -1,11 +1,18 @@
 """Read-only results of encoding and decoding, as the reference's package had them until 0.2.1. They need no protobuf."""
 
+from __future__ import annotations
+
 import struct
+from collections.abc import Iterator
+from typing import Any, Generic, Self, TypeVar
+
+_Item = TypeVar("_Item")
 
 
-def _fields(message):
+def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
     """The fields of a message of protobuf: pairs of a number and a value."""
     at = 0
+    value: int | bytes | float
     while at < len(message):
         key, at = _varint(message, at)
         kind = key & 7
@@ -23,7 +30,7 @@ def _fields(message):
         yield key >> 3, value
 
 
-def _varint(message, at):
+def _varint(message: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         byte = message[at]
@@ -37,29 +44,32 @@ def _varint(message, at):
 class _Message:
     __slots__ = ("_message",)
 
-    def __init__(self, message=b""):
+    def __init__(self, message: bytes = b"") -> None:
         self._message = bytes(message)
         self._read()
 
+    def _read(self) -> None:
+        raise NotImplementedError
+
     @classmethod
-    def FromString(cls, message):
+    def FromString(cls, message: bytes) -> Self:
         """The result that these bytes describe."""
         return cls(message)
 
-    def SerializeAsString(self):
+    def SerializeAsString(self) -> bytes:
         """The bytes of the message."""
         return self._message
 
-    def __eq__(self, other):
-        return type(self) is type(other) and self._message == other._message
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and isinstance(other, _Message) and self._message == other._message
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._message)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self._message,))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return str(self)
 
 
@@ -68,7 +78,13 @@ class ImmutableSentencePieceText_ImmutableSentencePiece(_Message):
 
     __slots__ = ("piece_as_bytes", "id", "surface_as_bytes", "begin", "end")
 
-    def _read(self):
+    piece_as_bytes: bytes
+    id: int
+    surface_as_bytes: bytes
+    begin: int
+    end: int
+
+    def _read(self) -> None:
         fields = dict(_fields(self._message))
         self.piece_as_bytes = fields.get(1, b"")
         self.id = fields.get(2, 0)
@@ -77,47 +93,47 @@ class ImmutableSentencePieceText_ImmutableSentencePiece(_Message):
         self.end = fields.get(5, 0)
 
     @property
-    def piece(self):
+    def piece(self) -> str:
         """The text of the piece."""
         return self.piece_as_bytes.decode("utf-8")
 
     @property
-    def surface(self):
+    def surface(self) -> str:
         """The part of the text that it stands for."""
         return self.surface_as_bytes.decode("utf-8")
 
-    def _in_characters(self, text):
+    def _in_characters(self, text: bytes) -> Self:
         copy = type(self)(self._message)
         copy.begin = len(text[: self.begin].decode("utf-8", "replace"))
         copy.end = len(text[: self.end].decode("utf-8", "replace"))
         return copy
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f'piece: "{self.piece}"\nid: {self.id}\nsurface: "{self.surface}"\n'
             f"begin: {self.begin}\nend: {self.end}\n"
         )
 
 
-class _Items:
+class _Items(Generic[_Item]):
     """A sequence of parts of a result."""
 
     __slots__ = ("_items", "_name")
 
-    def __init__(self, items, name):
+    def __init__(self, items: list[_Item], name: str) -> None:
         self._items = items
         self._name = name
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._items)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> _Item:
         return self._items[index]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[_Item]:
         return iter(self._items)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join(f"{self._name} {{\n{item}}}" for item in self._items)
 
     __repr__ = __str__
@@ -128,7 +144,11 @@ class ImmutableSentencePieceText(_Message):
 
     __slots__ = ("text_as_bytes", "score", "pieces")
 
-    def _read(self):
+    text_as_bytes: bytes
+    score: float
+    pieces: _Items[ImmutableSentencePieceText_ImmutableSentencePiece]
+
+    def _read(self) -> None:
         self.text_as_bytes = b""
         self.score = 0.0
         pieces = []
@@ -144,11 +164,11 @@ class ImmutableSentencePieceText(_Message):
         self.pieces = _Items(pieces, "pieces")
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The text."""
         return self.text_as_bytes.decode("utf-8")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f'text: "{self.text}"\nscore: {self.score}\n{self.pieces}'
 
 
@@ -157,9 +177,11 @@ class ImmutableNBestSentencePieceText(_Message):
 
     __slots__ = ("nbests",)
 
-    def _read(self):
+    nbests: _Items[ImmutableSentencePieceText]
+
+    def _read(self) -> None:
         texts = [ImmutableSentencePieceText(value) for number, value in _fields(self._message) if number == 1]
         self.nbests = _Items(texts, "nbests")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.nbests)

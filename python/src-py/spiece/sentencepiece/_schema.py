@@ -11,8 +11,8 @@ _PACKAGE = "sentencepiece"
 _MAX_NUMBER = 536_870_912
 
 
-def messages(file_name, tables):
-    """The classes of the messages of a file, by name.
+def messages(module, file_name, tables):
+    """The classes of the messages of a file, by name, for the module that has them as attributes.
 
     ``tables`` has for each message its name, the lines of its fields (``number name type default``), its enums and its
     nested messages.
@@ -25,7 +25,31 @@ def messages(file_name, tables):
     pool.AddSerializedFile(file.SerializeToString())
     descriptor = pool.FindFileByName(file_name)
     found = descriptor.message_types_by_name.items()
-    return descriptor, {name: message_factory.GetMessageClass(message) for name, message in found}
+    classes = {name: message_factory.GetMessageClass(message) for name, message in found}
+    for name, message in classes.items():
+        _make_picklable(message, name, module)
+    return descriptor, classes
+
+
+def _make_picklable(message, qualified_name, module):
+    """Pickles find a class by its module and name. The messages of protobuf look in the default pool."""
+    message.__module__ = module
+    message.__qualname__ = qualified_name
+    message.__reduce__ = _reduced
+    for nested in message.DESCRIPTOR.nested_types:
+        if not hasattr(message, nested.name):  # in the implementation of protobuf in Python
+            setattr(message, nested.name, message_factory.GetMessageClass(nested))
+        _make_picklable(getattr(message, nested.name), f"{qualified_name}.{nested.name}", module)
+
+
+def _reduced(self):
+    return _parsed, (type(self), self.SerializePartialToString())
+
+
+def _parsed(message, serialized):
+    parsed = message()
+    parsed.MergeFromString(serialized)
+    return parsed
 
 
 def _add_message(message, table):

@@ -1,6 +1,6 @@
 """Arguments of training in the forms that the reference's package takes."""
 
-from .. import _native
+from .. import _native, _training
 
 
 def flags_of_string(arguments):
@@ -10,18 +10,6 @@ def flags_of_string(arguments):
         name, _, value = word.removeprefix("--").partition("=")
         flags.setdefault(name, value)
     return flags
-
-
-def flag_value(value):
-    """A value as text: lists are separated by commas, with quotes where needed."""
-    if not isinstance(value, list):
-        return str(value)
-    import csv
-    import io
-
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow([str(item) for item in value])
-    return line.getvalue()
 
 
 #: Flags that the reference knows and that change nothing here.
@@ -48,18 +36,7 @@ def train(flags, log=None, **request):
                 raise ValueError(f"INVALID_ARGUMENT: normalizer and {name} exclude each other; use one of them")
     if flags.pop("escape_whitespaces", "1").lower() in ("0", "false", "f", "n", "no"):
         raise RuntimeError("INTERNAL: escape_whitespaces=false: models are trained on text with marks for spaces")
-    request = {
-        "sentences": None,
-        "pretokenizer": None,
-        "allow_inconsistent_pretokenization": False,
-        "normalizer": None,
-        "progress": log and _log_event(log),
-        "threads": None,
-        "for_schema": True,
-        **request,
-        "flags": list(flags.items()),
-    }
-    model, summary = _native._train(request)
+    model, summary = _training.train(flags, progress=log and _log_event(log), for_schema=True, **request)
     if log:
         log.write(f"spiece: trained {summary['pieces']} pieces from {summary['sentences']} sentences\n")
     return model
@@ -97,7 +74,7 @@ def train_from_keywords(keywords, log=None):
         elif name == "model_writer":
             writer = value
         else:
-            flags[name] = flag_value(value)
+            flags[name] = _training.flag_text(value)
     prefix = flags.get("model_prefix", "")
     if (writer is None) == (not prefix):
         raise RuntimeError(

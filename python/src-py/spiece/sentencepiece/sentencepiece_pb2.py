@@ -3,6 +3,7 @@
 from ._schema import messages
 
 DESCRIPTOR, _classes = messages(
+    __name__,
     "sentencepiece.proto",
     [
         {

@@ -1,0 +1,91 @@
+"""Code of a user, which `mypy --strict` has to accept; and the types that it sees."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+from typing import Any, assert_type
+
+import spiece
+import spiece.counts
+import spiece.sentencepiece as spm
+
+
+def token_ids(path: pathlib.Path, texts: list[str]) -> list[list[int]]:
+    tokenizer = spiece.Tokenizer.open(path)
+    return [tokenizer.encode(text, add_bos=True, allowed_special="all") for text in texts]
+
+
+def batches(tokenizer: spiece.Tokenizer, texts: Iterator[str]) -> spiece.Ragged:
+    batch = tokenizer.encode_ragged(texts, threads=2, allowed_special={"</s>"})
+    assert_type(batch[0], list[int])
+    assert_type(batch[1:], spiece.Ragged)
+    assert_type(batch.ids_buffer, memoryview[int])
+    assert_type(tokenizer.decode_ragged(batch), list[str])
+    assert_type(tokenizer.decode_batch(batch), list[str])
+    longest = max(batch, key=len)
+    assert_type(longest, list[int])
+    return batch[::2]
+
+
+def mean_length(tokenizer: spiece.Tokenizer, texts: list[bytes]) -> float:
+    ids, begins, ends = tokenizer.encode_spans(texts[0], unit="bytes")
+    lengths = (ends - begins).tolist()
+    assert ids.shape == begins.shape
+    return float(tokenizer.count_batch(texts).mean()) + float(sum(lengths))
+
+
+def special(tokenizer: spiece.Tokenizer) -> int:
+    eos = tokenizer.eos_id
+    if eos is None:
+        raise LookupError("no eos")
+    return eos
+
+
+def stream(tokenizer: spiece.Tokenizer, ids: list[int]) -> Iterator[str]:
+    decoder = tokenizer.decode_stream()
+    assert_type(decoder, spiece.DecodeStream)
+    for id in ids:
+        yield decoder.push(id)
+    yield decoder.finish()
+
+
+def show(event: dict[str, Any]) -> None:
+    print(event["event"])
+
+
+def trained(files: list[pathlib.Path]) -> spiece.Model:
+    model = spiece.train(files=files, vocab_size=1000, model_type="unigram", progress=True)
+    model = spiece.Trainer(vocab_size=1000, threads=2).train(["a pen"], progress=show)
+    model, report = model.edit(("add", "<sep>", "control"), ("rename", "a", "b"), texts=["a"])
+    assert_type(report, dict[str, Any])
+    assert_type(model.tokenizer(), spiece.Tokenizer)
+    model.save(pathlib.Path("mine"))
+    return spiece.Model(model.to_bytes())
+
+
+def caught(path: str) -> str | None:
+    try:
+        spiece.Tokenizer(path)
+    except spiece.MissingFileError as error:
+        assert_type(error.errno, int | None)
+        return str(error.filename)
+    except (OSError, spiece.SpieceError):
+        pass
+    return None
+
+
+def drop_in(path: str) -> list[int]:
+    sp = spm.SentencePieceProcessor(model_file=path)
+    spm.SentencePieceTrainer.train(input="corpus.txt", model_prefix="m", vocab_size=40)
+    ids: list[int] = sp.encode("Hello world")
+    pieces: list[str] = sp.encode("Hello world", out_type=str)
+    assert_type(sp.piece_to_id(pieces), list[int])
+    assert_type(sp.piece_to_id("a"), int)
+    assert_type(sp.id_to_piece(3), str)
+    assert_type(sp.serialized_model_proto(), bytes)
+    return ids
+
+
+def counted(texts: list[str]) -> spiece.Model:
+    return spiece.counts.train_counts(spiece.counts.count(texts), vocab_size=300)
