@@ -185,7 +185,7 @@ pub use tokenizer::{
 #[cfg(feature = "train")]
 pub use train::{
     Corpus, CountFingerprint, CountRows, Event, InputFormat, NewCharacters, NormalizationRules,
-    Observer, OptionDescriptor, OptionKind, PruningMethod, RETIRED_OPTIONS, RuleSet, SeedSize,
-    SentenceCounts, SentenceSelection, SpecRecording, SpecialPiece, Stage, Summary, TrainFlags,
-    TrainOptions, Trainer, UnigramOptions, WordCounter, WordCounts,
+    Observer, OptionDescriptor, OptionKind, PruningMethod, RETIRED_OPTIONS, RecordGap, RuleSet,
+    SeedSize, SentenceCounts, SentenceSelection, SpecRecording, SpecialPiece, Stage, Summary,
+    TrainFlags, TrainOptions, Trainer, TrainingRecord, UnigramOptions, WordCounter, WordCounts,
 };

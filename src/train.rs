@@ -54,7 +54,10 @@ pub(crate) use bpe::merge::LearnedMerge;
 pub(crate) use continued::ContinuedTrainer;
 pub use continued::NewCharacters;
 pub use corpus::Corpus;
-pub use flags::{OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags};
+pub use flags::{
+    OptionDescriptor, OptionKind, RETIRED_OPTIONS, RecordGap, SpecRecording, TrainFlags,
+    TrainingRecord,
+};
 pub(crate) use observer::SilentObserver;
 pub use observer::{Event, Observer, Stage, Summary};
 pub use options::{

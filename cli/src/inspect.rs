@@ -14,6 +14,7 @@
 //!
 //! docs/INSPECT.md describes the report and the keys of the JSON.
 
+mod flags;
 pub(crate) mod html;
 mod json;
 mod languages;
@@ -41,15 +42,17 @@ pub(crate) fn command() -> Command {
         .about("Reports what a model contains, and what a text costs with it")
         .long_about(
             "Reports what a model contains: flags, special ids, pieces by kind, script and length, the pieces that no \
-             text gives, and the pieces that the normalizer never produces. With --text also what encoding the text \
-             costs, with --languages what 28 languages cost.\n\nExample:\n  spiece inspect my.model --text=text.txt \
+             text gives, the pieces that the normalizer never produces, and the options of training that the model \
+             records. With --text also what encoding the text costs, with --languages what 28 languages cost.\n\nExample:\n  spiece inspect my.model --text=text.txt \
              --format=json --output=report.json\n  spiece inspect my.model --format=html --output=report.html   # \
-             open it in a browser",
+             open it in a browser\n  \
+             eval \"spiece train $(spiece inspect my.model --format=flags)\"   # train it again",
         )
         .args([
             model_argument("model", "MODEL", "The .model file"),
             text_flag("Report on this text, too; repeat it for several files; - is standard input"),
-            format_flag(),
+            args::value("format", "text, json, html, or flags: the recorded options as flags of spiece train")
+                .default_value("text"),
             args::value("output", "Write to this file, which is replaced when the run has succeeded").value_name("FILE"),
             args::switch("languages", "Report what the Universal Declaration of Human Rights costs in 28 languages"),
             json_field_flag(),
@@ -98,7 +101,11 @@ impl ReportFormat {
             "text" => Ok(Self::Text),
             "json" => Ok(Self::Json),
             "html" => Ok(Self::Html),
-            other => Err(args::invalid("format", other, "text, json or html")),
+            other => Err(args::invalid(
+                "format",
+                other,
+                "a format; --help lists them",
+            )),
         }
     }
 
@@ -142,6 +149,9 @@ fn missing_model() -> CliError {
 
 /// Inspects the model and the texts, and writes the report.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
+    if args::text(matches, "format") == "flags" {
+        return write_flags(matches);
+    }
     let format = ReportFormat::new(matches)?;
     let files = text_files(matches)?;
     let wants_languages = args::is_on(matches, "languages")?;
@@ -156,6 +166,25 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         };
         let bytes = format.render(&report);
         output.write_all(&bytes).map_err(output_error)
+    })
+}
+
+/// Writes the recorded options of training as flags, and a warning for each thing that they do not
+/// say.
+fn write_flags(matches: &ArgMatches) -> CliResult {
+    if args::is_on(matches, "languages")? || !text_files(matches)?.is_empty() {
+        let message = "--format=flags is about the model alone; leave --text and --languages out";
+        return Err(CliError::usage(message));
+    }
+    let messages = args::messages(matches)?;
+    let (_, tokenizer) = open_argument(matches, "model")?;
+    let record = tokenizer.model().training_record();
+    for gap in flags::gaps(&record) {
+        messages.warn(&gap);
+    }
+    with_output(args::output_file(matches).map(str::as_ref), |output| {
+        let line = flags::command_line(&record);
+        output.write_all(&line).map_err(output_error)
     })
 }
 

@@ -77,6 +77,10 @@ trait FieldType {
 
     /// Appends the field, if it is present.
     fn write(&self, number: u32, out: &mut Vec<u8>);
+
+    /// The value for people, if the field is present.
+    #[cfg(feature = "train")]
+    fn shown(&self) -> Option<String>;
 }
 
 /// Implements [`FieldType`] for types that are numbers on the wire.
@@ -100,6 +104,11 @@ macro_rules! varint_field {
                 if let Some(value) = *self {
                     write_varint_field(number, write(value), out);
                 }
+            }
+
+            #[cfg(feature = "train")]
+            fn shown(&self) -> Option<String> {
+                self.map(|value| value.to_string())
             }
         }
     };
@@ -138,6 +147,11 @@ impl FieldType for Option<f32> {
             write_float_field(number, value, out);
         }
     }
+
+    #[cfg(feature = "train")]
+    fn shown(&self) -> Option<String> {
+        self.map(|value| value.to_string())
+    }
 }
 
 impl FieldType for Option<Vec<u8>> {
@@ -154,6 +168,12 @@ impl FieldType for Option<Vec<u8>> {
             write_bytes_field(number, value, out);
         }
     }
+
+    #[cfg(feature = "train")]
+    fn shown(&self) -> Option<String> {
+        let bytes = self.as_ref()?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
 }
 
 impl FieldType for BytesList {
@@ -169,6 +189,12 @@ impl FieldType for BytesList {
         for value in self {
             write_bytes_field(number, value, out);
         }
+    }
+
+    #[cfg(feature = "train")]
+    fn shown(&self) -> Option<String> {
+        let values: Vec<_> = self.iter().map(String::from_utf8_lossy).collect();
+        (!values.is_empty()).then(|| values.join(","))
     }
 }
 
@@ -218,6 +244,13 @@ macro_rules! spec {
 
         impl $spec {
             $(accessor!($name, $type $(, $default)?);)*
+
+            /// The names of the fields that are present, and their values for people.
+            #[cfg(feature = "train")]
+            pub(crate) fn present_fields(&self) -> impl Iterator<Item = (&'static str, String)> {
+                let fields = [$((stringify!($name), FieldType::shown(&self.$name))),*];
+                fields.into_iter().filter_map(|(name, value)| Some((name, value?)))
+            }
         }
 
         impl Spec for $spec {

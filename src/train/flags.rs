@@ -20,10 +20,12 @@
 
 mod convert;
 mod csv;
+mod record;
 mod value;
 
 use std::collections::BTreeSet;
 
+pub use self::record::{RecordGap, TrainingRecord};
 use self::value::{FlagValue, parse_single};
 use crate::error::OptionError;
 use crate::model::{ModelType, NormalizerSpec, TrainerSpec};
@@ -84,6 +86,24 @@ macro_rules! record_option {
         $spec.$name = $record;
     };
     (elsewhere, $spec:ident, $name:ident, $record:expr) => {};
+}
+
+/// Reads one option from the spec where the model records it under its own name.
+macro_rules! read_option {
+    (trainer_spec, $flags:ident, $spec:ident, $gaps:ident, $name:ident) => {
+        match FlagValue::of_record(&$spec.$name) {
+            Some(Ok(value)) => {
+                $flags.$name = value;
+                $flags.named.insert(stringify!($name));
+            }
+            Some(Err(value)) => $gaps.push(RecordGap::Value {
+                name: stringify!($name),
+                value,
+            }),
+            None => {}
+        }
+    };
+    (elsewhere, $flags:ident, $spec:ident, $gaps:ident, $name:ident) => {};
 }
 
 /// Parses a flag with the parser of its type, or with the given function.
@@ -197,6 +217,17 @@ macro_rules! train_flags {
                     spec.model_type = None;
                 }
                 spec
+            }
+
+            /// Sets the flags that a `trainer_spec` has, and marks them as set by name.
+            fn read_trainer_spec(&mut self, spec: &TrainerSpec, gaps: &mut Vec<RecordGap>) {
+                $(read_option!($target, self, spec, gaps, $name);)*
+            }
+
+            /// Whether `trainer_spec` has a field for the flag `name`.
+            fn is_recorded_in_trainer_spec(name: &str) -> bool {
+                let targets = [$((stringify!($name), stringify!($target))),*];
+                targets.contains(&(name, "trainer_spec"))
             }
         }
     };

@@ -1,6 +1,7 @@
 //! Training against the reference: every case of `testdata/golden` has to give the same bytes, and
 //! every option set that the reference refuses has to be refused.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use spiece::{Corpus, Model, ModelType, OptionError, SpecRecording, TrainError, TrainFlags};
@@ -33,32 +34,114 @@ fn cases() -> Vec<String> {
     cases
 }
 
-#[test]
-fn trained_models_equal_the_golden_files() {
-    let cases = cases();
-    assert!(cases.len() >= 68, "{} cases", cases.len());
-    for case in &cases {
-        let lines = std::fs::read_to_string(golden(&format!("{case}.flags"))).unwrap();
-        let flags = flags(lines.lines()).unwrap();
-        let [model, vocab] =
-            ["model", "vocab"].map(|end| std::fs::read(golden(&format!("{case}.{end}"))).unwrap());
-        let trained = train(case, &flags);
-        assert!(trained.to_bytes() == model, "{case}: .model differs");
-        assert!(
-            trained.to_vocab(flags.vocabulary_output_piece_score) == vocab,
-            "{case}: .vocab differs"
-        );
-        if flags.model_type == ModelType::Unigram {
-            // The number of threads is part of the arithmetic; the unit tests vary the real
-            // threads.
-            continue;
+/// Makes a test for each case, so that a failure names its case and hides no other.
+macro_rules! golden_cases {
+    ($($case:ident)*) => {
+        $(#[test]
+        fn $case() {
+            assert_trains_the_golden_files(stringify!($case));
+        })*
+
+        /// Every case has a test.
+        #[test]
+        fn all_cases_are_listed() {
+            assert_eq!(cases(), [$(stringify!($case)),*]);
         }
-        let mut sequential = flags.clone();
-        sequential.num_threads = 1;
-        let trained = train(case, &sequential);
+    };
+}
+golden_cases! {
+    auto_coverage
+    auto_coverage_mixed
+    char
+    char_all
+    char_small
+    coverage_0_98
+    coverage_1
+    delimiter
+    delimiter_letter
+    exhausted
+    first_sentences
+    hostile
+    hostile_bytes
+    ids_far
+    ids_permuted
+    llama2
+    nfkc
+    nfkc_cf
+    nmt_nfkc_cf
+    no_scores
+    no_split_number
+    no_split_script
+    no_split_whitespace
+    no_split_whitespace_suffix
+    no_unk
+    own_names
+    piece_length_1
+    piece_length_3
+    piece_length_64
+    repeats
+    repeats_whole
+    required_chars
+    rule_files
+    several_inputs
+    short_lines
+    split_digits
+    spm_default
+    symbols
+    tsv
+    unigram
+    unigram_1_thread
+    unigram_3_threads
+    unigram_delimiter
+    unigram_few_seeds
+    unigram_hostile
+    unigram_length_power
+    unigram_min_count
+    unigram_repeats
+    unigram_seed_file
+    unigram_seed_size_0
+    unigram_slow
+    unigram_sparse
+    unigram_sparse_biased
+    unigram_sparse_characters
+    unigram_square_root
+    unigram_suffix
+    unigram_symbols
+    unigram_tsv
+    unigram_whole
+    unigram_whole_suffix
+    unread_file
+    whitespace_kept
+    whitespace_suffix
+    word
+    word_all
+    word_exhausted
+    word_symbols
+    word_tsv
+}
+
+fn assert_trains_the_golden_files(case: &str) {
+    let lines = std::fs::read_to_string(golden(&format!("{case}.flags"))).unwrap();
+    let flags = flags(lines.lines()).unwrap();
+    let [model, vocab] =
+        ["model", "vocab"].map(|end| std::fs::read(golden(&format!("{case}.{end}"))).unwrap());
+    let trained = train(case, &flags);
+    assert!(trained.to_bytes() == model, "{case}: .model differs");
+    assert!(
+        trained.to_vocab(flags.vocabulary_output_piece_score) == vocab,
+        "{case}: .vocab differs"
+    );
+    if flags.model_type == ModelType::Unigram {
+        // The number of threads is part of the arithmetic; the unit tests vary the real threads.
+        return;
+    }
+    for threads in [1, 2, 4] {
+        let threads = NonZeroUsize::new(threads).unwrap();
+        let trainer = flags.trainer().unwrap().with_threads(threads);
+        let trained = trainer.train(flags.corpus()).unwrap();
         assert!(
-            trained.to_vocab(flags.vocabulary_output_piece_score) == vocab,
-            "{case}: differs on one thread"
+            trained.to_bytes() == model,
+            "{case}: differs on {threads} threads"
         );
     }
 }
@@ -265,6 +348,48 @@ fn option_sets_that_the_reference_refuses_give_the_right_error() {
         REFUSALS.iter().map(|(reason, _)| *reason).eq(reasons),
         "refused.tsv and REFUSALS list other rows"
     );
+}
+
+/// The flags of a golden model that its file does not record.
+const UNRECORDED: &[&str] = &[
+    "random_seed",
+    "seed_piece_length_power",
+    "min_freq_alpha",
+    "use_sparse_pruning",
+    "post_l1_debias",
+];
+
+/// What a model records are the flags that it was trained with, except that a vocabulary that the
+/// corpus did not fill is recorded with its real size; that size trains the same model.
+#[test]
+fn golden_models_record_the_flags_that_train_them() {
+    for case in cases() {
+        let lines = std::fs::read_to_string(golden(&format!("{case}.flags"))).unwrap();
+        let flags = flags(lines.lines()).unwrap();
+        let model = Model::open(golden(&format!("{case}.model"))).unwrap();
+        let record = model.training_record();
+        let mut is_complete = true;
+        for option in TrainFlags::DESCRIPTORS {
+            let (given, recorded) = (flags.get(option.name), record.flags.get(option.name));
+            if UNRECORDED.contains(&option.name) {
+                is_complete &= given == recorded;
+            } else if option.name != "vocab_size" {
+                assert_eq!(recorded, given, "{case}: {}", option.name);
+            }
+        }
+        if record.flags.vocab_size != flags.vocab_size && is_complete {
+            let trained = train(&case, &record.flags);
+            assert!(trained.to_bytes() == model.to_bytes(), "{case}");
+        }
+        let is_unigram = flags.model_type == ModelType::Unigram;
+        assert_eq!(
+            record.gaps.is_empty(),
+            !is_unigram,
+            "{case}: {:?}",
+            record.gaps
+        );
+        assert!(is_complete || is_unigram, "{case}");
+    }
 }
 
 #[test]

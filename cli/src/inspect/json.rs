@@ -4,6 +4,7 @@
 //! may be added, none is renamed or removed. Texts that are not UTF-8 have U+FFFD for each
 //! malformed sequence; ids identify pieces. Cost: linear in the report.
 
+use super::flags::gaps;
 use super::report::{
     InspectReport, LanguageCost, RENYI_ALPHA, TextFile, TextReport, normalizer_flags, piece_text,
     share, special_ids, trainer_flags,
@@ -13,7 +14,7 @@ use spiece::inspect::{
     ExtremeLine, FragmentedWord, Inspection, KindCount, LengthCount, ScoreSummary, ScriptCount,
     TextStatistics, UnreachablePiece, UnusualPieces,
 };
-use spiece::{NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
+use spiece::{NormalizerSpec, PieceId, Tokenizer, TrainerSpec, TrainingRecord};
 
 /// The members of an object.
 pub(super) type Members = Vec<(&'static str, JsonValue)>;
@@ -32,6 +33,7 @@ pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
 /// The members of the report.
 pub(super) fn members(report: &InspectReport<'_>) -> Members {
     let mut members = model_members(report);
+    members.extend(training_members(&report.training()));
     members.extend(vocabulary_members(report.tokenizer, &report.inspection));
     if let Some(text) = &report.text {
         members.push(("text", text_object(report.tokenizer, text)));
@@ -56,6 +58,20 @@ fn model_members(report: &InspectReport<'_>) -> Members {
         ("flags", trainer_object(model.trainer_spec())),
         ("normalizer", normalizer_object(model.normalizer_spec())),
         ("special_ids", special_id_object(report.tokenizer)),
+    ]
+}
+
+/// The options of training that the model records, and what they do not say.
+fn training_members(record: &TrainingRecord) -> Members {
+    let options = record.flags.recorded();
+    let options = options.map(|(name, value)| (name, value.as_str().into()));
+    let gaps = gaps(record);
+    vec![
+        ("training_options", JsonValue::Object(options.collect())),
+        (
+            "training_gaps",
+            JsonValue::list(gaps.iter().map(String::as_str)),
+        ),
     ]
 }
 

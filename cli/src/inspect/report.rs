@@ -5,7 +5,7 @@
 
 use crate::visible::visible;
 use spiece::inspect::{Inspection, TextStatistics};
-use spiece::{NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
+use spiece::{NormalizerSpec, PieceId, Tokenizer, TrainerSpec, TrainingRecord};
 
 /// The order of the Rényi entropy in reports.
 pub(crate) const RENYI_ALPHA: f64 = 2.5;
@@ -23,6 +23,11 @@ pub(crate) struct InspectReport<'t> {
 }
 
 impl InspectReport<'_> {
+    /// The options of training that the model records.
+    pub(crate) fn training(&self) -> TrainingRecord {
+        self.tokenizer.model().training_record()
+    }
+
     /// The name of the model, escaped for a terminal or a page.
     pub(crate) fn visible_name(&self) -> String {
         visible(self.model_name.as_bytes())

@@ -4,6 +4,7 @@
 //! escaped; see [`visible`]. All unreachable pieces are listed; of lists that are not findings,
 //! only the first entries are.
 
+use super::flags::gaps;
 use super::report::{
     InspectReport, LanguageCost, RENYI_ALPHA, TextFile, TextReport, normalizer_flags, piece_text,
     share, special_ids, trainer_flags,
@@ -14,7 +15,7 @@ use spiece::inspect::{
     ExtremeLine, FragmentedWord, Inspection, KindCount, LengthCount, ScoreSummary, ScriptCount,
     TextStatistics, UnreachablePiece, UnusualPieces,
 };
-use spiece::{NormalizerSpec, PieceId, Tokenizer};
+use spiece::{NormalizerSpec, PieceId, Tokenizer, TrainingRecord};
 
 /// The maximum numbers of entries in lists that are not findings.
 const MAX_SCRIPTS: usize = 12;
@@ -33,6 +34,7 @@ pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
     };
     writer.write_model(report);
     writer.write_inspection(&report.inspection);
+    writer.write_training(&report.training());
     if let Some(text) = &report.text {
         writer.write_text(text);
     }
@@ -60,6 +62,21 @@ impl ReportWriter<'_> {
         out.row("special ids", &special.join(", "));
         out.row("flags", &flag_list(&trainer_flags(model.trainer_spec())));
         out.row("normalizer", &normalizer_text(model.normalizer_spec()));
+    }
+
+    /// The options of training that the model records, and what they do not say.
+    fn write_training(&mut self, record: &TrainingRecord) {
+        let options = record.flags.recorded();
+        let options = options.map(|(name, value)| format!("{name}={}", visible(value.as_bytes())));
+        self.out
+            .list("training options that the model records", options);
+        let gaps = gaps(record);
+        if !gaps.is_empty() {
+            self.out.list(
+                "training that these options do not describe",
+                gaps.into_iter(),
+            );
+        }
     }
 
     /// What the pieces are, and which of them text cannot give.

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::support::{assert_equal_on_any_number_of_threads, program, testdata_argument};
+use spiece::Model;
+
+use crate::support::{assert_equal_on_any_number_of_threads, program, testdata, testdata_argument};
 
 /// Runs the program.
 fn spiece(arguments: &[&str]) -> Output {
@@ -60,6 +62,60 @@ fn reports_equal_the_stored_ones() {
     }
 }
 
+/// The flags that a shell gets from the program train the same files.
+#[cfg(unix)]
+#[test]
+fn the_flags_of_a_model_train_it_again() {
+    for name in ["symbols", "delimiter", "own_names", "rule_files", "no_unk"] {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(testdata(""), folder.path().join("testdata")).unwrap();
+        let script = "set -e; line=$(\"$1\" inspect \"$2\" --format=flags); eval \"\\\"$1\\\" train --quiet $line\"";
+        let output = std::process::Command::new("sh")
+            .args(["-c", script, "sh", env!("CARGO_BIN_EXE_spiece")])
+            .arg(format!("testdata/golden/{name}.model"))
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {message}");
+        for end in ["model", "vocab"] {
+            let file = format!("{name}.{end}");
+            let trained = std::fs::read(folder.path().join(&file)).unwrap();
+            let expected = std::fs::read(testdata("golden").join(&file)).unwrap();
+            assert!(trained == expected, "{file} differs: {message}");
+        }
+    }
+}
+
+/// What the flags do not say is named on standard error, and the line of flags stays usable.
+#[test]
+fn options_that_are_no_flags_are_named() {
+    let model = Model::open(testdata("golden/unigram.model")).unwrap();
+    let mut editor = model.edit();
+    editor.trainer_spec_mut().self_test_sample_size = Some(7);
+    editor.trainer_spec_mut().required_chars = Some(vec![0xff]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("edited.model");
+    editor.finish().unwrap().save(&path).unwrap();
+    let output = spiece(&["inspect", &path_argument(&path), "--format=flags"]);
+    let line = String::from_utf8(output.stdout).unwrap();
+    assert!(line.starts_with("--input="), "{line}");
+    assert_eq!(line.lines().count(), 1);
+    assert!(
+        !line.contains("self_test") && !line.contains("required_chars"),
+        "{line}"
+    );
+    let message = String::from_utf8(output.stderr).unwrap();
+    for name in [
+        "self_test_sample_size",
+        "required_chars",
+        "min_freq_alpha",
+        "use_sparse_pruning",
+    ] {
+        assert!(message.contains(&format!("warning: {name}:")), "{message}");
+    }
+}
+
 #[test]
 fn reports_do_not_depend_on_the_number_of_threads() {
     let model = testdata_argument("golden/llama2.model");
@@ -111,8 +167,10 @@ fn equal_models_have_status_0_and_different_ones_1() {
 fn wrong_command_lines_have_status_2_and_missing_files_1() {
     let model = testdata_argument("golden/llama2.model");
     let text = format!("--text={}", testdata_argument("few_words.txt"));
-    let usages: [&[&str]; 7] = [
+    let usages: [&[&str]; 9] = [
         &["inspect"],
+        &["inspect", &model, &text, "--format=flags"],
+        &["compare", &model, &model, &text, "--format=flags"],
         &["inspect", &model, "--format=xml"],
         &["inspect", &model, "--text=-", "--text=-"],
         &["compare", &model, &text],

@@ -5,6 +5,7 @@
 //! ([`super::csv`]).
 
 use super::OptionKind;
+use super::record::flag_text;
 use crate::model::{BytesList, ModelType};
 use crate::text::flag::parse_flag;
 use crate::train::flags::csv::{join_csv, split_csv};
@@ -18,6 +19,9 @@ pub(super) trait FlagValue: Sized {
     /// The text that [`FlagValue::parse`] reads as this value.
     fn text(&self) -> String;
     fn record(&self, present: bool) -> Self::Record;
+    /// The recorded value; `None` if there is none, an error with what can be shown of it if it is
+    /// not a value of a flag.
+    fn of_record(record: &Self::Record) -> Option<Result<Self, String>>;
 }
 
 impl FlagValue for bool {
@@ -35,6 +39,10 @@ impl FlagValue for bool {
 
     fn record(&self, present: bool) -> Option<Self> {
         present.then_some(*self)
+    }
+
+    fn of_record(record: &Option<Self>) -> Option<Result<Self, String>> {
+        record.map(Ok)
     }
 }
 
@@ -56,6 +64,10 @@ macro_rules! integer_flag {
 
             fn record(&self, present: bool) -> Option<$type> {
                 present.then_some(*self)
+            }
+
+            fn of_record(record: &Option<$type>) -> Option<Result<$type, String>> {
+                record.map(Ok)
             }
         }
     };
@@ -86,6 +98,10 @@ impl FlagValue for f32 {
     fn record(&self, present: bool) -> Option<Self> {
         present.then_some(*self)
     }
+
+    fn of_record(record: &Option<Self>) -> Option<Result<Self, String>> {
+        record.map(Ok)
+    }
 }
 
 /// Parses a flag that `spm_train` stores as a 32-bit float: rounded once.
@@ -109,6 +125,10 @@ impl FlagValue for String {
     fn record(&self, present: bool) -> Option<Vec<u8>> {
         present.then(|| self.clone().into_bytes())
     }
+
+    fn of_record(record: &Option<Vec<u8>>) -> Option<Result<Self, String>> {
+        record.as_deref().map(flag_text)
+    }
 }
 
 impl FlagValue for Vec<String> {
@@ -127,6 +147,10 @@ impl FlagValue for Vec<String> {
     fn record(&self, _present: bool) -> BytesList {
         self.iter().collect()
     }
+
+    fn of_record(record: &BytesList) -> Option<Result<Self, String>> {
+        (!record.is_empty()).then(|| record.iter().map(flag_text).collect())
+    }
 }
 
 impl FlagValue for ModelType {
@@ -144,5 +168,9 @@ impl FlagValue for ModelType {
 
     fn record(&self, _present: bool) -> Option<Self> {
         Some(*self)
+    }
+
+    fn of_record(record: &Option<Self>) -> Option<Result<Self, String>> {
+        record.map(Ok)
     }
 }

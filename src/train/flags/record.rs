@@ -1,0 +1,239 @@
+//! The options that a model records, as flags again.
+//!
+//! Not everything in a record is a flag of today: old releases recorded more, rules of
+//! normalization are recorded as what they were compiled to, and a model can be changed after its
+//! training. Some flags change a model and are recorded nowhere. Each such thing is a [`RecordGap`].
+
+use std::fmt;
+
+use super::{SpecRecording, TrainFlags};
+use crate::model::{Model, ModelType, NormalizerSpec};
+use crate::normalize::charsmap::builtin_charsmap;
+
+/// The options of training that a model records. Made by [`Model::training_record`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct TrainingRecord {
+    /// The recorded options. [`TrainFlags::recorded`] lists them; a model that is trained with them
+    /// records the same ones.
+    pub flags: TrainFlags,
+    /// What these flags do not say. If there is nothing, they train the same model on the same
+    /// corpus, to the byte.
+    pub gaps: Vec<RecordGap>,
+}
+
+/// Something about the training of a model that the flags of a [`TrainingRecord`] do not say. The
+/// text form is a sentence for users.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecordGap {
+    /// The model records an option that is no flag of training (any more).
+    NoFlag {
+        /// The name of the field.
+        name: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// The recorded value cannot be given as the value of a flag: it is not UTF-8, or has a NUL.
+    Value {
+        /// The name of the flag.
+        name: &'static str,
+        /// The value, with U+FFFD for what is not UTF-8.
+        value: String,
+    },
+    /// The flag changes models of this kind, and no model records it; its default is assumed.
+    NotRecorded {
+        /// The name of the flag.
+        name: &'static str,
+    },
+    /// The normalizer (or the denormalizer) has rules that no flag gives: those of an unknown file
+    /// or name, or other rules than this release has under the name.
+    Rules {
+        /// The name of the spec: `normalizer_spec` or `denormalizer_spec`.
+        spec: &'static str,
+        /// The name of the rules.
+        name: String,
+    },
+    /// The model has another number of pieces than it was trained to have, so it was changed
+    /// afterwards.
+    Changed {
+        /// The number of pieces.
+        pieces: usize,
+        /// The recorded `vocab_size`.
+        vocab_size: i32,
+    },
+}
+
+impl fmt::Display for RecordGap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoFlag { name, value } => {
+                write!(
+                    f,
+                    "{name}: the model records {value:?}, which is no flag of training"
+                )
+            }
+            Self::Value { name, value } => {
+                write!(
+                    f,
+                    "{name}: the model records {value:?}, which is not UTF-8 or has a NUL"
+                )
+            }
+            Self::NotRecorded { name } => {
+                write!(f, "{name}: no model records it; its default is assumed")
+            }
+            Self::Rules { spec, name } => write!(
+                f,
+                "{spec}: no flag gives the rules that the model has under the name {name:?}; give \
+                 the file that they came from, or train with Model::training_record"
+            ),
+            Self::Changed { pieces, vocab_size } => write!(
+                f,
+                "vocab_size: the model has {pieces} pieces and was trained to have {vocab_size}; \
+                 it was changed afterwards"
+            ),
+        }
+    }
+}
+
+impl Model {
+    /// The options of training that the model records, as flags that train it again on the same
+    /// corpus, and what the flags do not say.
+    ///
+    /// ```
+    /// let model = spiece::Model::open("testdata/golden/llama2.model")?;
+    /// let record = model.training_record();
+    /// assert!(record.gaps.is_empty());
+    /// assert_eq!(record.flags.vocab_size, 4000);
+    /// let trained = record.flags.trainer()?.train(record.flags.corpus())?;
+    /// assert_eq!(trained.to_bytes(), model.to_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn training_record(&self) -> TrainingRecord {
+        let mut flags = TrainFlags {
+            recording: SpecRecording::Named,
+            ..TrainFlags::for_schema()
+        };
+        let mut gaps = Vec::new();
+        let spec = self.trainer_spec();
+        flags.read_trainer_spec(spec, &mut gaps);
+        for (name, value) in spec.present_fields() {
+            if !TrainFlags::is_recorded_in_trainer_spec(name) {
+                gaps.push(RecordGap::NoFlag { name, value });
+            }
+        }
+        if usize::try_from(spec.vocab_size()) != Ok(self.len()) {
+            gaps.push(RecordGap::Changed {
+                pieces: self.len(),
+                vocab_size: spec.vocab_size(),
+            });
+        }
+        flags.read_normalizer(self.normalizer_spec(), &mut gaps);
+        if let Some(spec) = self.denormalizer_spec() {
+            flags.read_denormalizer(spec, &mut gaps);
+        }
+        let mut unrecorded = Vec::new();
+        if flags.input_sentence_size > 0 && flags.shuffle_input_sentence {
+            unrecorded.push("random_seed");
+        }
+        if flags.model_type == ModelType::Unigram {
+            unrecorded.extend([
+                "seed_piece_length_power",
+                "min_freq_alpha",
+                "use_sparse_pruning",
+                "post_l1_debias",
+            ]);
+        }
+        gaps.extend(
+            unrecorded
+                .into_iter()
+                .map(|name| RecordGap::NotRecorded { name }),
+        );
+        TrainingRecord { flags, gaps }
+    }
+}
+
+impl TrainFlags {
+    /// The names and values of the flags that a model trained with these flags records, in the
+    /// order of [`TrainFlags::DESCRIPTORS`] and the notation of [`TrainFlags::set`].
+    pub fn recorded(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let defaults = Self::default();
+        Self::DESCRIPTORS.iter().filter_map(move |option| {
+            let name = option.name;
+            let value = self.get(name)?;
+            let is_changed = Some(&value) != defaults.get(name).as_ref();
+            self.is_recorded(name, is_changed).then_some((name, value))
+        })
+    }
+
+    /// Takes over what a normalizer records.
+    fn read_normalizer(&mut self, spec: &NormalizerSpec, gaps: &mut Vec<RecordGap>) {
+        let name = String::from_utf8_lossy(spec.name()).into_owned();
+        let rules = spec.precompiled_charsmap();
+        let built_in = builtin_charsmap(if name.is_empty() { "identity" } else { &name });
+        let path = self.read_rule_file(spec, "normalization_rule_tsv", gaps);
+        if !path.is_empty() {
+            self.normalization_rule_tsv = path;
+        } else if matches!(built_in, Some(Ok(built_in)) if built_in == rules) {
+            self.normalization_rule_name = if name.is_empty() {
+                "identity".to_owned()
+            } else {
+                name
+            };
+            self.named.insert("normalization_rule_name");
+        } else {
+            self.normalizer = Some(spec.clone());
+            let spec = "normalizer_spec";
+            gaps.push(RecordGap::Rules { spec, name });
+        }
+        if let Some(value) = spec.add_dummy_prefix {
+            self.add_dummy_prefix = value;
+            self.named.insert("add_dummy_prefix");
+        }
+        if let Some(value) = spec.remove_extra_whitespaces {
+            self.remove_extra_whitespaces = value;
+            self.named.insert("remove_extra_whitespaces");
+        }
+        for (name, value) in spec.present_fields() {
+            if matches!(name, "escape_whitespaces" | "encode_case" | "decode_case") {
+                gaps.push(RecordGap::NoFlag { name, value });
+            }
+        }
+    }
+
+    /// Takes over what a denormalizer records. It has rules only if they came from a file.
+    fn read_denormalizer(&mut self, spec: &NormalizerSpec, gaps: &mut Vec<RecordGap>) {
+        let path = self.read_rule_file(spec, "denormalization_rule_tsv", gaps);
+        if path.is_empty() && !spec.precompiled_charsmap().is_empty() {
+            let name = String::from_utf8_lossy(spec.name()).into_owned();
+            let spec = "denormalizer_spec";
+            gaps.push(RecordGap::Rules { spec, name });
+        }
+        self.denormalization_rule_tsv = path;
+    }
+
+    /// The recorded path of a file of rules; empty if there is none.
+    fn read_rule_file(
+        &mut self,
+        spec: &NormalizerSpec,
+        name: &'static str,
+        gaps: &mut Vec<RecordGap>,
+    ) -> String {
+        let Some(path) = &spec.normalization_rule_tsv else {
+            return String::new();
+        };
+        self.named.insert(name);
+        flag_text(path).unwrap_or_else(|value| {
+            gaps.push(RecordGap::Value { name, value });
+            String::new()
+        })
+    }
+}
+
+/// Recorded bytes as the value of a flag; an error with what can be shown of them otherwise.
+pub(super) fn flag_text(bytes: &[u8]) -> Result<String, String> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => Ok(text.to_owned()),
+        _ => Err(String::from_utf8_lossy(bytes).into_owned()),
+    }
+}
