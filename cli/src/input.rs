@@ -1,9 +1,9 @@
 //! The input as blocks of whole documents.
 //!
-//! Input: files, or standard input. Output: blocks of whole documents, about 128 kB each. A line
-//! ends with a line feed or with its file. Files whose names end in `.gz` or `.zst` are
-//! decompressed. [`Documents`] decides what a document is: a line, the text in a JSON record, or a
-//! file. Cost: each byte is copied once and searched for line feeds twice (count, split).
+//! A block has the whole documents of one read of up to 128 kB. A pipe or a terminal gives what is
+//! there, so that a line is answered although the next one has not been written. A line ends with a
+//! line feed or with its file. Files whose names end in `.gz` or `.zst` are decompressed.
+//! [`Documents`] decides what a document is: a line, the text in a JSON record, or a file.
 //!
 //! Example: the files `"a\n\nb"` and `"c"` are two blocks. The first block has the lines 1 (`a`), 2
 //! (empty) and 3 (`b`); the second block has the line 4 (`c`). A carriage return is part of its
@@ -15,7 +15,7 @@
 //! position. For example, the input `"one\ntwo\nthree\n"` with the position 5 has the parts
 //! `"one\ntwo\n"` and `"three\n"`.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,8 +27,7 @@ use super::documents::Documents;
 use super::io::{self, CliError, CliResult};
 use spiece::input::{JsonField, RECORD_REMEDY, RecordError, is_blank};
 
-/// The size of a block, if no line is longer: small enough that block and result stay in the cache
-/// of a core.
+/// The most bytes of one read: block and result stay in the cache of a core.
 const BLOCK_BYTES: usize = 1 << 17;
 
 /// Consecutive lines of one file.
@@ -167,8 +166,6 @@ pub(crate) struct Input<'f> {
     open: Option<OpenFile>,
     /// The file that was opened last.
     path: Arc<Path>,
-    /// The start of a line whose end has not been read.
-    partial_line: Vec<u8>,
     /// Lines that were read and belong to the next part.
     next_part: Vec<u8>,
     /// The index of the next block.
@@ -196,8 +193,7 @@ pub(crate) struct ReadPart {
 
 /// A file that is being read, with its name for messages.
 struct OpenFile {
-    /// The content that has not been read.
-    reader: Box<dyn Read + Send>,
+    reader: BufReader<Box<dyn Read + Send>>,
     /// The name on the command line; `-` is standard input.
     path: Arc<Path>,
 }
@@ -206,16 +202,20 @@ impl OpenFile {
     /// Opens a file, or standard input for `-`.
     fn open(path: &Path) -> CliResult<Self> {
         let reader = io::open(path).map_err(CliError::reading(path))?;
+        let reader = BufReader::with_capacity(BLOCK_BYTES, reader);
         let path = path.into();
         Ok(Self { reader, path })
     }
 
-    /// Appends up to `wanted` bytes to `text`. Returns the number of bytes, which is lower only at
-    /// the end of the file.
-    fn append_to(&mut self, text: &mut Vec<u8>, wanted: usize) -> CliResult<usize> {
-        let mut part = self.reader.by_ref().take(wanted as u64);
-        part.read_to_end(text)
-            .map_err(CliError::reading(&self.path))
+    /// Waits until there are bytes that have not been consumed. None are left at the end of the
+    /// file.
+    fn at_hand(&mut self) -> CliResult<&[u8]> {
+        while let Err(error) = self.reader.fill_buf() {
+            if error.kind() != ErrorKind::Interrupted {
+                return Err(CliError::read(&self.path, &error));
+            }
+        }
+        Ok(self.reader.buffer())
     }
 }
 
@@ -228,7 +228,6 @@ impl<'f> Input<'f> {
             documents: documents.clone(),
             open: None,
             path: standard_input(),
-            partial_line: Vec::new(),
             next_part: Vec::new(),
             next_index: 0,
             next_line: 1,
@@ -328,34 +327,28 @@ impl<'f> Input<'f> {
 
     /// Reads whole lines from the open file; closes the file at its end.
     fn fill(&mut self, block: &mut Block) -> CliResult {
-        block.text.append(&mut self.partial_line);
-        let Some(file) = &mut self.open else {
-            return Ok(());
-        };
-        loop {
-            let old_length = block.text.len();
-            // A line may be longer than a block, so at least half a block is read even if the block
-            // is full.
-            let missing = BLOCK_BYTES.saturating_sub(old_length);
-            let wanted = missing.max(BLOCK_BYTES / 2);
-            let read = file.append_to(&mut block.text, wanted)?;
-            if read < wanted {
+        while let Some(file) = &mut self.open {
+            let read = file.at_hand()?;
+            if read.is_empty() {
                 self.open = None;
-                return Ok(());
+                break;
             }
-            if let Some(line_feed) = memrchr(b'\n', &block.text[old_length..]) {
-                let end = old_length + line_feed + 1;
-                self.partial_line.extend_from_slice(&block.text[end..]);
-                block.text.truncate(end);
-                return Ok(());
+            let line_feed = memrchr(b'\n', read);
+            let taken = line_feed.map_or(read.len(), |line_feed| line_feed + 1);
+            block.text.extend_from_slice(&read[..taken]);
+            file.reader.consume(taken);
+            if line_feed.is_some() {
+                break;
             }
         }
+        Ok(())
     }
 
     /// Reads all of the open file.
     fn fill_with_file(&mut self, block: &mut Block) -> CliResult {
         if let Some(mut file) = self.open.take() {
-            file.append_to(&mut block.text, usize::MAX)?;
+            let read = file.reader.read_to_end(&mut block.text);
+            read.map_err(CliError::reading(&file.path))?;
         }
         Ok(())
     }

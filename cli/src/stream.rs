@@ -198,9 +198,7 @@ impl Stream {
         text: impl Fn(&C::Result) -> &[u8] + Sync,
     ) -> CliResult {
         self.with_output(|output| {
-            self.convert(conversion, |result| {
-                output.write_all(text(result)).map_err(output_error)
-            })
+            self.convert(conversion, |result| write_at_once(output, text(result)))
         })
     }
 
@@ -277,6 +275,13 @@ fn write_standard_output(write: impl FnOnce(&mut Output<'_>) -> CliResult) -> Cl
     let mut output = io::standard_output();
     write(&mut output)?;
     output.flush().map_err(CliError::standard_output)
+}
+
+/// Writes the result of a block. The caller of a co-process may write the next line only when it has
+/// read the answer to this one, so nothing stays in a buffer.
+pub(crate) fn write_at_once(output: &mut Output<'_>, bytes: &[u8]) -> CliResult {
+    let written = output.write_all(bytes).and_then(|()| output.flush());
+    written.map_err(output_error)
 }
 
 /// An error for writing results.

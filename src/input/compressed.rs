@@ -45,10 +45,13 @@ pub fn decompressor(file: File, compression: Compression) -> io::Result<Box<dyn 
         Compression::None => Ok(Box::new(file)),
         #[cfg(feature = "compressed")]
         Compression::Gzip => Ok(Box::new(flate2::bufread::MultiGzDecoder::new(
-            io::BufReader::new(file),
+            io::BufReader::with_capacity(1 << 16, file),
         ))),
         #[cfg(feature = "compressed")]
-        Compression::Zstd => Ok(Box::new(zstd::Frames::new(io::BufReader::new(file)))),
+        Compression::Zstd => Ok(Box::new(zstd::Frames::new(io::BufReader::with_capacity(
+            1 << 16,
+            file,
+        )))),
         #[cfg(not(feature = "compressed"))]
         _ => Err(io::Error::new(
             io::ErrorKind::Unsupported,

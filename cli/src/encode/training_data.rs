@@ -34,7 +34,7 @@ use super::{encode_options, open_model};
 use crate::args;
 use crate::input::Input;
 use crate::io::{CliError, CliResult};
-use crate::stream::{Stream, output_error, with_output};
+use crate::stream::{Stream, with_output, write_at_once};
 use spiece::output::is_stream;
 use spiece::{EncodeOptions, Encoder, PieceId, Tokenizer};
 
@@ -151,7 +151,7 @@ impl TrainingData {
             (path, _) => with_output(path, |output| {
                 let input = Mutex::new(stream.open_input());
                 stream.convert_input(&input, &encoding, |encoded| {
-                    output.write_all(encoded.bytes()).map_err(output_error)
+                    write_at_once(output, encoded.bytes())
                 })
             }),
         }

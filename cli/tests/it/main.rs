@@ -5,6 +5,7 @@
 //! | `train_program` | `spiece train`: flags, messages, exit status, files |
 //! | `count_program` | `spiece count`, and training from its tables |
 //! | `run_program` | `spiece encode`, `decode`, `normalize`, `export-vocab`, `eval` |
+//! | `answers_program` | programs in a pipe answer each line before the next one is written |
 //! | `training_data` | `spiece encode --output_format=u16` and its like; JSON Lines and compressed text |
 //! | `inspect_program` | `spiece inspect` and `spiece compare` |
 //! | `convert_program` | `spiece convert`: GGUF and back, templates |
@@ -15,6 +16,7 @@
 //! | `support` | paths and the program, for all modules |
 
 mod adapt_program;
+mod answers_program;
 mod convert_program;
 mod count_program;
 mod determinism;
