@@ -5,7 +5,8 @@
 //!
 //! `--vocab_size=8000`, `--vocab_size 8000`, `--vocab-size=8000` and `-vocab_size=8000` are the
 //! same flag; `--byte_fallback`, `--byte_fallback=true` and `--nobyte_fallback` are all accepted.
-//! If a flag is given twice, the last value counts.
+//! If a flag is given twice, the last value counts. `--byte_fallback true` is accepted where it can
+//! mean only one thing; `--byte_fallback false` is refused.
 //!
 //! ```text
 //! --vocab-size=8000   ->  --vocab_size=8000
@@ -19,6 +20,7 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::str::FromStr;
 
+use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command};
 
 use super::io::{CliError, CliResult, is_standard_output};
@@ -29,49 +31,91 @@ use spiece::{ExtraOption, Model};
 pub(crate) const RETIRED_HELP: &str = "Retired; has no effect";
 
 /// Brings the names of flags into one form: two leading hyphens, underscores inside, and
-/// `--name=false` for the `--noname` of a switch of `command`. Arguments after `--` are not
-/// changed.
-pub(crate) fn with_canonical_names(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
-    let switches = switch_names(command);
-    let mut only_values = false;
-    arguments
-        .into_iter()
-        .map(|argument| {
-            only_values |= argument == "--";
-            match argument.to_str() {
-                Some(text) if !only_values => {
-                    canonical_name(text, &switches).map_or(argument, OsString::from)
-                }
-                _ => argument,
+/// `--name=false` for the `--noname` of a switch. Arguments after `--` are not changed.
+///
+/// # Errors
+/// A switch has its value in the next argument, as in `--hard_vocab_limit false`.
+pub(crate) fn with_canonical_names(
+    command: &mut Command,
+    arguments: Vec<OsString>,
+) -> Result<Vec<OsString>, clap::Error> {
+    let name = arguments.get(1);
+    let subcommand = name.and_then(|name| command.find_subcommand(name));
+    let verb = subcommand.unwrap_or(command);
+    let switches = switch_names(verb);
+    let takes_files = verb.get_positionals().next().is_some();
+    let mut canonical = Vec::with_capacity(arguments.len());
+    let mut arguments = arguments.into_iter().peekable();
+    while let Some(argument) = arguments.next() {
+        if argument == "--" {
+            canonical.push(argument);
+            canonical.extend(arguments);
+            break;
+        }
+        let text = argument.to_str().unwrap_or_default();
+        let switch = bare_switch(text, &switches);
+        let next = arguments.peek().and_then(|next| next.to_str());
+        if let Some((name, is_on)) = &switch
+            && let Some(word) = next.filter(|next| !next.is_empty())
+            && let Some(value) = parse_switch(word)
+        {
+            // Releases of the reference until 0.2.0 take the word as the value. Newer ones take it
+            // as a file or ignore it, so that `--hard_vocab_limit false` sets the limit. Only if all
+            // of them set the switch to true, it is clear what is meant.
+            if !value || !is_on || takes_files {
+                let message = separate_value(text, name, *is_on, word);
+                return Err(command.error(ErrorKind::UnknownArgument, message));
             }
-        })
-        .collect()
+            arguments.next();
+        }
+        canonical.push(match (canonical_name(text), switch) {
+            (_, Some((name, false))) => format!("--{name}=false").into(),
+            (Some(renamed), _) => renamed.into(),
+            (None, _) => argument,
+        });
+    }
+    Ok(canonical)
 }
 
-/// The names of all switches of a command and its subcommands. Only switches require an equals sign
-/// before their value; see [`switch`].
+/// The error for a switch with its value in the next argument.
+fn separate_value(typed: &str, name: &str, is_on: bool, word: &str) -> String {
+    let remedy = if is_on {
+        format!("{typed}={word}")
+    } else {
+        format!("{typed} alone, or --{name}={word}")
+    };
+    format!(
+        "{typed} {word}: the value of a switch follows an equals sign; write {remedy}. SentencePiece 0.2.3 takes {word:?} as a \
+         file or ignores it, and sets the switch to {is_on}; releases until 0.2.0 took it as the value"
+    )
+}
+
+/// The names of the switches of a command. Only switches require an equals sign before their value;
+/// see [`switch`].
 fn switch_names(command: &Command) -> HashSet<String> {
-    let commands = std::iter::once(command).chain(command.get_subcommands());
-    let flags = commands.flat_map(Command::get_arguments);
-    flags
-        .filter(|flag| flag.is_require_equals_set())
-        .map(|flag| flag.get_id().to_string())
-        .collect()
+    let flags = command.get_arguments();
+    let switches = flags.filter(|flag| flag.is_require_equals_set());
+    let names = switches.flat_map(|flag| {
+        let short = flag.get_short().map(String::from);
+        short.into_iter().chain([flag.get_id().to_string()])
+    });
+    names.collect()
+}
+
+/// The name of a switch without a value, and whether it is set to true.
+fn bare_switch(argument: &str, switches: &HashSet<String>) -> Option<(String, bool)> {
+    let name = without_hyphens(argument)?.replace('-', "_");
+    match name.strip_prefix("no") {
+        Some(switch) if switches.contains(switch) => Some((switch.to_owned(), false)),
+        _ => switches.contains(&name).then_some((name, true)),
+    }
 }
 
 /// The canonical form of a flag of more than one letter; `None` for any other argument.
-fn canonical_name(argument: &str, switches: &HashSet<String>) -> Option<String> {
+fn canonical_name(argument: &str) -> Option<String> {
     let (name, value) = name_and_value(without_hyphens(argument)?);
-    if !is_flag_name(name) {
-        return None;
-    }
-    let name = name.replace('-', "_");
-    match name.strip_prefix("no") {
-        Some(switch) if value.is_empty() && switches.contains(switch) => {
-            Some(format!("--{switch}=false"))
-        }
-        _ => Some(format!("--{name}{value}")),
-    }
+    let name = is_flag_name(name).then(|| name.replace('-', "_"))?;
+    Some(format!("--{name}{value}"))
 }
 
 /// The argument without its one or two leading hyphens; `None` if it has none.
@@ -272,12 +316,18 @@ mod tests {
     use super::*;
 
     fn command() -> Command {
-        Command::new("x")
-            .subcommand(Command::new("y").args([switch("flag", ""), value("other", "")]))
+        let flags = [switch("flag", "").short('f'), value("other", "")];
+        let with_files = Command::new("z").args(flags.clone()).arg(Arg::new("files"));
+        let commands = [Command::new("y").args(flags), with_files];
+        Command::new("x").subcommands(commands)
     }
 
-    fn canonical(arguments: &[&str]) -> Vec<OsString> {
-        with_canonical_names(&command(), arguments.iter().map(OsString::from).collect())
+    /// The canonical form of the arguments of the subcommand `y`.
+    fn canonical(arguments: &[&str]) -> Result<Vec<OsString>, String> {
+        let arguments = ["x", "y"].iter().chain(arguments).map(OsString::from);
+        with_canonical_names(&mut command(), arguments.collect())
+            .map(|canonical| canonical[2..].to_vec())
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -296,9 +346,40 @@ mod tests {
             ("--", "--"),
         ];
         for (typed, expected) in cases {
-            assert_eq!(canonical(&[typed]), [expected], "{typed}");
+            assert_eq!(canonical(&[typed]).unwrap(), [expected], "{typed}");
         }
-        assert_eq!(canonical(&["--", "--a-b"])[1], "--a-b");
+        assert_eq!(canonical(&["--", "--a-b"]).unwrap()[1], "--a-b");
+        let path = ["x", "--flag", "--a-b"].map(OsString::from).to_vec();
+        let canonical = with_canonical_names(&mut command(), path).unwrap();
+        assert_eq!(canonical[2], "--a_b", "without a subcommand");
+    }
+
+    #[test]
+    fn a_switch_with_a_separate_value_is_true_or_refused() {
+        let accepted: [(&[&str], &[&str]); 5] = [
+            (&["--flag", "True", "--other"], &["--flag", "--other"]),
+            (&["-flag", "1"], &["--flag"]),
+            (&["-f", "yes"], &["-f"]),
+            (&["--flag", "word"], &["--flag", "word"]),
+            (&["--flag", "--", "false"], &["--flag", "--", "false"]),
+        ];
+        for (typed, expected) in accepted {
+            assert_eq!(canonical(typed).unwrap(), expected, "{typed:?}");
+        }
+        let refused = [
+            (["--flag", "false"], "write --flag=false"),
+            (["-f", "0"], "write -f=0"),
+            (["--noflag", "true"], "write --noflag alone, or --flag=true"),
+            (["--noflag", "N"], "write --noflag alone, or --flag=N"),
+        ];
+        for (typed, remedy) in refused {
+            let error = canonical(&typed).unwrap_err();
+            assert!(error.contains(remedy), "{typed:?}: {error}");
+        }
+        let arguments = ["x", "z", "--flag", "true"].map(OsString::from).to_vec();
+        let error = with_canonical_names(&mut command(), arguments).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("write --flag=true"), "{message}");
     }
 
     #[test]
@@ -313,7 +394,8 @@ mod tests {
             (&["--flag=1", "--other", "-3", "--other=4"], Some("1")),
         ];
         for (arguments, expected) in cases {
-            let arguments = canonical(&[&["x", "y"], *arguments].concat());
+            let names = ["x", "y"].map(OsString::from).into_iter();
+            let arguments = names.chain(canonical(arguments).unwrap());
             let matches = command().try_get_matches_from(arguments).unwrap();
             let (_, matches) = matches.subcommand().unwrap();
             assert_eq!(given(matches, "flag"), *expected);

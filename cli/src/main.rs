@@ -227,8 +227,8 @@ fn reference_programs() -> impl Iterator<Item = &'static ReferenceProgram> {
 }
 
 /// The flags and values of `arguments`, in all forms that `spm_train` accepts.
-fn parse(command: Command, arguments: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
-    let arguments = args::with_canonical_names(&command, arguments);
+fn parse(mut command: Command, arguments: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
+    let arguments = args::with_canonical_names(&mut command, arguments)?;
     command.try_get_matches_from(arguments)
 }
 

@@ -71,6 +71,13 @@ fn spellings_of_a_flag_train_the_same_model() {
             "--split_digits=yes",
             "--add_dummy_prefix=f",
         ],
+        &[
+            "--input=in.txt",
+            "--model_prefix=m",
+            "--split_digits",
+            "True",
+            "--noadd_dummy_prefix",
+        ],
     ];
     let mut models = Vec::new();
     for spelling in spellings {
