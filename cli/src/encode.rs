@@ -17,6 +17,7 @@
 
 mod best;
 mod format;
+mod restriction;
 mod text_buffer;
 mod training_data;
 mod vocabulary;
@@ -115,14 +116,23 @@ pub(crate) fn command() -> Command {
             )
             .default_value("piece"),
             args::value("extra_options", "Changes of the result: bos, eos, reverse, unk; several are separated by colons: bos:eos"),
-            args::value("nbest_size", "How many best segmentations to write, or to draw from; -1 is all")
+            args::value(
+                "nbest_size",
+                "nbest_ formats: how many best segmentations to write, 1 to 512; below 1 is 1. sample_ formats: how many to draw \
+                 from; 0 and 1 give the best one, below 0 draws from all. Without effect on other formats and on samples of BPE",
+            )
                 .default_value("10"),
             args::value("alpha", "Smoothing of sampling (unigram), or how often a merge is dropped (BPE)")
                 .default_value("0.5"),
             args::value("random_seed", "Seed of sampling").default_value("4294967295"),
             args::switch("generate_vocabulary", "Write the pieces that occur in the text and their counts"),
-            args::value("vocabulary", args::RETIRED_HELP).hide(true),
-            args::value("vocabulary_threshold", args::RETIRED_HELP).hide(true),
+            args::file(
+                "vocabulary",
+                "Write only the pieces in this file and single characters (BPE and unigram). A line is a piece, or a piece, a \
+                 tab and a count, as --generate_vocabulary writes them",
+            ),
+            args::value("vocabulary_threshold", "With --vocabulary: leave out pieces with lower counts; a piece without a count has 1")
+                .value_name("N"),
             json_field_flag(),
             document_flag(),
         ])
@@ -142,7 +152,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     if output.allocates_little() {
         use_huge_pages();
     }
-    let tokenizer = open_model(matches)?;
+    let tokenizer = restriction::open_model(matches)?;
     let options = encode_options(matches)?;
     // Invalid options are an error even if the input is empty.
     check(&mut tokenizer.encoder_with(&options)?, output.selection)?;

@@ -30,7 +30,7 @@ use self::documents::{DocumentEncoding, EncodedDocuments};
 use self::format::{Container, IdFormat};
 use self::index::IndexKind;
 use self::shard_files::{Shard, ShardFiles};
-use super::{encode_options, open_model};
+use super::{encode_options, restriction};
 use crate::args;
 use crate::input::Input;
 use crate::io::{CliError, CliResult};
@@ -87,7 +87,7 @@ pub(super) fn run(matches: &ArgMatches, stream: &Stream) -> CliResult {
             "--generate_vocabulary writes counts of pieces and no training data; give it without --output_format",
         ));
     }
-    let tokenizer = open_model(matches)?;
+    let tokenizer = restriction::open_model(matches)?;
     let options = encode_options(matches)?;
     let data = TrainingData::new(matches, stream, &tokenizer)?;
     // Invalid options are an error even if the input is empty.
