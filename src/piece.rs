@@ -72,6 +72,19 @@ impl From<u32> for PieceId {
     }
 }
 
+/// For functions that take lists of ids, of which iterators give references.
+impl From<&Self> for PieceId {
+    fn from(id: &Self) -> Self {
+        *id
+    }
+}
+
+impl From<&u32> for PieceId {
+    fn from(number: &u32) -> Self {
+        Self(*number)
+    }
+}
+
 impl fmt::Display for PieceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

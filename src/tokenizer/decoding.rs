@@ -23,19 +23,25 @@ const BYTES_PER_ID: usize = 5;
 
 /// Decoding.
 impl Tokenizer {
-    /// The text of `ids`. Malformed parts, which only pieces that are not UTF-8 can produce, become
-    /// U+FFFD.
+    /// The text of `ids`, which are ids of this library or numbers: a slice, a list, or any
+    /// iterator. Malformed parts, which only pieces that are not UTF-8 can produce, become U+FFFD.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
     /// let ids = tokenizer.encode("the right");
     /// assert_eq!(tokenizer.decode(&ids)?, "the right");
+    /// let numbers: Vec<u32> = ids.iter().map(|id| id.get()).collect();
+    /// assert_eq!(tokenizer.decode(&numbers)?, "the right");
+    /// assert_eq!(tokenizer.decode(numbers.iter().take(1))?, "the");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// An id is not in the model.
-    pub fn decode(&self, ids: &[PieceId]) -> Result<String, DecodeError> {
+    pub fn decode<I: Into<PieceId>>(
+        &self,
+        ids: impl IntoIterator<Item = I>,
+    ) -> Result<String, DecodeError> {
         let bytes = self.decode_to_bytes(ids)?;
         Ok(into_lossy_string(bytes))
     }
@@ -44,13 +50,18 @@ impl Tokenizer {
     ///
     /// # Errors
     /// An id is not in the model.
-    pub fn decode_to_bytes(&self, ids: &[PieceId]) -> Result<Vec<u8>, DecodeError> {
-        let mut text = buffer_for(ids);
-        self.decode_into(ids, &mut text)?;
+    pub fn decode_to_bytes<I: Into<PieceId>>(
+        &self,
+        ids: impl IntoIterator<Item = I>,
+    ) -> Result<Vec<u8>, DecodeError> {
+        let ids: Vec<PieceId> = ids.into_iter().map(Into::into).collect();
+        let mut text = Vec::with_capacity(ids.len() * BYTES_PER_ID);
+        self.decode_into(&ids, &mut text)?;
         Ok(text)
     }
 
-    /// Appends the text of `ids` to `text`.
+    /// Appends the text of `ids` to `text`. Nothing else is allocated, so that a loop over many texts
+    /// is faster than with [`decode`](Self::decode).
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -98,7 +109,11 @@ impl Tokenizer {
     ///
     /// # Errors
     /// An id is not in the model.
-    pub fn decode_to_tokens(&self, ids: &[PieceId]) -> Result<DecodedText<'_>, DecodeError> {
+    pub fn decode_to_tokens<I: Into<PieceId>>(
+        &self,
+        ids: impl IntoIterator<Item = I>,
+    ) -> Result<DecodedText<'_>, DecodeError> {
+        let ids: Vec<PieceId> = ids.into_iter().map(Into::into).collect();
         ids.iter().try_for_each(|id| self.decoder.check_id(*id))?;
         let pieces = ids.iter().map(|id| self.given_id(*id));
         Ok(self.decoder.decode_with_spans(pieces, self.unk_id()))
@@ -140,11 +155,6 @@ impl Tokenizer {
     pub fn incremental_decoder(&self) -> IncrementalDecoder {
         IncrementalDecoder::new(Arc::clone(&self.decoder))
     }
-}
-
-/// An empty buffer with room for the text of `ids`.
-fn buffer_for(ids: &[PieceId]) -> Vec<u8> {
-    Vec::with_capacity(ids.len() * BYTES_PER_ID)
 }
 
 /// Like [`lossy_string`], without copying well-formed text.

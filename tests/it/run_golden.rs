@@ -78,7 +78,7 @@ fn decoding_equals_the_golden_rows() {
             panic!("{row:?}")
         };
         assert_eq!(
-            tokenizer.decode(&ids(sequence)).unwrap(),
+            tokenizer.decode(ids(sequence)).unwrap(),
             *decoded,
             "{model} {sequence}"
         );

@@ -149,7 +149,7 @@ fn incremental_decoding_equals_decoding_at_once() {
         }
         assert!(decoder.push(PieceId::new(pieces)).is_err());
         assert_eq!(
-            tokenizer.decode(&[PieceId::new(pieces)]).unwrap_err().id,
+            tokenizer.decode([PieceId::new(pieces)]).unwrap_err().id,
             PieceId::new(pieces)
         );
     }

@@ -14,8 +14,8 @@ use std::path::Path;
 use clap::ArgMatches;
 
 use crate::args;
+use crate::input::line_ranges;
 use crate::io::{self, CliError, CliResult};
-use crate::encode::encoded_lines::line_ranges;
 use spiece::{ModelType, Tokenizer};
 
 /// The tokenizer of `--model`, restricted to the pieces of `--vocabulary`.

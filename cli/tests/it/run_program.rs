@@ -404,3 +404,132 @@ fn eval_reports_every_section() {
     assert_eq!(report, other);
     assert!(run(&["eval", &model], "").contains("Total Tokens                     : 0\n"));
 }
+
+#[test]
+fn ids_are_decoded_as_people_have_them() {
+    let model = model("golden/llama2.model");
+    let decode = ["decode", &model, "--input_format=id"];
+    let expected = run(&decode, "411 775\n");
+    assert_eq!(expected, "the right\n");
+    for line in [
+        "411,775",
+        "[411, 775]",
+        "[411,775],",
+        "411\t775",
+        " 411  775\r",
+        "[[411], [775]]",
+    ] {
+        assert_eq!(run(&decode, &format!("{line}\n")), expected, "{line:?}");
+    }
+    assert_eq!(run(&decode, "[]\n\n1.5\n"), "\n\n\n");
+    for line in ["[1, 99999999]", "300,-1"] {
+        let output = spiece(&decode, line.as_bytes());
+        assert_eq!(output.status.code(), Some(1), "{line:?}");
+    }
+}
+
+#[test]
+fn a_switch_with_a_separate_value_is_never_misread() {
+    let encode = ["encode", "--model=m", "--generate_vocabulary"];
+    let cases: [(&[&str], &str); 4] = [
+        (
+            &[&encode[..], &["true"]].concat(),
+            "write --generate_vocabulary=true",
+        ),
+        (
+            &["train", "--input=x", "--hard_vocab_limit", "false"],
+            "write --hard_vocab_limit=false",
+        ),
+        (
+            &["train", "--input=x", "--split-digits", "0"],
+            "write --split-digits=0",
+        ),
+        (
+            &["inspect", "x", "--languages", "No"],
+            "write --languages=No",
+        ),
+    ];
+    for (arguments, remedy) in cases {
+        let output = spiece(arguments, b"");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(remedy), "{arguments:?}: {message}");
+    }
+}
+
+/// The pieces are those of SentencePiece 0.1.99 after `LoadVocabulary` with this file and threshold.
+#[test]
+fn vocabulary_restricts_encoding_as_older_releases_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let lines = "▁the\t5\n▁right\t2\n▁equal\t3\nights\t4\n▁droits\t7\n▁Toute\t1\nperson\t2\nne\n▁et\t2\tx\n";
+    std::fs::write(path("v"), lines).unwrap();
+    let vocabulary = format!("--vocabulary={}", path("v"));
+    let (bpe, unigram) = (model("golden/llama2.model"), model("run/unigram.model"));
+    let cases = [
+        (&bpe, "the rights", "0", "▁the ▁right s\n"),
+        (&bpe, "the rights", "2", "▁the ▁right s\n"),
+        (&bpe, "the rights", "5", "▁the ▁ r i g h t s\n"),
+        (
+            &bpe,
+            "personne é",
+            "1",
+            "▁ p e r s o n ne ▁ <0xC3> <0xA9>\n",
+        ),
+        (
+            &bpe,
+            "personne é",
+            "2",
+            "▁ p e r s o n n e ▁ <0xC3> <0xA9>\n",
+        ),
+        (
+            &unigram,
+            "Toute personne a droits",
+            "0",
+            "▁ T o u t e ▁ p e r s o n ne ▁ a ▁droits\n",
+        ),
+        (
+            &unigram,
+            "Toute personne a droits",
+            "2",
+            "▁ T o u t e ▁ p e r s o n n e ▁ a ▁droits\n",
+        ),
+    ];
+    for (model, line, threshold, expected) in cases {
+        let threshold = format!("--vocabulary_threshold={threshold}");
+        let arguments = ["encode", model, &vocabulary, &threshold];
+        assert_eq!(run(&arguments, line), expected, "{arguments:?} {line}");
+    }
+    let counted = run(
+        &["encode", &bpe, &vocabulary, "--generate_vocabulary"],
+        "the rights",
+    );
+    assert_eq!(counted, "s\t1\n▁right\t1\n▁the\t1\n");
+
+    std::fs::write(path("scores"), "▁the\t-1.5\n").unwrap();
+    std::fs::write(path("empty line"), "▁the\n\n").unwrap();
+    std::fs::write(path("others"), "nothing of this\n").unwrap();
+    let word = model("run/word.model");
+    let cases = [
+        (
+            &bpe,
+            "scores",
+            Some(1),
+            "line 1: the second column is no count",
+        ),
+        (&bpe, "empty line", Some(1), "line 2 has no piece"),
+        (&bpe, "others", Some(0), "warning: --vocabulary: no line of"),
+        (&bpe, "none", Some(1), "cannot read"),
+        (&word, "v", Some(2), "BPE and unigram models only"),
+    ];
+    for (model, name, status, message) in cases {
+        let vocabulary = format!("--vocabulary={}", path(name));
+        let output = spiece(&["encode", model, &vocabulary], b"the\n");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), status, "{name}: {said}");
+        assert!(said.contains(message), "{name}: {said}");
+    }
+    let output = spiece(&["encode", &bpe, "--vocabulary_threshold=50"], b"the\n");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no effect without --vocabulary"));
+    assert_eq!(output.stdout, "▁the\n".as_bytes());
+}

@@ -226,7 +226,7 @@ fn check_ids(tokenizer: &Tokenizer, seed: u64) {
     let ids: Vec<PieceId> = ids.into_iter().filter(is_bounded).collect();
     check_decoding(tokenizer, &ids);
     for id in [pieces, u32::MAX] {
-        assert!(tokenizer.decode(&[PieceId::new(id)]).is_err());
+        assert!(tokenizer.decode([PieceId::new(id)]).is_err());
         assert!(
             tokenizer
                 .incremental_decoder()
