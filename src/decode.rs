@@ -22,14 +22,15 @@
 //!
 //! Cost: linear in the text.
 
+mod error;
 pub(crate) mod incremental;
 mod short;
 pub(crate) mod spans;
 
 use std::sync::OnceLock;
 
+pub use self::error::DecodeError;
 use self::short::ShortTexts;
-use crate::error::DecodeError;
 use crate::model::Model;
 use crate::model::validate::byte_of_piece;
 use crate::normalize::Normalizer;

@@ -16,6 +16,7 @@ mod bigrams;
 mod bloom_filter;
 mod char;
 mod chunk_cache;
+mod error;
 pub(crate) mod encoded_lines;
 pub(crate) mod unigram;
 pub(crate) mod vocabulary;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 
 use self::bpe::{BpeCache, BpeEncoder};
 use self::char::CharEncoder;
+pub use self::error::EncodeError;
 use self::unigram::{UnigramCache, UnigramEncoder};
 use self::vocabulary::Vocabulary;
 use self::word::WordEncoder;

@@ -3,9 +3,6 @@
 //! | error | operation | needs feature |
 //! |---|---|---|
 //! | [`ModelError`] | loading, building or editing a model | |
-//! | [`EncodeError`] | options of encoding | |
-//! | [`DecodeError`] | decoding ids | |
-//! | `WriteError` | writing output files | `train` |
 //! | `OptionError`, `TrainError` | training | `train` |
 //! | `CountsError` | tables of word counts | `train` |
 //! | `EditError`, `ExtendError`, `MergeError`, `PruneError`, `GuaranteeError` | changing trained models | `train` |
@@ -17,7 +14,7 @@
 //! one, is also the [`source`](std::error::Error::source); enums are `#[non_exhaustive]`; no type
 //! of a dependency is public.
 //!
-//! The errors of encoding and decoding implement `Display` by hand: a derive macro would bring six
+//! Those of encoding, decoding and output stand in these modules. They implement `Display` by hand: a derive macro would bring six
 //! crates into programs that only encode.
 
 #[cfg(feature = "train")]
@@ -26,15 +23,11 @@ mod adapt;
 mod convert;
 #[cfg(feature = "train")]
 mod counts;
-mod decode;
-mod encode;
 mod model;
 #[cfg(feature = "train")]
 mod options;
 #[cfg(feature = "train")]
 mod train;
-#[cfg(feature = "train")]
-mod write;
 
 use std::io;
 
@@ -46,15 +39,11 @@ pub use self::adapt::{EditError, ExtendError, GuaranteeError, MergeError, PruneE
 pub use self::convert::ConvertError;
 #[cfg(feature = "train")]
 pub use self::counts::CountsError;
-pub use self::decode::DecodeError;
-pub use self::encode::EncodeError;
 pub use self::model::{ModelError, PieceProblem};
 #[cfg(feature = "train")]
 pub use self::options::OptionError;
 #[cfg(feature = "train")]
 pub use self::train::TrainError;
-#[cfg(feature = "train")]
-pub use self::write::WriteError;
 #[cfg(feature = "jsonl")]
 use crate::input::{RECORD_REMEDY, RecordError};
 

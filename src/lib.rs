@@ -155,8 +155,10 @@ pub use convert::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
 pub use convert::{GgufOptions, GgufVocab};
 #[cfg(feature = "tokenizer-json")]
 pub use convert::{JsonOptions, TokenizerJson, TransformersFolder};
+pub use decode::DecodeError;
 pub use decode::incremental::IncrementalDecoder;
 pub use decode::spans::{DecodedText, DecodedToken};
+pub use encode::EncodeError;
 #[cfg(feature = "convert")]
 pub use error::ConvertError;
 #[cfg(feature = "safetensors")]
@@ -164,9 +166,9 @@ pub use error::WeightsError;
 #[cfg(feature = "train")]
 pub use error::{
     CountsError, EditError, ExtendError, GuaranteeError, MergeError, OptionError, PruneError,
-    TrainError, WriteError,
+    TrainError,
 };
-pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};
+pub use error::{ModelError, PieceProblem};
 #[cfg(feature = "proto")]
 pub use model::proto;
 pub use model::{
@@ -174,6 +176,8 @@ pub use model::{
     Piece, PieceEntry, TrainerSpec,
 };
 pub use normalize::standalone::{Normalized, TextNormalizer};
+#[cfg(feature = "train")]
+pub use output::WriteError;
 pub use piece::{ParsePieceKindError, PieceId, PieceKind};
 pub use rng::Rng;
 pub use text::offsets::Offsets;

@@ -56,10 +56,10 @@ use self::normalizer::{charsmap_rules, parse_charsmap};
 use self::piece_lookup::PieceLookup;
 pub use self::spec::{BytesList, NormalizerSpec, TrainerSpec};
 use crate::error::ModelError;
-#[cfg(feature = "train")]
-use crate::error::WriteError;
 use crate::join::join;
 use crate::normalize::charsmap::Charsmap;
+#[cfg(feature = "train")]
+use crate::output::WriteError;
 #[cfg(feature = "train")]
 use crate::output::write_files;
 #[cfg(feature = "tokenizer-json")]

@@ -9,11 +9,11 @@
 //!
 //! | step | what happens | a kill after this step leaves |
 //! |---|---|---|
-//! | 1 | links are followed; the target is found to be a file or a stream ([`target`]) | everything as it was |
+//! | 1 | links are followed; the target is found to be a file or a stream (`target`) | everything as it was |
 //! | 2 | what an earlier, killed run left is completed or removed (step 6 of that run, or its temporary files) | the same |
-//! | 3 | a temporary file `.NAME.spiece-XXXXXX.tmp` is made beside each target and locked ([`temporary`]) | empty temporary files |
+//! | 3 | a temporary file `.NAME.spiece-XXXXXX.tmp` is made beside each target and locked (`temporary`) | empty temporary files |
 //! | 4 | the bytes are written to the temporary files and flushed to the disk | incomplete or complete temporary files |
-//! | 5 | for several files: the journal `.NAME.spiece-writing.tmp` is locked and names the temporary files ([`set`]) | old targets, a journal |
+//! | 5 | for several files: the journal `.NAME.spiece-writing.tmp` is locked and names the temporary files (`set`) | old targets, a journal |
 //! | 6 | the temporary files are renamed over their targets, the first target last | some new targets, a journal |
 //! | 7 | the journal is removed | all new targets |
 //!
@@ -29,6 +29,7 @@
 //!
 //! A pipe or a device cannot be replaced by a rename; the bytes are written to it directly.
 
+mod error;
 mod group;
 mod set;
 mod target;
@@ -39,10 +40,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::path::PathBuf;
 
+pub use self::error::WriteError;
 pub use self::group::{OutputGroup, is_stream};
 use self::target::Target;
 use self::temporary::Temporary;
-use crate::error::WriteError;
 
 /// The content of an output file.
 #[derive(Clone, Copy)]

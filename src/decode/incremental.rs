@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{DecodeState, Decoder};
-use crate::error::DecodeError;
+use crate::decode::DecodeError;
 use crate::piece::PieceId;
 use crate::text::lossy_string;
 

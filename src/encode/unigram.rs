@@ -56,9 +56,9 @@ use self::tables::UnigramTables;
 #[cfg(feature = "tokenizer-json")]
 pub(crate) use self::tables::symbol_score;
 use self::viterbi::{BestPath, MAX_SUM};
+use crate::encode::EncodeError;
 use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
-use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::rng::SplitMix64;
 use crate::text::char_length;

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::{WriteError, reading_remedy};
+use super::reading_remedy;
+use crate::output::WriteError;
 
 /// A table of word counts that cannot be made, added to another, read, written or trained on.
 #[derive(Debug, thiserror::Error)]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::target::Target;
 use super::temporary::Temporary;
 use super::{failed, replace_targets, target_of, targets};
-use crate::error::WriteError;
+use crate::output::WriteError;
 
 /// Files that replace their targets together. Dropping it removes them.
 #[derive(Debug)]

@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use crate::error::EncodeError;
+use crate::encode::EncodeError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
@@ -114,7 +114,7 @@ fn too_large() -> EncodeError {
 #[cfg(test)]
 mod tests {
     use super::{AllowedSpecial, Segment};
-    use crate::error::EncodeError;
+    use crate::encode::EncodeError;
     use crate::model::Model;
 
     fn llama() -> Model {

@@ -23,9 +23,10 @@ use super::cache::{CacheParts, EncodeCache};
 use super::context::EncodeContext;
 use super::options::EncodeOptions;
 use super::{Encoder, Tokenizer};
+use crate::decode::DecodeError;
+use crate::encode::EncodeError;
 use crate::encode::ModelEncoder;
 use crate::encode::bpe::BpeEncoder;
-use crate::error::{DecodeError, EncodeError};
 use crate::piece::PieceId;
 
 /// The minimum distance between two splits of a long text. Smaller parts are not worth a task.

@@ -24,9 +24,9 @@ use super::pipeline::Pipeline;
 use super::raw_spans::{RawCursor, RawLengths, assign_raw_spans};
 use super::spans::{Resolver, join_unknowns};
 use super::token::Tokens;
+use crate::encode::EncodeError;
 use crate::encode::bpe::RawText;
 use crate::encode::encoded_lines::{EncodedLines, line_ranges};
-use crate::error::EncodeError;
 use crate::piece::PieceId;
 
 /// Options that were checked against a model.

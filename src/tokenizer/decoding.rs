@@ -12,9 +12,9 @@
 use std::sync::Arc;
 
 use super::Tokenizer;
+use crate::decode::DecodeError;
 use crate::decode::incremental::IncrementalDecoder;
 use crate::decode::spans::{DecodedText, GivenPiece};
-use crate::error::DecodeError;
 use crate::piece::PieceId;
 use crate::text::lossy_string;
 

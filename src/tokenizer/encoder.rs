@@ -12,8 +12,8 @@ use super::context::{CheckedOptions, EncodeContext, NO_OPTIONS};
 use super::options::{SampleOptions, ScoredSampleOptions};
 use super::pipeline::Pipeline;
 use super::token::Tokens;
+use crate::encode::EncodeError;
 use crate::encode::encoded_lines::EncodedLines;
-use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::rng::Rng;
 

@@ -11,7 +11,7 @@
 //! Cost: linear in the number of ids.
 
 use super::{ExtraOption, Tokenizer};
-use crate::error::EncodeError;
+use crate::encode::EncodeError;
 use crate::piece::PieceId;
 use crate::text::lossy_string;
 

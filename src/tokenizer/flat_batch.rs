@@ -23,7 +23,7 @@ use rayon::prelude::*;
 use super::batch::part_texts;
 use super::options::EncodeOptions;
 use super::{Encoder, Tokenizer};
-use crate::error::EncodeError;
+use crate::encode::EncodeError;
 use crate::piece::PieceId;
 
 /// Bytes of text for which a part reserves the memory of one id. With more ids per byte, as in

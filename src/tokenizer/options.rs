@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::error::EncodeError;
+use crate::encode::EncodeError;
 use crate::model::ModelType;
 
 /// A change to the result of encoding. Several changes are applied in the given order.
@@ -338,7 +338,7 @@ pub(super) fn check_nbest_size(size: usize) -> Result<(), EncodeError> {
 #[cfg(test)]
 mod tests {
     use super::{ExtraOption, SampleOptions};
-    use crate::error::EncodeError;
+    use crate::encode::EncodeError;
     use crate::model::ModelType;
 
     #[test]

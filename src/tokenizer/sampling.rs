@@ -13,13 +13,13 @@ use super::options::{
     SampleOptions, SampleReplacement, ScoredSampleOptions, check_alpha, check_nbest_size,
 };
 use super::token::Tokens;
+use crate::encode::EncodeError;
 use crate::encode::ModelEncoder;
 use crate::encode::bpe::DropoutText;
 use crate::encode::unigram::UnigramEncoder;
 use crate::encode::unigram::nbest::NbestRequest;
 use crate::encode::unigram::sample::draw;
 use crate::encode::unigram::scored_sample::{ScoredMethod, ScoredRequest};
-use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::rng::Rng;
 

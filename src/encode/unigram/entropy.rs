@@ -27,7 +27,7 @@
 
 use super::lattice::Lattice;
 use super::sample::PathWeights;
-use crate::error::EncodeError;
+use crate::encode::EncodeError;
 
 /// The entropy of the segmentations of a lattice, in nats.
 ///

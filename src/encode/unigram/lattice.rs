@@ -32,7 +32,7 @@ use std::ops::Range;
 
 use super::tables::{UnigramTables, symbol_score};
 use super::trie::PiecePrefix;
-use crate::error::EncodeError;
+use crate::encode::EncodeError;
 use crate::piece::PieceId;
 use crate::text::char_length;
 

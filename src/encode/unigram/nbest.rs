@@ -37,7 +37,7 @@ use std::time::Instant;
 use rustc_hash::FxBuildHasher;
 
 use super::lattice::{END, Lattice, START, ScoredIds};
-use crate::error::EncodeError;
+use crate::encode::EncodeError;
 use crate::piece::PieceId;
 
 /// The agenda is reduced when it has this many entries.

@@ -18,7 +18,7 @@
 //! that ends at a position of the drawn path.
 
 use super::lattice::{END, Lattice, START};
-use crate::error::EncodeError;
+use crate::encode::EncodeError;
 use crate::piece::PieceId;
 use crate::rng::SplitMix64;
 

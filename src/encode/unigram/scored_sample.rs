@@ -54,7 +54,7 @@ use std::collections::BTreeMap;
 
 use super::lattice::{END, Lattice, START, ScoredIds};
 use super::sample::PathWeights;
-use crate::error::EncodeError;
+use crate::encode::EncodeError;
 use crate::piece::PieceId;
 use crate::rng::SplitMix64;
 
