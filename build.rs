@@ -7,9 +7,6 @@
 //! - `decompositions.txt` (`train`): the compatibility decompositions of Unicode 17 in the form
 //!   that `table` in `src/normalize/rules/builtin/decompose.rs` reads, 50 kB instead of the 200 kB
 //!   of tables of `unicode-normalization`.
-//! - `nmt_nfkc.planes` (`train`): the charsmap `nmt_nfkc.charsmap` in an order of bytes that
-//!   compresses to two thirds, for distributions that are compressed files, such as the wheel of
-//!   the Python package.
 //! - the types of feature `proto` from the schema in `proto/`, without a `protoc` program.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -22,12 +19,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             tables::assigned_in_unicode_9()?,
         )?;
         std::fs::write(folder.join("decompositions.txt"), tables::decompositions())?;
-        let charsmap = "src/normalize/charsmap/nmt_nfkc.charsmap";
-        println!("cargo::rerun-if-changed={charsmap}");
-        std::fs::write(
-            folder.join("nmt_nfkc.planes"),
-            tables::planes(&std::fs::read(charsmap)?),
-        )?;
     }
     #[cfg(feature = "proto")]
     {
@@ -81,12 +72,5 @@ mod tables {
             }
         }
         table
-    }
-
-    /// The bytes 0, 4, 8 ..., then 1, 5, 9 ..., 2, 6 ... and 3, 7 ...: equal bytes of the numbers
-    /// of a double array come one behind the other.
-    pub fn planes(bytes: &[u8]) -> Vec<u8> {
-        let plane = |first| bytes.iter().skip(first).step_by(4).copied();
-        (0..4).flat_map(plane).collect()
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Prints the seconds of five runs and the number of distinct words. Each run reads the text from
 //! the file and writes no table, so the time is that of counting itself.
-//! `python/spark_tests/measure.py` compares it with a Spark task. Example:
+//! `benches/spark/measure.py` compares it with a Spark task. Example:
 //!
 //! ```text
 //! $ cargo run --release --example count_words testdata/udhr.txt byte_fallback=true normalization_rule_name=identity

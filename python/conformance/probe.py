@@ -275,7 +275,14 @@ def probe_vocabulary(call, sp):
         call(f"sp[{value!r}]", lambda: sp[value])
     for name in ("unk_id", "bos_id", "eos_id", "pad_id", "GetPieceSize", "vocab_size", "piece_size", "__len__"):
         call(name, lambda: getattr(sp, name)())
-    call("serialized_model_proto", lambda: len(sp.serialized_model_proto()))
+    call("serialized_model_proto", sp.serialized_model_proto)
+    for pieces in ({"a"}, {"a": 1}, {0: "a"}, {}, set(), bytearray(b"a"), [bytearray(b"a")], iter(["a"]), range(2), array.array("i", [1])):
+        call(f"piece_to_id of {type(pieces).__name__} {len(list(pieces))}", lambda: sp.piece_to_id(pieces))
+    for make in (set, frozenset, dict.fromkeys, iter, lambda ids: dict.fromkeys(ids).keys(), lambda ids: map(int, ids), list):
+        for name in ("id_to_piece", "get_score", "is_unknown"):
+            call(f"{name} of {type(make([1, 2])).__name__}", lambda: getattr(sp, name)(make([1, 2])))
+        call(f"decode a list with {type(make([1, 2])).__name__}", lambda: sp.decode([[3], make([1, 2])]))
+    call("id_to_piece of a generator", lambda: sp.id_to_piece(id for id in (1, 2)))
 
 
 def probe_nbest(call, sp):
@@ -349,7 +356,12 @@ def probe_objects(call, path):
         "unloaded normalize": lambda: P().normalize("a"),
         "unloaded nbest": lambda: P().nbest_encode("a"),
         "unloaded model": lambda: P().serialized_model_proto(),
-        "pickle": lambda: pickle.loads(pickle.dumps(P(model_file=path, reverse=True))).encode("Hello"),
+        **{
+            f"pickle {protocol}": lambda protocol=protocol: pickle.loads(
+                pickle.dumps(P(model_file=path, reverse=True), protocol)
+            ).encode("Hello")
+            for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+        },
         "state": lambda: sorted(P(model_file=path).__getstate__()),
         "pool": lambda: spm.ThreadPool(3).num_threads(),
         "pool 0": lambda: spm.ThreadPool(0).num_threads(),

@@ -1,7 +1,5 @@
-//! The rows of Arrow's arrays of strings or bytes.
-//!
-//! Input: two buffers, the bytes of all rows and the offsets at which each row begins and the last
-//! one ends. Output: a checked copy of both, which another thread may read. Cost: one copy.
+//! The rows of Arrow's arrays of strings or bytes: a checked copy, which another thread may read,
+//! of the bytes of all rows and the offsets at which each row begins and the last one ends.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyBufferError;

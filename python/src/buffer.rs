@@ -1,8 +1,5 @@
-//! Arrays of numbers that Python sees as buffers, and fast conversions from Python objects to
-//! numbers.
-//!
-//! Input: Rust vectors; Python lists. Output: [`VectorBuffer`], from which NumPy, Arrow and
-//! `memoryview` make arrays without a copy; vectors of ids; [`TupleTexts`] and [`TextTuple`].
+//! Arrays of numbers that Python sees as buffers, and fast conversions of Python objects to numbers
+//! and texts.
 //!
 //! **Why this module may use `unsafe`.** PyO3 has no safe function for three things:
 //!
@@ -76,6 +73,11 @@ impl VectorBuffer {
             Elements::Int32(values) => values.len(),
             Elements::Int64(values) => values.len(),
         }
+    }
+
+    /// The address of the first element; the reference's class has it.
+    fn data_address(&self) -> usize {
+        self.parts().0.addr()
     }
 
     /// Fills `view` with the memory of the array.

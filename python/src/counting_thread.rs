@@ -1,7 +1,7 @@
 //! Counting on a separate thread: Python reads the next rows, for example from Spark, while the
 //! previous ones are counted.
 //!
-//! Input: rows. Output: [`WordCounts`]. Method: rows wait in a channel of at most [`WAITING`]
+//! Rows wait in a channel of at most [`WAITING`]
 //! arrays. The thread reads them as lines and counts them in rounds of at least [`ROUND_BYTES`];
 //! after each round it updates the number of words. Taking the counts closes the channel and waits
 //! until the thread has counted the remaining rows.
@@ -12,7 +12,7 @@
 //! thread         count 1, 2  | count 3  -> the counts
 //! ```
 //!
-//! Cost: two copies of the bytes; memory of [`WAITING`] + 2 arrays besides the counts.
+//! The bytes are copied twice, and up to [`WAITING`] + 2 arrays are in memory.
 
 use std::io::{self, Read};
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! Word counts from Python: counting lines in parts, tables of rows, and training on them.
 //!
-//! Input: flags by name, and lines as one buffer; rows as three buffers (bytes, offsets, counts).
-//! Output: rows in the same form, from which Arrow makes arrays without a copy; models.
-//! `spiece/counts.py` and `spiece/spark.py` build on it.
+//! Rows come and go as buffers (bytes, offsets, counts), from which Arrow makes arrays without a
+//! copy. `spiece/counts.py` and `spiece/spark.py` build on it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,10 +14,7 @@ use crate::array_rows::{ArrayRows, elements};
 use crate::buffer::VectorBuffer;
 use crate::counting_thread::{BackgroundCounts, CountingError};
 use crate::errors;
-use crate::trainer::{Failure, PyObserver, summary_dict};
-
-/// The vocabulary size for counting; counts do not depend on it.
-const ANY_VOCAB_SIZE: i32 = i32::MAX;
+use crate::trainer::{Failure, PyObserver, set_flags, summary_dict};
 
 /// Rows as buffers: the bytes of all rows, the offsets of the rows, and the counts.
 type Rows<'py> = (Bound<'py, PyBytes>, VectorBuffer, VectorBuffer);
@@ -29,28 +25,15 @@ pub struct PyWordCounter {
     counts: Mutex<BackgroundCounts>,
 }
 
-/// The flags by name. `vocab_size` overrides the size of the vocabulary if it is given.
-fn flags_of(
-    py: Python<'_>,
-    flags: &[(String, String)],
-    vocab_size: Option<i32>,
-) -> PyResult<TrainFlags> {
-    let mut result = TrainFlags::default();
-    for (name, value) in flags {
-        let set = result.set(name, value);
-        set.map_err(|error| errors::of_option(py, &error))?;
-    }
-    if let Some(vocab_size) = vocab_size {
-        result.vocab_size = vocab_size;
-    }
-    Ok(result)
-}
-
 #[pymethods]
 impl PyWordCounter {
     #[new]
     fn new(py: Python<'_>, flags: Vec<(String, String)>) -> PyResult<PyWordCounter> {
-        let flags = flags_of(py, &flags, Some(ANY_VOCAB_SIZE))?;
+        let values = flags;
+        let mut flags = TrainFlags::default();
+        set_flags(py, &mut flags, &values)?;
+        // Counts do not depend on the size of the vocabulary.
+        flags.vocab_size = i32::MAX;
         let error = |error: TrainError| errors::of_train(py, &error);
         let trainer = flags.trainer().map_err(error)?;
         // One thread: callers that count in several processes have one process per core.
@@ -220,7 +203,9 @@ pub fn _train_counts<'py>(
     flags: Vec<(String, String)>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyDict>)> {
-    let mut flags = flags_of(py, &flags, None)?;
+    let values = flags;
+    let mut flags = TrainFlags::default();
+    set_flags(py, &mut flags, &values)?;
     let rows = rows
         .rows
         .lock()

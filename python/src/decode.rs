@@ -1,9 +1,8 @@
 //! `Decode` of the drop-in: ids or pieces of any form to texts, messages and mappings.
 //!
-//! Input: what the reference accepts: an id, a piece, sequences and arrays of them, and batches of
-//! these. An input is classified by its first elements, as in the reference: a sequence of
+//! An input is classified by its first elements, as in the reference: a sequence of
 //! sequences is a batch; a sequence whose first element is `str` or `bytes` contains pieces; an
-//! array never contains pieces. Output: `str`, `bytes`, messages or mappings.
+//! array never contains pieces.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -323,18 +322,30 @@ fn decode_id_batch<'py>(
         let results = batch.iter().map(|ids| decode_ids(py, loaded, ids, call));
         return Ok(PyList::new(py, results.collect::<PyResult<Vec<_>>>()?)?.into_any());
     };
-    let (texts, ends) = decode_flat(py, loaded, &batch, threads)?;
+    let object = |text: &[u8]| to_text(py, text, is_bytes);
+    Ok(decode_to_list(py, loaded, &batch, threads, object)?.into_any())
+}
+
+/// The texts of a batch, as the objects that `object` makes.
+pub fn decode_to_list<'py>(
+    py: Python<'py>,
+    loaded: &Loaded,
+    batch: &[&[PieceId]],
+    threads: usize,
+    object: impl Fn(&[u8]) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let (texts, ends) = decode_flat(py, loaded, batch, threads)?;
     let mut start = 0;
     let mut results = Vec::with_capacity(ends.len());
     for end in ends {
-        results.push(to_text(py, &texts[start..end], is_bytes)?);
+        results.push(object(&texts[start..end])?);
         start = end;
     }
-    Ok(PyList::new(py, results)?.into_any())
+    PyList::new(py, results)
 }
 
 /// The texts of a batch, concatenated, and their ends.
-pub fn decode_flat(
+fn decode_flat(
     py: Python<'_>,
     loaded: &Loaded,
     batch: &[&[PieceId]],

@@ -1,8 +1,5 @@
 //! `Encode` of the drop-in: from arguments of Python to results of every type.
 //!
-//! Input: one text, or a list of texts, and [`EncodeCall`]. Output: lists of ids or pieces,
-//! buffers, messages, mappings.
-//!
 //! Batches have three steps: the texts are taken while this thread is attached to the interpreter
 //! (they are not copied), encoded while other threads of Python run, and turned into objects while
 //! it is attached again.

@@ -1,8 +1,5 @@
 //! Lists of segmentations of the drop-in: n-best lists, and the code that they share with scored
 //! samples.
-//!
-//! Input: a text and a function that visits its segmentations. Output: an object for each
-//! segmentation, or one message for all of them.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,7 +1,4 @@
 //! `SentencePieceNormalizer`: normalization without a vocabulary.
-//!
-//! Input: a model, a spec, rules by name, in a file or as pairs; texts. Output: normalized texts,
-//! with offsets on request; the rules; the spec.
 
 use std::sync::{Arc, PoisonError, RwLock};
 

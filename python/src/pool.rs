@@ -1,6 +1,6 @@
 //! Thread pools: one for each number of threads, shared by all calls.
 //!
-//! Input: a number of threads, or a `ThreadPool` of Python. Output: a pool of rayon. Starting
+//! Starting
 //! threads takes longer than encoding a short batch, so a pool is kept for later calls. Threads do
 //! not survive `fork`: the pools record their process, and a child process makes its own. It leaks
 //! the pools of the parent, because joining their threads would wait forever.

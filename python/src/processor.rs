@@ -1,6 +1,6 @@
 //! The native base class of `SentencePieceProcessor`.
 //!
-//! Input and output: Python objects. The methods have private names;
+//! The methods have private names;
 //! `spiece/sentencepiece/__init__.py` gives them the names of the reference. The modules that they
 //! call do all the work.
 
@@ -8,12 +8,12 @@ mod calls;
 
 use std::sync::{Arc, RwLock};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use spiece::{PieceKind, Tokenizer};
 
-use self::calls::{each_text, encode_long, forced_type, open_bytes, required, restricted};
+use self::calls::{each_text, encode_long, forced_type, restricted};
 use crate::arguments::{Arguments, ReturnType, to_threads};
 use crate::decode::{self, DecodeCall};
 use crate::encode::{self, Forced};
@@ -75,7 +75,10 @@ impl Processor {
 
     /// Reads the bytes of a model file.
     fn _load_bytes(&self, py: Python<'_>, serialized: &Bound<'_, PyBytes>) -> PyResult<bool> {
-        self.load(open_bytes(py, serialized.as_bytes())?, None);
+        let bytes = serialized.as_bytes();
+        let opened = py.detach(|| Tokenizer::from_bytes(bytes));
+        let tokenizer = opened.map_err(|error| errors::of_model(py, &error))?;
+        self.load(tokenizer, None);
         Ok(true)
     }
 
@@ -117,7 +120,8 @@ impl Processor {
             out_type,
             return_bytes,
         ];
-        self.encode_any(required(input)?, args, keywords)
+        let input = input.ok_or_else(|| PyTypeError::new_err("Input must be str or bytes"))?;
+        self.encode_any(input, args, keywords)
     }
 
     /// The ids of a text or of each text of a list.

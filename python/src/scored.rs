@@ -1,8 +1,5 @@
 //! `SampleEncodeAndScore` and `CalculateEntropy` of the drop-in, which the reference had until
 //! 0.2.1.
-//!
-//! Input: a text, or a list of texts, and the numbers of the call. Output: pairs of a segmentation
-//! and its score, or one message for all of them; entropies.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;

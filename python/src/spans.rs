@@ -1,11 +1,11 @@
 //! Spans as Python tuples.
 //!
-//! Input: begin and end of a token. Output: the tuple of both. Tuples of short spans near the
+//! Tuples of short spans near the
 //! beginning of a text are made once per process and shared by all results, because creating a
 //! tuple and its numbers takes longer than encoding the token: sharing them halved the time of
 //! offset mappings. Only `is` can distinguish a shared tuple from a new one.
 //!
-//! Cost: two loads and a reference for a shared tuple. At most 16,384 tuples are kept, about 1.5 MB
+//! At most 16,384 tuples are kept, about 1.5 MB
 //! if all are used.
 
 use pyo3::prelude::*;

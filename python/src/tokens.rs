@@ -1,7 +1,7 @@
 //! Tokens of one text as owned data, and their forms in Python.
 //!
-//! Input: tokens of the library, which borrow from an encoder. Output: [`OwnedTokens`], which a
-//! thread can make without Python, and from them pieces, offset mappings and protobuf messages.
+//! Tokens of the library borrow from an encoder. A thread makes [`OwnedTokens`] of them without
+//! Python, and from those come pieces, offset mappings and protobuf messages.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};

@@ -311,6 +311,19 @@ struct Request<'py> {
     for_schema: bool,
 }
 
+/// Sets flags by name.
+pub fn set_flags(
+    py: Python<'_>,
+    flags: &mut TrainFlags,
+    values: &[(String, String)],
+) -> PyResult<()> {
+    for (name, value) in values {
+        let set = flags.set(name, value);
+        set.map_err(|error| errors::of_option(py, &error))?;
+    }
+    Ok(())
+}
+
 impl Request<'_> {
     fn flags(&self, py: Python<'_>) -> PyResult<TrainFlags> {
         let mut flags = if self.for_schema {
@@ -318,10 +331,7 @@ impl Request<'_> {
         } else {
             TrainFlags::default()
         };
-        for (name, value) in &self.flags {
-            let set = flags.set(name, value);
-            set.map_err(|error| errors::of_option(py, &error))?;
-        }
+        set_flags(py, &mut flags, &self.flags)?;
         if let Some(spec) = &self.normalizer {
             let spec = NormalizerSpec::from_bytes(spec.as_bytes());
             flags.normalizer = Some(spec.map_err(|error| errors::of_model(py, &error))?);

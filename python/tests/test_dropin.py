@@ -346,3 +346,10 @@ def test_serialized_models_have_the_form_that_the_reference_writes(testdata):
     expected.pieces[-1].type = model_pb2.ModelProto.SentencePiece.UNUSED
     assert sp.serialized_model_proto() == expected.SerializeToString()
     assert spm.SentencePieceProcessor(model_proto=model).serialized_model_proto() == model
+
+
+def test_the_buffer_of_an_array_has_its_address(sp):
+    """The reference's test suite asks for it."""
+    np = pytest.importorskip("numpy")
+    ids = np.asarray(sp.encode("Hello world", return_type="numpy"))
+    assert ids.base.obj.data_address() == ids.__array_interface__["data"][0]

@@ -1,7 +1,6 @@
 //! The arguments of `Encode`.
 //!
-//! Input: arguments of Python, and the defaults of the processor. Output: [`EncodeCall`]. This
-//! module checks the sampling options, and that the keywords are compatible with the model and the
+//! This module checks the sampling options, and that the keywords are compatible with the model and the
 //! result type.
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};

@@ -126,42 +126,6 @@ impl Processor {
         let loaded = state.loaded.as_ref().ok_or_else(errors::not_loaded)?;
         decode::decode(py, loaded, input, &call)
     }
-}
-
-/// Refuses keywords for the result type, for methods that fix it.
-pub(super) fn refuse_types(arguments: &Arguments<'_, 12>) -> PyResult<()> {
-    if arguments.get("return_type").is_some() {
-        return Err(PyTypeError::new_err(
-            "Encode() got multiple values for keyword argument 'return_type'",
-        ));
-    }
-    if arguments.get("out_type").is_some() {
-        return Err(PyValueError::new_err(
-            "Cannot specify both out_type and return_type. Use return_type instead.",
-        ));
-    }
-    Ok(())
-}
-
-pub(super) fn required<'a, 'py>(
-    input: Option<&'a Bound<'py, PyAny>>,
-) -> PyResult<&'a Bound<'py, PyAny>> {
-    input.ok_or_else(|| PyTypeError::new_err("Input must be str or bytes"))
-}
-
-/// A tokenizer from the bytes of a model, made while other Python threads can run.
-pub(super) fn open_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Tokenizer> {
-    let opened = py.detach(|| Tokenizer::from_bytes(bytes));
-    opened.map_err(|error| errors::of_model(py, &error))
-}
-
-/// The tokenizer of a changed model, made while other Python threads can run.
-pub(super) fn restricted(py: Python<'_>, model: Result<Model, ModelError>) -> PyResult<Tokenizer> {
-    let model = model.map_err(|error| errors::of_model(py, &error))?;
-    Ok(py.detach(|| Tokenizer::new(model)))
-}
-
-impl Processor {
     /// The best segmentations of a text or of each text of a list.
     pub(super) fn nbest<'py>(
         &self,
@@ -201,6 +165,36 @@ impl Processor {
         nbest::check_type(call.return_type)?;
         Ok((loaded, call))
     }
+    pub(super) fn special_id(&self, id: impl Fn(&Tokenizer) -> Option<PieceId>) -> i32 {
+        let state = self.state();
+        signed_or_none(
+            state
+                .loaded
+                .as_ref()
+                .and_then(|loaded| id(&loaded.tokenizer)),
+        )
+    }
+}
+
+/// Refuses keywords for the result type, for methods that fix it.
+pub(super) fn refuse_types(arguments: &Arguments<'_, 12>) -> PyResult<()> {
+    if arguments.get("return_type").is_some() {
+        return Err(PyTypeError::new_err(
+            "Encode() got multiple values for keyword argument 'return_type'",
+        ));
+    }
+    if arguments.get("out_type").is_some() {
+        return Err(PyValueError::new_err(
+            "Cannot specify both out_type and return_type. Use return_type instead.",
+        ));
+    }
+    Ok(())
+}
+
+/// The tokenizer of a changed model, made while other Python threads can run.
+pub(super) fn restricted(py: Python<'_>, model: Result<Model, ModelError>) -> PyResult<Tokenizer> {
+    let model = model.map_err(|error| errors::of_model(py, &error))?;
+    Ok(py.detach(|| Tokenizer::new(model)))
 }
 
 /// The result of a text, or of each text of a list.
@@ -214,18 +208,6 @@ pub(super) fn each_text<'py>(
     let results = texts.iter().map(|text| result(&text));
     let results = results.collect::<PyResult<Vec<_>>>()?;
     Ok(PyList::new(input.py(), results)?.into_any())
-}
-
-impl Processor {
-    pub(super) fn special_id(&self, id: impl Fn(&Tokenizer) -> Option<PieceId>) -> i32 {
-        let state = self.state();
-        signed_or_none(
-            state
-                .loaded
-                .as_ref()
-                .and_then(|loaded| id(&loaded.tokenizer)),
-        )
-    }
 }
 
 /// The result type that a wrapper names.

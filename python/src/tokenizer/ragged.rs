@@ -13,7 +13,7 @@ use spiece::{EncodeOptions, ExtraOption, PieceId, PieceKind, Tokenizer};
 use super::PyTokenizer;
 use crate::array_rows::elements;
 use crate::buffer::{TextTuple, VectorBuffer, exact_int};
-use crate::decode::decode_flat;
+use crate::decode::decode_to_list;
 use crate::encode::encode_flat;
 use crate::errors;
 use crate::ids::{self, RaggedNumbers};
@@ -180,17 +180,9 @@ impl PyTokenizer {
         let ranges = offsets.windows(2);
         let batch: Vec<&[PieceId]> = ranges.map(|range| &ids[range[0]..range[1]]).collect();
         let threads = threads_or_all(threads)?.min(batch.len().max(1));
-        let (texts, ends) = decode_flat(py, &self.loaded, &batch, threads)?;
-        let mut start = 0;
-        let mut results = Vec::with_capacity(ends.len());
-        for end in ends {
-            results.push(PyString::new(
-                py,
-                &String::from_utf8_lossy(&texts[start..end]),
-            ));
-            start = end;
-        }
-        PyList::new(py, results)
+        decode_to_list(py, &self.loaded, &batch, threads, |text| {
+            Ok(PyString::new(py, &String::from_utf8_lossy(text)).into_any())
+        })
     }
 }
 

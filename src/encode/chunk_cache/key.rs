@@ -48,16 +48,12 @@ pub(crate) struct ChunkKey {
 
 impl ChunkKey {
     /// The key of the first `length` bytes, unless they are too many.
-    #[inline(always)]
+    #[inline]
     fn of_start(bytes: &[u8; READ_BYTES], length: usize) -> Option<Self> {
         let masks = MASKS.get(length)?;
         let (words, _) = bytes.as_chunks::<8>();
-        // Written out: builds for size leave loops as they are.
-        let mut text = [
-            u64::from_le_bytes(words[0]) & masks[0],
-            u64::from_le_bytes(words[1]) & masks[1],
-            u64::from_le_bytes(words[2]) & masks[2],
-        ];
+        let mut text: [u64; KEY_WORDS] =
+            std::array::from_fn(|at| u64::from_le_bytes(words[at]) & masks[at]);
         text[KEY_WORDS - 1] |= (length as u64) << 56;
         Some(Self {
             text,
@@ -66,7 +62,7 @@ impl ChunkKey {
     }
 
     /// The text in two words, if it has fewer than 16 bytes.
-    #[inline(always)]
+    #[inline]
     pub(super) fn small(&self) -> Option<[u64; SMALL_KEY_WORDS]> {
         let [first, second, last] = self.text;
         // The last word of such a text contains the length only, and the last byte of the second
@@ -106,7 +102,7 @@ impl<'t> KeyedText<'t> {
     }
 
     /// The key of the chunk of `length` bytes at `start`, unless it is too long.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn key(&self, start: usize, length: usize) -> Option<ChunkKey> {
         let bytes = self.text.get(start..)?.first_chunk();
         let at_end = || self.end_from(start)?.first_chunk();
@@ -115,7 +111,7 @@ impl<'t> KeyedText<'t> {
 
     /// The key of the chunk that consists of a space and the `length` bytes at `start`, unless it
     /// is too long.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn key_with_space(&self, start: usize, length: usize) -> Option<ChunkKey> {
         let text = self.text.get(start..)?.first_chunk::<MAX_KEY_BYTES>();
         let at_end = || self.end_from(start)?.first_chunk();
@@ -125,7 +121,7 @@ impl<'t> KeyedText<'t> {
     }
 
     /// The text from `start` on, and zeros; `start` is one of the last [`READ_BYTES`] positions.
-    #[inline(always)]
+    #[inline]
     fn end_from(&self, start: usize) -> Option<&[u8]> {
         self.end
             .get(start - self.text.len().saturating_sub(READ_BYTES)..)

@@ -106,11 +106,8 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkEntry<WORDS, ID_WORDS> {
         match self.state & (COUNT | WIDE) {
             count @ 0..=4 if out.len() + 4 <= out.capacity() => {
                 let length = out.len() + usize::from(count);
-                // Not `extend_from_slice`, which builds for size do not inline.
-                out.push(PieceId::new(self.ids[0].into()));
-                out.push(PieceId::new(self.ids[1].into()));
-                out.push(PieceId::new(self.ids[2].into()));
-                out.push(PieceId::new(self.ids[3].into()));
+                let few: [PieceId; 4] = std::array::from_fn(|at| PieceId::new(self.ids[at].into()));
+                out.extend_from_slice(&few);
                 out.truncate(length);
             }
             _ => self.append_many(out),
@@ -124,9 +121,8 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkEntry<WORDS, ID_WORDS> {
         let wide = |[low, high]: &[u16; 2]| PieceId::new(u32::from(*high) << 16 | u32::from(*low));
         match self.state & WIDE {
             0 => {
-                for id in self.ids.iter().take(count) {
-                    out.push(PieceId::new(u32::from(*id)));
-                }
+                let ids = self.ids.iter().take(count);
+                out.extend(ids.map(|id| PieceId::new(u32::from(*id))));
             }
             _ => out.extend(self.ids.as_chunks().0.iter().take(count).map(wide)),
         }

@@ -79,7 +79,7 @@ impl AsciiBigrams {
 
     /// 1 if, of the two lowest bytes of `pair`, the upper one is plain ASCII and may follow the
     /// lower one; 0 otherwise.
-    #[inline(always)]
+    #[inline]
     fn can_be_adjacent(&self, pair: u64) -> u64 {
         // The other bytes of `pair` are masked out, so the index is right on 32-bit targets too.
         self.adjacent[masked_index(pair / 64, WORDS - 1)] >> (pair % 64) & 1
@@ -140,16 +140,11 @@ impl AsciiBigrams {
     /// byte before it.
     #[inline(always)]
     fn starts_in_word(&self, word: u64, count: usize, before: u64) -> u64 {
-        // Written out: builds for size leave loops as they are, which takes twice the time.
         let pairs = word << 8 | before;
-        let continues = self.can_be_adjacent(pairs)
-            | self.can_be_adjacent(pairs >> 8) << 1
-            | self.can_be_adjacent(pairs >> 16) << 2
-            | self.can_be_adjacent(pairs >> 24) << 3
-            | self.can_be_adjacent(pairs >> 32) << 4
-            | self.can_be_adjacent(pairs >> 40) << 5
-            | self.can_be_adjacent(pairs >> 48) << 6
-            | self.can_be_adjacent(word >> 48) << 7;
+        let mut continues = self.can_be_adjacent(word >> 48) << 7;
+        for at in 0..7 {
+            continues |= self.can_be_adjacent(pairs >> (8 * at)) << at;
+        }
         !continues & ((1 << count) - 1)
     }
 

@@ -4,10 +4,10 @@
 Input: a text file of one sentence a line, or no text for `stream`, which generates it. Output: a line for each measurement; the
 exit status is 1 if a model differs. Needs pyspark, pyarrow and Java, and Linux for the memory of processes.
 
-    python3 python/spark_tests/measure.py partitions --text corpus.txt --partitions 1,7,16,200 --work /tmp/measure
-    python3 python/spark_tests/measure.py throughput --text corpus.txt --work /tmp/measure     after building the example count_words
-    python3 python/spark_tests/measure.py stream --gigabytes 20 --work /tmp/measure
-    python3 python/spark_tests/measure.py today --text corpus.txt --work /tmp/measure      also needs tokenizers
+    python3 benches/spark/measure.py partitions --text corpus.txt --partitions 1,7,16,200 --work /tmp/measure
+    python3 benches/spark/measure.py throughput --text corpus.txt --work /tmp/measure     after building the example count_words
+    python3 benches/spark/measure.py stream --gigabytes 20 --work /tmp/measure
+    python3 benches/spark/measure.py today --text corpus.txt --work /tmp/measure      also needs tokenizers
 """
 
 import argparse
