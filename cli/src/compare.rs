@@ -20,15 +20,14 @@ use clap::{ArgMatches, Command};
 
 use super::args;
 use super::documents::json_field_flag;
-use super::gather::{Gathering, gather};
 use super::inspect::html::render_comparison;
 use super::inspect::report::{InspectReport, piece_text, place_of, share};
 use super::inspect::{
     ReportFormat, format_flag, model_argument, open_argument, text_files, text_flag,
 };
-use super::io::{self, CliError, CliResult};
+use super::io::{CliError, CliResult};
 use super::json::JsonValue;
-use super::stream::{output_error, threads_flag, with_output};
+use super::stream::{Gathering, Lines, output_error, threads_flag, with_output};
 use super::table::TextTable;
 use super::visible::visible;
 use spiece::Tokenizer;
@@ -139,10 +138,10 @@ fn compare(
 ) -> CliResult<(Vec<ComparedFile>, Comparison)> {
     let mut compared = Vec::new();
     let mut before = Comparison::default();
-    let counter = gather(matches, files, comparing, |file, counter| {
+    let counter = Lines::new(matches)?.gather(files, comparing, |file, counter| {
         let sums = counter.sums();
         compared.push(ComparedFile {
-            name: io::joined_names(std::slice::from_ref(file)),
+            name: file.display().to_string(),
             lines: sums.lines - before.lines,
             equal_lines: sums.equal_lines - before.equal_lines,
             tokens_a: sums.tokens_a - before.tokens_a,

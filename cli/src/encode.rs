@@ -1,9 +1,7 @@
 //! `spiece encode`: text -> pieces or ids, with the flags of `spm_encode`.
 //!
-//! Input: a model and lines of text. Output: one line for each input line (several for n-best
-//! lists), in the order of the input, or the counts of the pieces with `--generate_vocabulary`.
-//! Cost: one encoding of the text, by all threads. The best ids and pieces are written as words of
-//! constant size (module `best`); other outputs need the spans of the tokens and are slower.
+//! The output has one line for each input line (several for n-best lists), in the order of the
+//! input, or the counts of the pieces with `--generate_vocabulary`.
 //!
 //! ```text
 //! $ echo 'Hello, world!' | spiece encode --model=testdata/golden/llama2.model
@@ -15,18 +13,14 @@
 //! Samples do not depend on the number of threads: each line has its own random number generator,
 //! seeded from `--random_seed` and the number of the line.
 
-mod best;
 mod format;
 mod restriction;
-mod text_buffer;
 mod training_data;
 mod vocabulary;
 
 use clap::{ArgMatches, Command};
 use spiece::{EncodeError, EncodeOptions, Encoder, Rng, SampleOptions, Tokenizer, Tokens};
 
-use self::best::{BestConversion, BestWriter, IdWriter, PieceWriter};
-use self::text_buffer::TextBuffer;
 use super::args;
 use super::documents::{document_flag, json_field_flag};
 use super::io::{CliError, CliResult};
@@ -144,14 +138,10 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let stream = Stream::new(matches)?;
     if training_data::is_wanted(matches) {
-        use_huge_pages();
         return training_data::run(matches, &stream);
     }
     training_data::check_absent(matches)?;
     let output = OutputChoice::new(matches)?;
-    if output.allocates_little() {
-        use_huge_pages();
-    }
     let tokenizer = restriction::open_model(matches)?;
     let options = encode_options(matches)?;
     // Invalid options are an error even if the input is empty.
@@ -160,18 +150,11 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     if args::is_on(matches, "generate_vocabulary")? {
         return vocabulary::write(&stream, &tokenizer, worker);
     }
-    let model = tokenizer.model();
-    match (output.selection, output.format) {
-        (Selection::Best, Format::Id) => write_best(&stream, IdWriter::new(model.len()), worker),
-        (Selection::Best, Format::Piece) => write_best(&stream, PieceWriter::new(model), worker),
-        _ => write_tokens(&stream, output, worker),
-    }
-}
-
-/// Configures the heap for threads that rarely allocate.
-fn use_huge_pages() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    super::heap::use_huge_pages();
+    stream.run(worker, |encoder, number, line, out| {
+        // The options have been checked, so an error concerns this line.
+        write_selection(encoder, output, (number, line), out)
+            .map_err(|problem| CliError::in_line(number, problem))
+    })
 }
 
 /// The options of the encoders, from `--extra_options`.
@@ -179,32 +162,6 @@ fn encode_options(matches: &ArgMatches) -> CliResult<EncodeOptions> {
     let mut options = EncodeOptions::default();
     options.extra = args::extra_options(matches)?;
     Ok(options)
-}
-
-/// Writes the best segmentation of each line as ids or pieces.
-fn write_best<'t>(
-    stream: &Stream,
-    writer: impl BestWriter,
-    make_encoder: impl Fn() -> CliResult<Encoder<'t>> + Sync,
-) -> CliResult {
-    let conversion = BestConversion {
-        writer,
-        make_encoder,
-    };
-    stream.write_blocks(&conversion, TextBuffer::text)
-}
-
-/// Writes any selection in any format; slower than [`write_best`].
-fn write_tokens<'t>(
-    stream: &Stream,
-    output: OutputChoice,
-    worker: impl Fn() -> CliResult<Encoder<'t>> + Sync,
-) -> CliResult {
-    stream.run(worker, |encoder, number, line, out| {
-        // The options have been checked, so an error concerns this line.
-        write_selection(encoder, output, (number, line), out)
-            .map_err(|problem| CliError::in_line(number, problem))
-    })
 }
 
 /// Writes the selected segmentations of a line, which is given with its number.
@@ -216,13 +173,13 @@ fn write_selection(
 ) -> Result<(), EncodeError> {
     let format = output.format;
     match output.selection {
-        Selection::Best => write(format, &encoder.tokens(line), out),
+        Selection::Best => format::write_best(format, encoder, line, out),
         Selection::Nbest(size) => {
-            encoder.for_each_nbest(line, size, |_, tokens| write(format, &tokens, out))?;
+            encoder.for_each_nbest(line, size, |_, tokens| format::write(format, &tokens, out))?;
         }
         Selection::Sample(sampling) => {
             let tokens = sampling.draw(encoder, line, number.wrapping_mul(LINE_SEEDS))?;
-            write(format, &tokens, out);
+            format::write(format, &tokens, out);
         }
     }
     Ok(())
@@ -236,11 +193,6 @@ struct OutputChoice {
 }
 
 impl OutputChoice {
-    /// Whether encoding a line allocates nothing: true for the best ids and pieces.
-    fn allocates_little(&self) -> bool {
-        matches!(self.selection, Selection::Best) && self.format != Format::Json
-    }
-
     /// Parses `id`, `nbest_id`, `sample_id` and so on. `--nbest_size` is always parsed, so an
     /// invalid number is always an error; `--alpha` and `--random_seed` are parsed only for
     /// samples.
@@ -299,13 +251,4 @@ fn check(encoder: &mut Encoder<'_>, selection: Selection) -> Result<(), EncodeEr
 /// Opens the model of `--model`.
 pub(crate) fn open_model(matches: &ArgMatches) -> CliResult<Tokenizer> {
     Ok(Tokenizer::open(args::model_path(matches)?)?)
-}
-
-/// Appends one segmentation as a line.
-fn write(format: Format, tokens: &Tokens<'_>, out: &mut Vec<u8>) {
-    match format {
-        Format::Piece => format::write_pieces(tokens, out),
-        Format::Id => format::write_ids(tokens.as_slice().iter().map(|token| &token.id), out),
-        Format::Json => format::write_json(tokens, out),
-    }
 }

@@ -47,7 +47,7 @@ use super::args;
 use super::documents::json_field_flag;
 use super::encode::open_model;
 use super::io::CliResult;
-use super::stream::{Block, Conversion, Stream, with_stream_flags};
+use super::stream::{Block, Stream, output_error, with_stream_flags};
 
 /// The command line: the flags of all subcommands that read lines.
 pub(crate) fn command() -> Command {
@@ -84,20 +84,25 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let stream = Stream::new(matches)?;
     let tokenizer = open_model(matches)?;
     let model_name = args::given(matches, "model").unwrap_or_default();
-    stream.run_blocks(
-        &BlockEncoding(&tokenizer),
-        Counts::default(),
-        |counts, block| counts.add(block, &tokenizer),
-        |counts, output| {
-            let evaluation = Evaluation {
-                counts: &counts,
-                tokenizer: &tokenizer,
-                model_name,
-                input_name: &stream.input_name(),
-            };
-            output.write_all(evaluation.report().as_bytes())
-        },
-    )
+    stream.with_output(|output| {
+        let mut counts = Counts::default();
+        let take = |block: &mut EncodedBlock| {
+            counts.add(block, &tokenizer);
+            Ok(())
+        };
+        let make = || Ok(tokenizer.encoder());
+        stream
+            .lines
+            .map(&stream.open_input(), make, EncodedBlock::fill, take)?;
+        let evaluation = Evaluation {
+            counts: &counts,
+            tokenizer: &tokenizer,
+            model_name,
+            input_name: &stream.input_name(),
+        };
+        let report = evaluation.report();
+        output.write_all(report.as_bytes()).map_err(output_error)
+    })
 }
 
 impl Counts {
@@ -125,24 +130,10 @@ struct EncodedBlock {
     ids: Vec<PieceId>,
 }
 
-/// Encodes blocks. Empty lines are not counted as sentences, as in the reference.
-struct BlockEncoding<'t>(&'t Tokenizer);
-
-impl<'t> Conversion for BlockEncoding<'t> {
-    type Worker = Encoder<'t>;
-    type Result = EncodedBlock;
-
-    fn worker(&self) -> CliResult<Encoder<'t>> {
-        Ok(self.0.encoder())
-    }
-
-    fn convert(
-        &self,
-        encoder: &mut Encoder<'t>,
-        block: &Block,
-        encoded: &mut EncodedBlock,
-    ) -> CliResult {
-        *encoded = EncodedBlock::default();
+impl EncodedBlock {
+    /// Encodes a block. Empty lines are not counted as sentences, as in the reference.
+    fn fill(encoder: &mut Encoder<'_>, block: &Block, encoded: &mut Self) -> CliResult {
+        *encoded = Self::default();
         block.for_each_document(|_, line| {
             if !line.is_empty() {
                 encoded.sentences += 1;

@@ -18,7 +18,7 @@
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use flate2::Crc;
 use memchr::{memchr, memchr_iter, memrchr};
@@ -37,8 +37,6 @@ pub(crate) struct Block {
     text: Vec<u8>,
     /// What a document is.
     documents: Documents,
-    /// The number of blocks before this one.
-    index: u64,
     /// The number of the first line, from 1, through all files.
     first_line: u64,
     /// The number of lines, counted when the block was read; 1 for a block that is a file.
@@ -54,7 +52,6 @@ impl Default for Block {
         Self {
             text: Vec::new(),
             documents: Documents::Lines,
-            index: 0,
             first_line: 0,
             line_count: 0,
             path: standard_input(),
@@ -69,11 +66,6 @@ fn standard_input() -> Arc<Path> {
 }
 
 impl Block {
-    /// The number of blocks before this one.
-    pub(crate) fn index(&self) -> u64 {
-        self.index
-    }
-
     /// The number of lines; at least 1 if a block was read.
     pub(crate) fn line_count(&self) -> u64 {
         self.line_count
@@ -119,11 +111,6 @@ impl Block {
         CliError::Error(format!("cannot read {path}: {error}; {RECORD_REMEDY}"))
     }
 
-    /// The text of the block, if its documents are its lines.
-    pub(crate) fn text_of_lines(&self) -> Option<&[u8]> {
-        matches!(self.documents, Documents::Lines).then_some(&self.text)
-    }
-
     /// The lines without their line feeds, each with its number.
     fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let lines = line_ranges(&self.text).map(|range| &self.text[range]);
@@ -154,12 +141,13 @@ impl Block {
     }
 }
 
+/// The input of the thread that reads it, and of the caller between two parts.
+pub(crate) type SharedInput = Arc<Mutex<Input>>;
+
 /// Reads files one after the other.
-pub(crate) struct Input<'f> {
+pub(crate) struct Input {
     /// Files that are not open yet.
-    files: std::slice::Iter<'f, PathBuf>,
-    /// There are no files, and standard input has not been opened.
-    reads_standard_input: bool,
+    files: std::vec::IntoIter<PathBuf>,
     /// What a document is.
     documents: Documents,
     /// The file that is being read.
@@ -168,8 +156,6 @@ pub(crate) struct Input<'f> {
     path: Arc<Path>,
     /// Lines that were read and belong to the next part.
     next_part: Vec<u8>,
-    /// The index of the next block.
-    next_index: u64,
     /// The number of the next line; lines are numbered through all files.
     next_line: u64,
     /// The number of lines in the file before the next one.
@@ -200,8 +186,8 @@ struct OpenFile {
 
 impl OpenFile {
     /// Opens a file, or standard input for `-`.
-    fn open(path: &Path) -> CliResult<Self> {
-        let reader = io::open(path).map_err(CliError::reading(path))?;
+    fn open(path: PathBuf) -> CliResult<Self> {
+        let reader = io::open(&path).map_err(CliError::reading(&path))?;
         let reader = BufReader::with_capacity(BLOCK_BYTES, reader);
         let path = path.into();
         Ok(Self { reader, path })
@@ -219,17 +205,18 @@ impl OpenFile {
     }
 }
 
-impl<'f> Input<'f> {
+impl Input {
     /// The documents of `files`; of standard input if there are no files.
-    pub(crate) fn new(files: &'f [PathBuf], documents: &Documents) -> Self {
-        Input {
-            files: files.iter(),
-            reads_standard_input: files.is_empty(),
+    pub(crate) fn new(mut files: Vec<PathBuf>, documents: &Documents) -> Self {
+        if files.is_empty() {
+            files.push("-".into());
+        }
+        Self {
+            files: files.into_iter(),
             documents: documents.clone(),
             open: None,
             path: standard_input(),
             next_part: Vec::new(),
-            next_index: 0,
             next_line: 1,
             lines_in_file: 0,
             position: 0,
@@ -242,7 +229,6 @@ impl<'f> Input<'f> {
     /// the input.
     pub(crate) fn begin_part(&mut self, end: Option<u64>) {
         self.end = end;
-        self.next_index = 0;
         self.checksum = Some(Crc::new());
     }
 
@@ -254,11 +240,8 @@ impl<'f> Input<'f> {
         }
     }
 
-    /// Replaces `block` by the next block; returns false at the end of the part. A block that could
-    /// not be read has an index too, so that its error is reported in order.
+    /// Replaces `block` by the next block; returns false at the end of the part.
     pub(crate) fn read_block(&mut self, block: &mut Block) -> CliResult<bool> {
-        block.index = self.next_index;
-        self.next_index += 1;
         block.documents.clone_from(&self.documents);
         block.text.clear();
         block.line_count = 0;
@@ -309,20 +292,12 @@ impl<'f> Input<'f> {
 
     /// Opens the next file; false if there is none.
     fn open_next_file(&mut self) -> CliResult<bool> {
-        self.open = self.next_path().map(OpenFile::open).transpose()?;
+        self.open = self.files.next().map(OpenFile::open).transpose()?;
         if let Some(file) = &self.open {
             self.path = Arc::clone(&file.path);
             self.lines_in_file = 0;
         }
         Ok(self.open.is_some())
-    }
-
-    /// The next file, or `-` for standard input.
-    fn next_path(&mut self) -> Option<&'f Path> {
-        if std::mem::take(&mut self.reads_standard_input) {
-            return Some(Path::new("-"));
-        }
-        self.files.next().map(PathBuf::as_path)
     }
 
     /// Reads whole lines from the open file; closes the file at its end.
@@ -379,15 +354,17 @@ mod tests {
             std::fs::write(&path, content).unwrap();
             paths.push(path);
         }
-        let mut input = Input::new(&paths, &Documents::Lines);
+        let mut input = Input::new(paths.to_vec(), &Documents::Lines);
         let mut block = Block::default();
         let mut lines = Vec::new();
+        let mut blocks = 0;
         while input.read_block(&mut block).unwrap() {
+            blocks += 1;
             let before = lines.len();
             lines.extend(block.lines().map(|(number, line)| (number, line.to_vec())));
             assert_eq!((lines.len() - before) as u64, block.line_count());
         }
-        (lines, block.index())
+        (lines, blocks)
     }
 
     #[test]
@@ -433,7 +410,7 @@ mod tests {
         let paths = [folder.path().join("a"), folder.path().join("b")];
         std::fs::write(&paths[0], content).unwrap();
         std::fs::write(&paths[1], content).unwrap();
-        let mut input = Input::new(&paths, documents);
+        let mut input = Input::new(paths.to_vec(), documents);
         let mut block = Block::default();
         let mut parts = Vec::new();
         for end in ends.iter().copied().map(Some).chain([None]) {
@@ -485,7 +462,7 @@ mod tests {
         let paths = [folder.path().join("a"), folder.path().join("b.jsonl")];
         std::fs::write(&paths[0], "{\"t\":\"\"}\n").unwrap();
         std::fs::write(&paths[1], "{\"t\":\"\"}\n{\"u\":\"\"}\n").unwrap();
-        let mut input = Input::new(&paths, &documents);
+        let mut input = Input::new(paths.to_vec(), &documents);
         let mut block = Block::default();
         assert!(input.read_block(&mut block).unwrap());
         assert!(block.for_each_document(|_, _| Ok(())).is_ok());
@@ -500,7 +477,7 @@ mod tests {
     #[test]
     fn a_missing_file_is_an_error_with_its_name() {
         let path = [PathBuf::from("/no/such/file")];
-        let error = Input::new(&path, &Documents::Lines)
+        let error = Input::new(path.to_vec(), &Documents::Lines)
             .read_block(&mut Block::default())
             .unwrap_err();
         assert!(matches!(error, CliError::Error(message) if message.contains("/no/such/file")));

@@ -21,8 +21,8 @@ mod languages;
 pub(crate) mod report;
 mod text;
 
+use std::path::Path;
 use std::path::PathBuf;
-use std::slice;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
@@ -30,9 +30,8 @@ use self::languages::language_costs;
 use self::report::{InspectReport, TextFile, TextReport};
 use super::args;
 use super::documents::json_field_flag;
-use super::gather::{Gathering, gather};
-use super::io::{self, CliError, CliResult};
-use super::stream::{output_error, threads_flag, with_output};
+use super::io::{CliError, CliResult};
+use super::stream::{Gathering, Lines, output_error, threads_flag, with_output};
 use spiece::Tokenizer;
 use spiece::inspect::{Inspection, TextCounter, TextStatistics};
 
@@ -198,7 +197,7 @@ fn text_report(
         return Ok(None);
     }
     let mut costs: Vec<TextFile> = Vec::new();
-    let counter = gather(matches, files, &Counting(tokenizer), |file, counter| {
+    let counter = Lines::new(matches)?.gather(files, &Counting(tokenizer), |file, counter| {
         let cost = file_cost(file, counter.sums(), &costs);
         costs.push(cost);
     })?;
@@ -209,10 +208,10 @@ fn text_report(
 }
 
 /// What a file costs, from the sums of all files up to it and the costs of those before.
-fn file_cost(file: &PathBuf, sums: &TextStatistics, before: &[TextFile]) -> TextFile {
+fn file_cost(file: &Path, sums: &TextStatistics, before: &[TextFile]) -> TextFile {
     let total = |cost: fn(&TextFile) -> u64| before.iter().map(cost).sum::<u64>();
     TextFile {
-        name: io::joined_names(slice::from_ref(file)),
+        name: file.display().to_string(),
         lines: sums.lines - total(|file| file.lines),
         bytes: sums.bytes - total(|file| file.bytes),
         tokens: sums.tokens - total(|file| file.tokens),

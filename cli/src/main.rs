@@ -20,10 +20,9 @@
 //!
 //! The modules besides the subcommands, in the order of the data flow: `reference` and
 //! `install_links` (names of the program), `args` and `training_flags` (flags), `documents` (what a
-//! document is), `input` (blocks of lines), `stream` (the parallel loop over blocks), `ordered`
-//! (results in order), `line_workers` and `gather` (lines in any order, one value from all lines),
-//! `json`, `table` and `visible` (reports), `io` (standard streams and errors), `model_files`
-//! (changed models), `progress` (messages), `heap` (settings of glibc).
+//! document is), `input` (blocks of lines), `stream` (the parallel loop over blocks), `json`, `table`
+//! and `visible` (reports), `io` (standard streams and errors), `model_files` (changed models),
+//! `progress` (messages).
 
 mod args;
 mod compare;
@@ -36,19 +35,14 @@ mod encode;
 mod eval;
 mod export_vocab;
 mod extend;
-mod gather;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod heap;
 mod input;
 mod inspect;
 mod install_links;
 mod io;
 mod json;
-mod line_workers;
 mod merge;
 mod model_files;
 mod normalize;
-mod ordered;
 mod progress;
 mod prune;
 mod reference;

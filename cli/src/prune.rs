@@ -26,10 +26,9 @@ use indicatif::HumanCount;
 use super::args;
 use super::documents::json_field_flag;
 use super::io::{CliError, CliResult};
-use super::line_workers::LineWorkers;
 use super::model_files::{self, OutputSet, count};
 use super::progress::Messages;
-use super::stream::threads_flag;
+use super::stream::{Lines, threads_flag};
 use spiece::{
     LineCheck, PieceUsage, PruneChecker, PruneError, PruneGoal, PruneOptions, PrunedModel,
     RowGather, Tokenizer, UsageCounter, WeightsError,
@@ -75,7 +74,7 @@ struct Task {
     options: PruneOptions,
     /// The text; none for a size without text.
     text: Vec<PathBuf>,
-    workers: LineWorkers,
+    lines: Lines,
 }
 
 /// Prunes the model, checks, writes and reports.
@@ -123,7 +122,7 @@ fn task(matches: &ArgMatches) -> CliResult<Task> {
     Ok(Task {
         options,
         text: text.map(PathBuf::from).into_iter().collect(),
-        workers: LineWorkers::new(matches)?,
+        lines: Lines::new(matches)?,
     })
 }
 
@@ -194,7 +193,7 @@ fn count_pieces(tokenizer: &Tokenizer, task: &Task) -> CliResult<PieceUsage> {
         counter.add(line);
         Ok(())
     };
-    let counters = task.workers.run(&task.text, make, give)?;
+    let counters = task.lines.give(&task.text, make, give)?;
     let mut usages = counters.into_iter().map(UsageCounter::finish);
     // The first usage is not added to an empty one, which would copy its ids.
     let first = usages.next();
@@ -211,7 +210,7 @@ fn check_lines(old: &Tokenizer, pruned: &PrunedModel, task: &Task) -> CliResult<
     }
     let make = || Ok(PruneChecker::new(pruned, old, pruned.tokenizer()));
     let give = |checker: &mut PruneChecker<'_>, _: u64, line: &[u8]| Ok(checker.add(line)?);
-    for checker in task.workers.run(&task.text, make, give)? {
+    for checker in task.lines.give(&task.text, make, give)? {
         check.add(&checker.finish());
     }
     Ok(check)

@@ -1,23 +1,9 @@
 //! Lines in, results out: the loop of the subcommands that process text line by line.
 //!
-//! Input: files or standard input. Output: what a subcommand makes of the lines, in the order of
-//! the lines, whatever the number of threads. Method: each thread repeats three steps until the
-//! input ends.
-//!
-//! 1. Read the next block of whole lines ([`input`](super::input); under a lock, one copy of the
-//!    bytes).
-//! 2. Convert the block to a result, with its own worker (no lock).
-//! 3. Hand the result to the [`ordered`](super::ordered) output. Results that arrive early wait
-//!    there. The thread that hands over the next result also writes it. If there are fewer threads
-//!    than cores, one more thread writes all results.
-//!
-//! Blocks and results are recycled, so the loop allocates nothing once it is warm. Memory: a few
-//! blocks and results for each thread. Cost besides the conversion: a copy of the input, a count of
-//! its newlines and a copy of the output.
-//!
-//! Example with two threads on two cores and four blocks: thread A reads block 0, thread B reads
-//! block 1 and finishes first; its result waits. A finishes block 0, writes results 0 and 1 and
-//! reads block 3; B has meanwhile read block 2.
+//! One thread reads [blocks](super::input) of whole lines, `--num_threads` threads map them to
+//! results, and the caller's thread takes the results in the order of the blocks. Blocks and results
+//! are used again, so that nothing is allocated once the loop is warm, and reading does not run
+//! ahead of writing.
 //!
 //! ```text
 //! $ printf '608 462\n281 439\n' | spiece decode --model=testdata/golden/llama2.model --input_format=id --num_threads=2
@@ -25,26 +11,24 @@
 //! wor
 //! ```
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::args;
 use super::documents::Documents;
 pub(crate) use super::input::Block;
-use super::input::Input;
+use super::input::{Input, SharedInput};
 use super::io::{self, CliError, CliResult};
-use super::ordered::{Ordered, ResultWriter};
 use super::progress::{LineCount, Messages};
 use spiece::output::OutputFile;
-
-/// The number of cores that this process may use.
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
-}
 
 /// The highest number of threads, as in training.
 const MAX_THREADS: usize = 1024;
@@ -58,7 +42,7 @@ pub(crate) fn with_stream_flags(command: Command) -> Command {
 }
 
 /// The help of `--num_threads`, if results are written in order.
-const STREAM_THREADS_HELP: &str = "Number of threads that work on lines; 0 is one for each core. If a core is left, one more thread writes";
+const STREAM_THREADS_HELP: &str = "Number of threads that work on lines; 0 is one for each core. Reading and writing have threads of their own";
 
 fn input_flag() -> Arg {
     args::file("input", "Read this file; - is standard input")
@@ -82,68 +66,261 @@ pub(crate) fn threads_flag() -> Arg {
 pub(crate) fn thread_count(matches: &ArgMatches) -> CliResult<usize> {
     let asked: usize = args::number(matches, "num_threads")?;
     match asked {
-        0 => Ok(cores()),
+        0 => Ok(thread::available_parallelism().map_or(1, NonZeroUsize::get)),
         1..=MAX_THREADS => Ok(asked),
-        _ => Err(out_of_range(asked)),
+        _ => Err(CliError::Usage(format!(
+            "--num_threads: {asked} is out of range; use 0 to {MAX_THREADS}"
+        ))),
     }
 }
 
-/// The error for more than [`MAX_THREADS`].
-fn out_of_range(asked: usize) -> CliError {
-    CliError::Usage(format!(
-        "--num_threads: {asked} is out of range; use 0 to {MAX_THREADS}"
+/// How lines are read and given to threads.
+pub(crate) struct Lines {
+    documents: Documents,
+    /// At least 1.
+    threads: usize,
+    messages: Messages,
+}
+
+/// What arrives at the thread that puts results in order.
+enum Event<R> {
+    /// The next block; `None` at the end of the input.
+    Read(CliResult<Option<Block>>),
+    /// The block with this number and its result.
+    Mapped(u64, CliResult<(Block, R)>),
+}
+
+/// A block with its number, and the result to be replaced.
+type Job<R> = (u64, Block, R);
+
+impl Lines {
+    /// Reads the flags of a subcommand, [`threads_flag`] among them.
+    pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
+        Ok(Self {
+            documents: Documents::new(matches)?,
+            threads: thread_count(matches)?,
+            messages: args::messages(matches)?,
+        })
+    }
+
+    /// The documents of the files from the beginning; of standard input if there are no files.
+    pub(crate) fn open(&self, files: &[PathBuf]) -> SharedInput {
+        Arc::new(Mutex::new(Input::new(files.to_vec(), &self.documents)))
+    }
+
+    /// Maps the blocks of the input. `make` makes the state of one thread, an encoder for example.
+    /// `map` replaces the content of a result, which may be that of another block. `take` gets the
+    /// results in the order of the blocks. Returns the states.
+    pub(crate) fn map<W: Send, R: Default + Send + 'static>(
+        &self,
+        input: &SharedInput,
+        make: impl Fn() -> CliResult<W>,
+        map: impl Fn(&mut W, &Block, &mut R) -> CliResult + Sync,
+        take: impl FnMut(&mut R) -> CliResult,
+    ) -> CliResult<Vec<W>> {
+        let workers = (0..self.threads).map(|_| make());
+        let workers = workers.collect::<CliResult<Vec<W>>>()?;
+        let (events, arrivals) = channel();
+        let empty = start_reading(input, events.clone())?;
+        // One block for each thread, one that is read meanwhile, and one that is written.
+        for _ in 0..2 * self.threads + 1 {
+            let _ = empty.send(Block::default());
+        }
+        let (jobs, queue) = channel();
+        let queue = Mutex::new(queue);
+        thread::scope(|scope| {
+            let start = |worker| {
+                let (queue, events, map) = (&queue, events.clone(), &map);
+                let run = move || map_blocks(worker, queue, &events, map);
+                thread::Builder::new().spawn_scoped(scope, run)
+            };
+            let threads = workers.into_iter().map(start);
+            let threads = threads.collect::<Result<Vec<_>, _>>().map_err(no_thread)?;
+            // Dropping `jobs`, which this call does, ends the threads.
+            self.take_in_order(&empty, jobs, arrivals, take)?;
+            let workers = threads.into_iter().map(thread::ScopedJoinHandle::join);
+            workers.collect::<Result<_, _>>().map_err(|_| panicked())
+        })
+    }
+
+    /// Gives each block that was read to the threads, and each result to `take`.
+    fn take_in_order<R: Default>(
+        &self,
+        empty: &Sender<Block>,
+        jobs: Sender<Job<R>>,
+        arrivals: Receiver<Event<R>>,
+        mut take: impl FnMut(&mut R) -> CliResult,
+    ) -> CliResult {
+        let mut lines = LineCount::new(&self.messages);
+        let mut waiting = BTreeMap::new();
+        let mut spare = Vec::new();
+        let (mut read, mut taken) = (0, 0);
+        let mut end = None;
+        for event in arrivals {
+            match event {
+                Event::Read(Ok(None)) => end = Some(read),
+                Event::Read(Ok(Some(block))) => {
+                    let _ = jobs.send((read, block, spare.pop().unwrap_or_default()));
+                    read += 1;
+                }
+                // The results before the error are taken first.
+                Event::Read(Err(error)) => drop(waiting.insert(read, Err(error))),
+                Event::Mapped(number, mapped) => drop(waiting.insert(number, mapped)),
+            }
+            while let Some(mapped) = waiting.remove(&taken) {
+                let (block, mut result) = mapped?;
+                take(&mut result)?;
+                lines.advance(block.line_count());
+                taken += 1;
+                spare.push(result);
+                let _ = empty.send(block);
+            }
+            if end == Some(taken) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives each line of the files, with its number from 1, to one of the workers that `make` makes,
+    /// in any order. Returns the workers.
+    pub(crate) fn give<W: Send>(
+        &self,
+        files: &[PathBuf],
+        make: impl Fn() -> CliResult<W>,
+        give: impl Fn(&mut W, u64, &[u8]) -> CliResult + Sync,
+    ) -> CliResult<Vec<W>> {
+        let map = |worker: &mut W, block: &Block, (): &mut ()| {
+            block.for_each_document(|number, line| give(worker, number, line))
+        };
+        self.map(&self.open(files), make, map, |()| Ok(()))
+    }
+
+    /// One value from all lines of the files: each thread fills a part, and the parts are merged.
+    /// Lines are numbered from 1 through all files. `after_file` gets the merged part after each
+    /// file.
+    pub(crate) fn gather<G: Gathering>(
+        &self,
+        files: &[PathBuf],
+        gathering: &G,
+        mut after_file: impl FnMut(&Path, &G::Part),
+    ) -> CliResult<G::Part> {
+        let mut merged = gathering.part();
+        for file in files {
+            let lines_before = gathering.lines(&merged);
+            let add = |part: &mut G::Part, number: u64, line: &[u8]| {
+                gathering.add(part, lines_before + number, line);
+                Ok(())
+            };
+            let file_alone = std::slice::from_ref(file);
+            for part in self.give(file_alone, || Ok(gathering.part()), add)? {
+                gathering.merge(&mut merged, part);
+            }
+            after_file(file, &merged);
+        }
+        Ok(merged)
+    }
+}
+
+/// Reads blocks into those that are sent, on a thread that no one waits for: it may still wait for
+/// input when an error ends the run.
+fn start_reading<R: Send + 'static>(
+    input: &SharedInput,
+    events: Sender<Event<R>>,
+) -> CliResult<Sender<Block>> {
+    let (empty, blocks) = channel::<Block>();
+    let input = Arc::clone(input);
+    let read_all = move || {
+        let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
+        for mut block in blocks {
+            let read = input.read_block(&mut block);
+            let read = read.map(|is_read| is_read.then_some(block));
+            let is_last = !matches!(read, Ok(Some(_)));
+            if events.send(Event::Read(read)).is_err() || is_last {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().spawn(read_all).map_err(no_thread)?;
+    Ok(empty)
+}
+
+/// Maps blocks until there are no more jobs, or no one wants the results.
+fn map_blocks<W, R>(
+    mut worker: W,
+    jobs: &Mutex<Receiver<Job<R>>>,
+    events: &Sender<Event<R>>,
+    map: &impl Fn(&mut W, &Block, &mut R) -> CliResult,
+) -> W {
+    loop {
+        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok((number, block, mut result)) = job else {
+            return worker;
+        };
+        // Without its result, the other thread would wait for ever.
+        let mapped = catch_unwind(AssertUnwindSafe(|| map(&mut worker, &block, &mut result)));
+        let mapped = mapped.unwrap_or_else(|_| Err(panicked()));
+        let mapped = mapped.map(|()| (block, result));
+        if events.send(Event::Mapped(number, mapped)).is_err() {
+            return worker;
+        }
+    }
+}
+
+/// The error if the operating system does not start a thread.
+fn no_thread(error: std::io::Error) -> CliError {
+    CliError::Error(format!(
+        "--num_threads: cannot start threads: {error}; use a lower number"
     ))
 }
 
-/// The output of a run.
-pub(crate) type Output<'o> = dyn Write + Send + 'o;
+fn panicked() -> CliError {
+    CliError::failure("a thread panicked; this is a bug of spiece")
+}
 
-/// How the blocks of the input become output.
-///
-/// A result is reused for another block, so [`convert`](Self::convert) replaces its former content.
-pub(crate) trait Conversion: Sync {
-    /// The state of one thread: an encoder, for example. Created by the thread that uses it.
-    type Worker;
-    /// What a block is converted to. `Default` is the result before its first use.
-    type Result: Default + Send;
+/// How lines become one value. Which part gets a line, and the order of merging, must not matter.
+pub(crate) trait Gathering: Sync {
+    /// The value of all or some of the lines.
+    type Part: Send;
 
-    /// A worker for one thread.
-    fn worker(&self) -> CliResult<Self::Worker>;
+    /// A part without lines.
+    fn part(&self) -> Self::Part;
 
-    /// Converts one block. Called by all threads.
-    fn convert(
-        &self,
-        worker: &mut Self::Worker,
-        block: &Block,
-        result: &mut Self::Result,
-    ) -> CliResult;
+    /// Adds a line to a part.
+    fn add(&self, part: &mut Self::Part, number: u64, line: &[u8]);
+
+    /// Adds the lines of `other` to `part`.
+    fn merge(&self, part: &mut Self::Part, other: Self::Part);
+
+    /// The number of lines in a part.
+    fn lines(&self, part: &Self::Part) -> u64;
 }
 
 /// The input, output and number of threads that the command line asks for.
 pub(crate) struct Stream {
-    /// The input files; none is standard input.
+    /// None is standard input.
     files: Vec<PathBuf>,
-    /// The output file; `None` is standard output.
+    /// `None` is standard output.
     output: Option<PathBuf>,
-    /// What a document is.
-    documents: Documents,
-    /// The number of threads, at least 1.
-    threads: usize,
-    /// Whether progress is reported.
-    messages: Messages,
+    pub(crate) lines: Lines,
 }
 
 impl Stream {
     /// Reads the flags of [`with_stream_flags`]. An empty value means that the flag is not given,
     /// as in the reference.
     pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
-        let threads = thread_count(matches)?;
+        let files = match args::non_empty(matches, "input") {
+            Some(file) => vec![file.into()],
+            None => matches
+                .get_many("files")
+                .unwrap_or_default()
+                .cloned()
+                .collect(),
+        };
         Ok(Self {
-            files: input_files(matches),
+            files,
             output: args::output_file(matches).map(PathBuf::from),
-            documents: Documents::new(matches)?,
-            threads,
-            messages: args::messages(matches)?,
+            lines: Lines::new(matches)?,
         })
     }
 
@@ -159,17 +336,17 @@ impl Stream {
 
     /// What a document is.
     pub(crate) fn documents(&self) -> &Documents {
-        &self.documents
+        &self.lines.documents
     }
 
     /// The input from its beginning.
-    pub(crate) fn open_input(&self) -> Input<'_> {
-        Input::new(&self.files, &self.documents)
+    pub(crate) fn open_input(&self) -> SharedInput {
+        self.lines.open(&self.files)
     }
 
     /// Writes a message.
     pub(crate) fn say(&self, message: &str) {
-        self.messages.say(message);
+        self.lines.messages.say(message);
     }
 
     /// The name of the input in reports.
@@ -182,71 +359,25 @@ impl Stream {
 
     /// Writes what `line` appends to its buffer for each line; its arguments are the worker, the
     /// number of the line (from 1), the line without its newline, and the buffer.
-    pub(crate) fn run<W>(
+    pub(crate) fn run<W: Send>(
         &self,
-        worker: impl Fn() -> CliResult<W> + Sync,
+        make: impl Fn() -> CliResult<W>,
         line: impl Fn(&mut W, u64, &[u8], &mut Vec<u8>) -> CliResult + Sync,
     ) -> CliResult {
-        let conversion = LineByLine { worker, line };
-        self.write_blocks(&conversion, Vec::as_slice)
-    }
-
-    /// Writes the text of the result of each block, in order.
-    pub(crate) fn write_blocks<C: Conversion>(
-        &self,
-        conversion: &C,
-        text: impl Fn(&C::Result) -> &[u8] + Sync,
-    ) -> CliResult {
-        self.with_output(|output| {
-            self.convert(conversion, |result| write_at_once(output, text(result)))
-        })
-    }
-
-    /// Combines the results of all blocks, in order, and writes what `write` makes of them.
-    pub(crate) fn run_blocks<C: Conversion, S: Send>(
-        &self,
-        conversion: &C,
-        mut state: S,
-        add: impl Fn(&mut S, &mut C::Result) + Sync,
-        write: impl FnOnce(S, &mut dyn Write) -> std::io::Result<()>,
-    ) -> CliResult {
-        self.with_output(|output| {
-            self.convert(conversion, |result| {
-                add(&mut state, result);
-                Ok(())
-            })?;
-            write(state, output).map_err(output_error)
-        })
-    }
-
-    /// Converts all blocks; `take` gets the results in order.
-    fn convert<C: Conversion>(
-        &self,
-        conversion: &C,
-        take: impl FnMut(&mut C::Result) -> CliResult + Send,
-    ) -> CliResult {
-        let input = Mutex::new(self.open_input());
-        self.convert_input(&input, conversion, take)
-    }
-
-    /// Converts the blocks of `input`; `take` gets the results in order.
-    pub(crate) fn convert_input<C: Conversion>(
-        &self,
-        input: &Mutex<Input<'_>>,
-        conversion: &C,
-        mut take: impl FnMut(&mut C::Result) -> CliResult + Send,
-    ) -> CliResult {
-        let mut lines = LineCount::new(&self.messages);
-        let sink = |result: &mut C::Result, block_lines: u64| {
-            take(result)?;
-            lines.advance(block_lines);
-            Ok(())
+        let map = |worker: &mut W, block: &Block, out: &mut Vec<u8>| {
+            out.clear();
+            block.for_each_document(|number, text| line(worker, number, text, out))
         };
-        convert_in_order(input, self.threads, conversion, Box::new(sink))
+        self.with_output(|output| {
+            let write = |result: &mut Vec<u8>| write_at_once(output, result);
+            self.lines
+                .map(&self.open_input(), make, map, write)
+                .map(drop)
+        })
     }
 
     /// Calls `write` with the output and completes the output if that succeeds.
-    fn with_output(&self, write: impl FnOnce(&mut Output<'_>) -> CliResult) -> CliResult {
+    pub(crate) fn with_output(&self, write: impl FnOnce(&mut dyn Write) -> CliResult) -> CliResult {
         with_output(self.output.as_deref(), write)
     }
 }
@@ -255,31 +386,21 @@ impl Stream {
 /// a file.
 pub(crate) fn with_output(
     path: Option<&Path>,
-    write: impl FnOnce(&mut Output<'_>) -> CliResult,
+    write: impl FnOnce(&mut dyn Write) -> CliResult,
 ) -> CliResult {
-    match path {
-        Some(path) => write_file(path, write),
-        None => write_standard_output(write),
-    }
-}
-
-/// Calls `write` with a new file, which replaces the file `path` if that succeeds.
-fn write_file(path: &Path, write: impl FnOnce(&mut Output<'_>) -> CliResult) -> CliResult {
+    let Some(path) = path else {
+        let mut output = io::standard_output();
+        write(&mut output)?;
+        return output.flush().map_err(CliError::standard_output);
+    };
     let mut file = OutputFile::create(path)?;
     write(&mut file)?;
     Ok(file.commit()?)
 }
 
-/// Calls `write` with standard output and flushes its buffer.
-fn write_standard_output(write: impl FnOnce(&mut Output<'_>) -> CliResult) -> CliResult {
-    let mut output = io::standard_output();
-    write(&mut output)?;
-    output.flush().map_err(CliError::standard_output)
-}
-
 /// Writes the result of a block. The caller of a co-process may write the next line only when it has
 /// read the answer to this one, so nothing stays in a buffer.
-pub(crate) fn write_at_once(output: &mut Output<'_>, bytes: &[u8]) -> CliResult {
+pub(crate) fn write_at_once(output: &mut dyn Write, bytes: &[u8]) -> CliResult {
     let written = output.write_all(bytes).and_then(|()| output.flush());
     written.map_err(output_error)
 }
@@ -289,116 +410,87 @@ pub(crate) fn output_error(error: std::io::Error) -> CliError {
     CliError::write("the output", &error)
 }
 
-/// The file of `--input`, or the files that are given without a flag.
-fn input_files(matches: &ArgMatches) -> Vec<PathBuf> {
-    args::non_empty(matches, "input")
-        .map_or_else(|| positional_files(matches), |file| vec![file.into()])
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The files that are given without a flag.
-fn positional_files(matches: &ArgMatches) -> Vec<PathBuf> {
-    let files = matches.get_many("files").unwrap_or_default();
-    files.cloned().collect()
-}
-
-/// A conversion of lines that do not depend on each other.
-struct LineByLine<F, G> {
-    /// Creates the worker of a thread.
-    worker: F,
-    /// Appends the output of one line.
-    line: G,
-}
-
-impl<W, F, G> Conversion for LineByLine<F, G>
-where
-    F: Fn() -> CliResult<W> + Sync,
-    G: Fn(&mut W, u64, &[u8], &mut Vec<u8>) -> CliResult + Sync,
-{
-    type Worker = W;
-    type Result = Vec<u8>;
-
-    fn worker(&self) -> CliResult<W> {
-        (self.worker)()
+    fn three_threads() -> Lines {
+        Lines {
+            documents: Documents::Lines,
+            threads: 3,
+            messages: Messages::new(true),
+        }
     }
 
-    fn convert(&self, worker: &mut W, block: &Block, out: &mut Vec<u8>) -> CliResult {
-        out.clear();
-        block.for_each_document(|number, line| (self.line)(worker, number, line, out))
+    /// A file of many blocks: the numbers from 0, one a line.
+    fn numbers(count: u64) -> (tempfile::TempDir, [PathBuf; 1]) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        let text: String = (0..count).map(|number| format!("{number}\n")).collect();
+        std::fs::write(&path, text).unwrap();
+        (folder, [path])
     }
-}
 
-/// Converts the blocks of `input` on `threads` threads; `take` gets the results in order.
-fn convert_in_order<C: Conversion>(
-    input: &Mutex<Input<'_>>,
-    threads: usize,
-    conversion: &C,
-    take: ResultWriter<'_, C::Result>,
-) -> CliResult {
-    let ordered = Ordered::new(take, threads);
-    std::thread::scope(|scope| {
-        if threads < cores() {
-            // For 10 MB of English on one thread this saves 4 to 7 % of the time. If this thread
-            // cannot be started, the others write.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, || ordered.pass_on_all());
-        }
-        convert_on_threads(input, &ordered, threads, conversion);
-        ordered.complete();
-    });
-    ordered.finish()
-}
-
-/// Converts the blocks of `input` on `threads` threads, of which the caller's is one.
-fn convert_on_threads<C: Conversion>(
-    input: &Mutex<Input<'_>>,
-    ordered: &Ordered<'_, C::Result>,
-    threads: usize,
-    conversion: &C,
-) {
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            let run = || convert_blocks(input, ordered, conversion);
-            let started = std::thread::Builder::new().spawn_scoped(scope, run);
-            if let Err(error) = started {
-                ordered.stop(no_thread(&error));
-                break;
-            }
-        }
-        convert_blocks(input, ordered, conversion);
-    });
-}
-
-/// The error if the operating system does not start a thread.
-fn no_thread(error: &std::io::Error) -> CliError {
-    CliError::Error(format!(
-        "--num_threads: cannot start threads: {error}; use a lower number"
-    ))
-}
-
-/// The work of one thread: reads, converts and hands over blocks until the input ends or the run is
-/// stopped.
-fn convert_blocks<C: Conversion>(
-    input: &Mutex<Input<'_>>,
-    ordered: &Ordered<'_, C::Result>,
-    conversion: &C,
-) {
-    let _guard = ordered.stop_on_panic();
-    let mut worker = match conversion.worker() {
-        Ok(worker) => worker,
-        Err(error) => return ordered.stop(error),
-    };
-    let mut block = Block::default();
-    while let Some(mut result) = ordered.next_buffer() {
-        let read = match input.lock() {
-            Ok(mut input) => input.read_block(&mut block),
-            // Another thread has panicked; the scope passes its panic on.
-            Err(_) => return,
+    /// Maps the numbers; `map` may fail. Returns the lines that were taken, and the error.
+    fn taken(map: impl Fn(u64) -> CliResult + Sync) -> (Vec<u64>, CliResult) {
+        let (_folder, files) = numbers(200_000);
+        let lines = three_threads();
+        let map = |(): &mut (), block: &Block, out: &mut Vec<u64>| {
+            out.clear();
+            block.for_each_document(|number, _| {
+                out.push(number);
+                map(number)
+            })
         };
-        let converted = match read {
-            Ok(false) => return,
-            Ok(true) => conversion.convert(&mut worker, &block, &mut result),
-            Err(error) => Err(error),
+        let mut taken = Vec::new();
+        let take = |result: &mut Vec<u64>| {
+            taken.extend_from_slice(result);
+            Ok(())
         };
-        let lines = block.line_count();
-        ordered.hand_over(block.index(), converted.map(|()| (result, lines)));
+        let ended = lines.map(&lines.open(&files), || Ok(()), map, take);
+        (taken, ended.map(drop))
+    }
+
+    #[test]
+    fn results_are_taken_in_the_order_of_the_blocks() {
+        let (taken, ended) = taken(|_| Ok(()));
+        ended.unwrap();
+        assert!(taken.into_iter().eq(1..=200_000));
+    }
+
+    #[test]
+    fn an_error_or_a_panic_ends_the_run_after_the_results_before_it() {
+        let error = |number| match number {
+            150_000.. => Err(CliError::failure("no")),
+            _ => Ok(()),
+        };
+        let panic = |number| {
+            assert!(number < 150_000, "as the test wants");
+            Ok(())
+        };
+        for (message, (taken, ended)) in [("no", taken(error)), ("a thread", taken(panic))] {
+            let Err(CliError::Error(said)) = ended else {
+                panic!("{ended:?}");
+            };
+            assert!(said.starts_with(message), "{said}");
+            let count = taken.len() as u64;
+            assert!((100_000..150_000).contains(&count), "{count}");
+            assert!(taken.into_iter().eq(1..=count));
+        }
+    }
+
+    #[test]
+    fn each_line_is_given_once() {
+        let (_folder, files) = numbers(100_000);
+        let give = |worker: &mut Vec<u64>, number: u64, line: &[u8]| {
+            let written: u64 = str::from_utf8(line).unwrap().parse().unwrap();
+            assert_eq!(number, written + 1);
+            worker.push(written);
+            Ok(())
+        };
+        let workers = three_threads().give(&files, || Ok(Vec::new()), give);
+        let mut numbers = workers.unwrap().concat();
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..100_000));
     }
 }

@@ -1,5 +1,4 @@
-//! The output formats of `encode` for tokens with spans, for any selection. The best ids and pieces
-//! are written by [`best`](super::best), which is faster.
+//! The output formats of `encode` for people and programs.
 //!
 //! ```text
 //! $ echo 'Hi' | spiece encode --model=testdata/golden/llama2.model --output_format=json
@@ -8,46 +7,73 @@
 
 use std::io::Write;
 
+use super::Format;
 use crate::json;
-use spiece::{PieceId, TokenRef, Tokens};
+use spiece::{Encoder, PieceId, PieceKind, TokenRef, Tokens};
 
-/// Appends the ids with spaces between them, and a line feed.
-pub(super) fn write_ids<'i>(ids: impl IntoIterator<Item = &'i PieceId>, out: &mut Vec<u8>) {
-    write_joined(ids.into_iter(), out, |id, out| drop(write!(out, "{id}")));
-}
-
-/// Appends the pieces with spaces between them, and a line feed.
-pub(super) fn write_pieces(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
-    write_joined(tokens.iter(), out, |token, out| {
-        out.extend_from_slice(token.piece());
-    });
-}
-
-/// Appends the items as `write_text` writes them, with spaces between them, and a line feed.
-fn write_joined<T>(
-    items: impl Iterator<Item = T>,
+/// Appends the best segmentation of a line.
+pub(super) fn write_best(
+    format: Format,
+    encoder: &mut Encoder<'_>,
+    line: &[u8],
     out: &mut Vec<u8>,
-    write_text: impl Fn(T, &mut Vec<u8>),
 ) {
-    let line_start = out.len();
-    for item in items {
-        write_text(item, out);
+    let model = encoder.tokenizer().model();
+    match format {
+        Format::Id => write_ids(encoder.encode(line).iter().copied(), out),
+        // An unknown token is written as the text of its span. Without one, the ids suffice, and no
+        // spans are computed.
+        Format::Piece => {
+            let ids = encoder.encode(line).iter();
+            let pieces = ids.filter_map(|id| model.piece(*id));
+            if pieces.clone().all(|piece| piece.kind != PieceKind::Unknown) {
+                write_joined(pieces.map(|piece| piece.text), out);
+            } else {
+                write(format, &encoder.tokens(line), out);
+            }
+        }
+        Format::Json => write(format, &encoder.tokens(line), out),
+    }
+}
+
+/// Appends one segmentation as a line.
+pub(super) fn write(format: Format, tokens: &Tokens<'_>, out: &mut Vec<u8>) {
+    match format {
+        Format::Piece => write_joined(tokens.iter().map(|token| token.piece()), out),
+        Format::Id => write_ids(tokens.ids(), out),
+        Format::Json => write_json(tokens, out),
+    }
+}
+
+fn write_ids(ids: impl Iterator<Item = PieceId>, out: &mut Vec<u8>) {
+    let start = out.len();
+    let mut digits = itoa::Buffer::new();
+    for id in ids {
+        out.extend_from_slice(digits.format(id.get()).as_bytes());
         out.push(b' ');
     }
-    end_line(line_start, out);
+    end_line(start, out);
 }
 
-/// Replaces the space after the last token by a line feed; a line without tokens is only a line
-/// feed.
-fn end_line(line_start: usize, out: &mut Vec<u8>) {
-    match out[line_start..].last_mut() {
+fn write_joined<'t>(texts: impl Iterator<Item = &'t [u8]>, out: &mut Vec<u8>) {
+    let start = out.len();
+    for text in texts {
+        out.extend_from_slice(text);
+        out.push(b' ');
+    }
+    end_line(start, out);
+}
+
+/// Replaces the space after the last token of the line that begins at `start` by a line feed.
+fn end_line(start: usize, out: &mut Vec<u8>) {
+    match out[start..].last_mut() {
         Some(space) => *space = b'\n',
         None => out.push(b'\n'),
     }
 }
 
 /// Appends a JSON object: ids, pieces, surfaces and spans.
-pub(super) fn write_json(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
+fn write_json(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"pieces\":[");
     for (number, token) in tokens.iter().enumerate() {
         out.extend_from_slice(if number > 0 { b"," } else { b"" });

@@ -21,7 +21,6 @@ mod shard_files;
 mod shards;
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use clap::{Arg, ArgMatches};
 use indicatif::HumanCount;
@@ -32,9 +31,9 @@ use self::index::IndexKind;
 use self::shard_files::{Shard, ShardFiles};
 use super::{encode_options, restriction};
 use crate::args;
-use crate::input::Input;
+use crate::input::SharedInput;
 use crate::io::{CliError, CliResult};
-use crate::stream::{Stream, with_output, write_at_once};
+use crate::stream::{Block, Stream, write_at_once};
 use spiece::output::is_stream;
 use spiece::{EncodeOptions, Encoder, PieceId, Tokenizer};
 
@@ -133,57 +132,65 @@ impl TrainingData {
 
     /// Encodes the input and writes the files.
     fn write(&self, stream: &Stream, tokenizer: &Tokenizer, options: &EncodeOptions) -> CliResult {
-        let make_encoder = || Ok(tokenizer.encoder_with(options)?);
-        let encoding = DocumentEncoding {
-            make_encoder,
-            width: self.format.width,
-            separator: self.separator,
-        };
+        let make = || Ok(tokenizer.encoder_with(options)?);
         match (stream.output_path(), self.shards) {
             (Some(path), Some(count)) => {
                 let identity = shards::identity(self, stream, tokenizer, options, count)?;
-                let writer = |input: &Mutex<Input<'_>>, files: ShardFiles| {
-                    self.write_shard(stream, input, files, &encoding)
+                let writer = |input: &SharedInput, files: ShardFiles| {
+                    self.write_shard(stream, input, files, make)
                 };
                 shards::write(self, stream, path, identity, writer)
             }
-            (Some(path), None) if !is_stream(path)? => self.write_file(stream, path, &encoding),
-            (path, _) => with_output(path, |output| {
-                let input = Mutex::new(stream.open_input());
-                stream.convert_input(&input, &encoding, |encoded| {
-                    write_at_once(output, encoded.bytes())
-                })
+            (Some(path), None) if !is_stream(path)? => self.write_file(stream, path, make),
+            _ => stream.with_output(|output| {
+                let take = |encoded: &mut EncodedDocuments| write_at_once(output, &encoded.bytes);
+                self.encode(stream, &stream.open_input(), make, take)
             }),
         }
     }
 
     /// Writes one file and its index.
-    fn write_file<'t, F: Fn() -> CliResult<Encoder<'t>> + Sync>(
+    fn write_file<'t>(
         &self,
         stream: &Stream,
         path: &Path,
-        encoding: &DocumentEncoding<F>,
+        make: impl Fn() -> CliResult<Encoder<'t>>,
     ) -> CliResult {
         let files = ShardFiles::new(path, self)?;
         let names = files.names();
-        let input = Mutex::new(stream.open_input());
-        let shard = self.write_shard(stream, &input, files, encoding)?;
+        let shard = self.write_shard(stream, &stream.open_input(), files, make)?;
         stream.say(&format!("written: {names} ({})", shard.content()));
         Ok(())
     }
 
     /// Writes a part of the input to a set of files.
-    fn write_shard<'t, F: Fn() -> CliResult<Encoder<'t>> + Sync>(
+    fn write_shard<'t>(
         &self,
         stream: &Stream,
-        input: &Mutex<Input<'_>>,
+        input: &SharedInput,
         mut files: ShardFiles,
-        encoding: &DocumentEncoding<F>,
+        make: impl Fn() -> CliResult<Encoder<'t>>,
     ) -> CliResult<Shard> {
-        stream.convert_input(input, encoding, |encoded: &mut EncodedDocuments| {
-            files.add(encoded)
-        })?;
+        self.encode(stream, input, make, |encoded| files.add(encoded))?;
         files.finish(self.shards.is_some())
+    }
+
+    /// Encodes the input; `take` gets the ids of its blocks in order.
+    fn encode<'t>(
+        &self,
+        stream: &Stream,
+        input: &SharedInput,
+        make: impl Fn() -> CliResult<Encoder<'t>>,
+        take: impl FnMut(&mut EncodedDocuments) -> CliResult,
+    ) -> CliResult {
+        let encoding = DocumentEncoding {
+            width: self.format.width,
+            separator: self.separator,
+        };
+        let encode = |encoder: &mut Encoder<'t>, block: &Block, encoded: &mut EncodedDocuments| {
+            encoding.encode(encoder, block, encoded)
+        };
+        stream.lines.map(input, make, encode, take).map(drop)
     }
 
     /// The files for the ids at `path`: the file of the ids, and that of the index if there is one.

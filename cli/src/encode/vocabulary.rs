@@ -1,10 +1,6 @@
 //! `--generate_vocabulary`: the pieces that occur in a text and their counts, ordered by descending
 //! count, then by bytes.
 //!
-//! Input: the blocks of the input. Output: lines of a piece, a tab and its count. Method: each
-//! thread counts the pieces of a block by id; the counts of the blocks are added up. Cost: one hash
-//! table access for each token.
-//!
 //! ```text
 //! $ echo 'a b a' | spiece encode --model=testdata/golden/llama2.model --generate_vocabulary
 //! ▁a    2
@@ -15,7 +11,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use crate::io::CliResult;
-use crate::stream::{Block, Conversion, Stream};
+use crate::stream::{Stream, output_error};
 use spiece::{Encoder, PieceKind, Tokenizer};
 
 /// Counts of pieces by id.
@@ -26,47 +22,24 @@ type PieceCounts = HashMap<u32, u64>;
 pub(super) fn write<'t>(
     stream: &Stream,
     tokenizer: &'t Tokenizer,
-    worker: impl Fn() -> CliResult<Encoder<'t>> + Sync,
+    make: impl Fn() -> CliResult<Encoder<'t>>,
 ) -> CliResult {
-    stream.run_blocks(
-        &PieceCounting { worker },
-        PieceCounts::new(),
-        |totals, counts| {
-            for (id, count) in counts.drain() {
-                *totals.entry(id).or_default() += count;
-            }
-        },
-        |totals, output| write_rows(&rows(tokenizer, &totals), output),
-    )
-}
-
-/// Counts the pieces of each block.
-struct PieceCounting<F> {
-    /// Creates the encoder of a thread.
-    worker: F,
-}
-
-impl<'t, F: Fn() -> CliResult<Encoder<'t>> + Sync> Conversion for PieceCounting<F> {
-    type Worker = Encoder<'t>;
-    type Result = PieceCounts;
-
-    fn worker(&self) -> CliResult<Encoder<'t>> {
-        (self.worker)()
-    }
-
-    fn convert(
-        &self,
-        encoder: &mut Encoder<'t>,
-        block: &Block,
-        counts: &mut PieceCounts,
-    ) -> CliResult {
-        block.for_each_document(|_, line| {
+    stream.with_output(|output| {
+        let make = || Ok((make()?, PieceCounts::new()));
+        let count = |(encoder, counts): &mut (Encoder<'t>, PieceCounts), _: u64, line: &[u8]| {
             for id in encoder.encode(line) {
                 *counts.entry(id.get()).or_default() += 1;
             }
             Ok(())
-        })
-    }
+        };
+        let mut totals = PieceCounts::new();
+        for (_, counts) in stream.lines.give(stream.files(), make, count)? {
+            for (id, count) in counts {
+                *totals.entry(id).or_default() += count;
+            }
+        }
+        write_rows(&rows(tokenizer, &totals), output).map_err(output_error)
+    })
 }
 
 /// Counts and texts of the pieces to write, in the order of the output.

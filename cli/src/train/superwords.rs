@@ -66,8 +66,6 @@ impl SuperwordStage {
         flags.vocab_size = first;
         let mut options = flags.options().map_err(args::invalid_option)?;
         cross_words(matches, &mut options)?;
-        #[cfg(all(target_os = "linux", target_env = "gnu"))]
-        crate::heap::return_large_blocks();
         Ok(Some(Self {
             options,
             vocab_size,

@@ -189,3 +189,19 @@ fn a_reader_that_leaves_ends_the_program_quietly() {
         writer.join().unwrap();
     }
 }
+
+/// The error does not wait for the thread that waits for more input.
+#[test]
+fn an_error_ends_the_program_while_its_input_is_open() {
+    let model = format!("--model={}", testdata_argument("golden/llama2.model"));
+    for threads in [1, 2, 7] {
+        let decode = ["decode", &model, "--input_format=id"];
+        let mut process = CoProcess::start(spiece(&decode, threads));
+        process.write("411\n");
+        assert_eq!(process.answer(), "the");
+        process.write("99999999\n");
+        let rest = process.lines.recv_timeout(LONGEST_WAIT);
+        assert_eq!(rest, Err(RecvTimeoutError::Disconnected));
+        assert_eq!(process.child.wait().unwrap().code(), Some(1));
+    }
+}

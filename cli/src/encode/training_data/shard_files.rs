@@ -107,12 +107,12 @@ impl ShardFiles {
     pub(super) fn add(&mut self, encoded: &EncodedDocuments) -> CliResult {
         let index = self.index;
         let start = self.ids;
-        self.write(IDS, |file| file.write_all(encoded.bytes()))?;
+        self.write(IDS, |file| file.write_all(&encoded.bytes))?;
         self.write(INDEX, |file| {
-            file.write_all(&index.entries(start, encoded.ends())?)
+            file.write_all(&index.entries(start, &encoded.ends)?)
         })?;
         self.ids += encoded.ids();
-        self.documents += encoded.ends().len() as u64;
+        self.documents += encoded.ends.len() as u64;
         Ok(())
     }
 

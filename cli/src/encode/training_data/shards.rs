@@ -19,7 +19,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use clap::ArgMatches;
 use sha2::{Digest, Sha256};
@@ -28,7 +28,7 @@ use super::TrainingData;
 use super::manifest::{self, FinishedShard, InputFile, Manifest, RunIdentity};
 use super::shard_files::{FileSum, Shard, ShardFiles};
 use crate::args;
-use crate::input::{Block, Input};
+use crate::input::{Block, Input, SharedInput};
 use crate::io::{self, CliError, CliResult};
 use crate::stream::Stream;
 use spiece::input::Compression;
@@ -125,7 +125,7 @@ pub(super) fn write(
     stream: &Stream,
     output: &Path,
     mut identity: RunIdentity,
-    write_shard: impl Fn(&Mutex<Input<'_>>, ShardFiles) -> CliResult<Shard>,
+    write_shard: impl Fn(&SharedInput, ShardFiles) -> CliResult<Shard>,
 ) -> CliResult {
     let manifest_path = manifest::path(output);
     check_writable(&[&manifest_path])?;
@@ -217,9 +217,9 @@ impl ShardRun<'_> {
     fn write(
         &self,
         mut manifest: Manifest,
-        write_shard: &impl Fn(&Mutex<Input<'_>>, ShardFiles) -> CliResult<Shard>,
+        write_shard: &impl Fn(&SharedInput, ShardFiles) -> CliResult<Shard>,
     ) -> CliResult<bool> {
-        let input = Mutex::new(self.stream.open_input());
+        let input = self.stream.open_input();
         let text_bytes = manifest.identity.text_bytes;
         for (number, entry) in (0..self.shards).zip(0_usize..) {
             let path = self.shard_path(number);
@@ -279,13 +279,13 @@ impl ShardRun<'_> {
 }
 
 /// Reads a part of the input without encoding it.
-fn skip_part(input: &Mutex<Input<'_>>) -> CliResult {
+fn skip_part(input: &SharedInput) -> CliResult {
     let mut block = Block::default();
     while locked(input, |input| input.read_block(&mut block))? {}
     Ok(())
 }
 
 /// Calls `act` with the input, which no other thread uses between two shards.
-fn locked<'i, T>(input: &Mutex<Input<'i>>, act: impl FnOnce(&mut Input<'i>) -> T) -> T {
+fn locked<T>(input: &SharedInput, act: impl FnOnce(&mut Input) -> T) -> T {
     act(&mut input.lock().unwrap_or_else(PoisonError::into_inner))
 }
