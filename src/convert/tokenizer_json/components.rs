@@ -11,10 +11,22 @@
 //! | `Prepend` of U+2581 | `add_dummy_prefix` |
 //! | `Metaspace` | `escape_whitespaces`, `add_dummy_prefix`; it puts no prefix before a mark |
 //! | `Split` at " " after `Replace` of " " | none: there are no spaces left |
-//! | `Strip`, `WhitespaceSplit`, `Replace` of " {2,}" by U+2581 | `remove_extra_whitespaces`, with a reason |
+//! | `Strip`, `WhitespaceSplit`, `Replace` of " {2,}" by U+2581 or " " | `remove_extra_whitespaces`, with a reason |
 //!
 //! The order matters: rules, removal of spaces, marks, prefix (a prefix " " before the marks).
-//! Components in another order are an error.
+//! Components in another order are an error, except `Strip` before the rules.
+//!
+//! transformers makes these lists of `.model` files, whatever their flags:
+//!
+//! | releases | normalizers (`Precompiled` only if there is a charsmap) |
+//! |---|---|
+//! | to 4.4 | `Precompiled` |
+//! | 4.5 to 4.37 | `Precompiled`, `Replace` of " {2,}" by " " |
+//! | from 4.38 | `Precompiled`, `Strip` at the end, `Replace` of " {2,}" by U+2581 |
+//! | DeBERTa | `Strip`, `Precompiled`, `Replace` of " {2,}" by " " |
+//!
+//! `Metaspace` follows, in some of them after `WhitespaceSplit`. None equals a model for all text:
+//! the second list keeps a space at the end, and `Metaspace` takes U+2581 in the text for its own.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -55,6 +67,7 @@ pub(super) struct JsonFlags {
 enum NormalizationStage {
     #[default]
     Start,
+    Stripped,
     Rules,
     Leading,
     Repeated,
@@ -96,10 +109,17 @@ impl JsonFlags {
             "Precompiled" => self.add_charsmap(component),
             "Replace" => self.add_replace(component, symbols),
             "Prepend" => self.add_prepend(component),
-            "Strip" => self.approximate_removal(
-                NormalizationStage::Trailing,
-                "Strip removes all whitespace, at the ends that it names only",
-            ),
+            "Strip" => {
+                // DeBERTa strips the text before the rules, T5 after them.
+                let stage = match self.stage {
+                    NormalizationStage::Start => NormalizationStage::Stripped,
+                    _ => NormalizationStage::Trailing,
+                };
+                self.approximate_removal(
+                    stage,
+                    "Strip removes all whitespace, at the ends that it names only",
+                )
+            }
             _ => Err("there is no such normalization"),
         }
     }
@@ -130,6 +150,10 @@ impl JsonFlags {
             (REPEATED_SPACES, " ", true) if self.stage == NormalizationStage::Leading => {
                 self.remove_repeated_spaces()
             }
+            (REPEATED_SPACES, " ", true) => self.approximate_removal(
+                NormalizationStage::Repeated,
+                "runs of spaces become one space, also at the end of the text",
+            ),
             (REPEATED_SPACES, WHITESPACE_MARK_STR, true) => self
                 .approximate_removal(NormalizationStage::Marks, "runs of spaces become one mark"),
             (TRAILING_SPACES_AND_MARKS | TRAILING_SPACES, "", true)
@@ -390,6 +414,6 @@ fn unsupported(component: &str, found: String) -> ConvertError {
         format: FileFormat::TokenizerJson,
         component: component.to_owned(),
         found,
-        remedy: "such a file cannot be converted",
+        remedy: "convert the .model file that the tokenizer.json was made from",
     }
 }

@@ -1,3 +1,5 @@
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use crate::convert::{ConvertedModel, ReasonKind};
@@ -321,5 +323,97 @@ fn byte_fallback_without_byte_pieces_is_no_reason_and_with_some_of_them_it_is() 
         assert_eq!(kinds(&converted), expected, "{text}");
         let ids = Tokenizer::new(converted.model).encode("xyax");
         assert_eq!(ids.iter().map(|id| id.get()).collect::<Vec<_>>(), [0, 1, 0]);
+    }
+}
+
+/// The normalizers of every release of transformers, with the charsmap of a golden model.
+#[test]
+fn the_normalizers_of_every_release_of_transformers_become_flags() {
+    let model = Model::from_bytes(include_bytes!("../../../../testdata/golden/unigram.model"));
+    let model = model.unwrap();
+    let rules = Model::from_bytes(include_bytes!("../../../../testdata/golden/nfkc.model"));
+    let rules = rules.unwrap();
+    let charsmap = BASE64_STANDARD.encode(rules.normalizer_spec().precompiled_charsmap());
+    let written = model.to_tokenizer_json(&JsonOptions::default()).unwrap();
+    let precompiled = json!({"type": "Precompiled", "precompiled_charsmap": charsmap});
+    let runs = |content: &str| json!({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": content});
+    let strip = |left: bool| json!({"type": "Strip", "strip_left": left, "strip_right": true});
+    let metaspace =
+        json!({"type": "Metaspace", "replacement": "\u{2581}", "add_prefix_space": true});
+    let words =
+        json!({"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, metaspace]});
+    for (releases, normalizers, pre_tokenizer, removes) in [
+        ("to 4.4", vec![precompiled.clone()], &metaspace, false),
+        ("to 4.4, Pegasus", vec![precompiled.clone()], &words, true),
+        (
+            "4.5",
+            vec![precompiled.clone(), runs(" ")],
+            &metaspace,
+            true,
+        ),
+        (
+            "4.5, Pegasus",
+            vec![precompiled.clone(), runs(" ")],
+            &words,
+            true,
+        ),
+        ("4.10, no charsmap", vec![runs(" ")], &metaspace, true),
+        (
+            "4.38",
+            vec![precompiled.clone(), strip(false), runs("\u{2581}")],
+            &metaspace,
+            true,
+        ),
+        (
+            "4.38, no charsmap",
+            vec![strip(false), runs("\u{2581}")],
+            &metaspace,
+            true,
+        ),
+        (
+            "DeBERTa",
+            vec![strip(true), precompiled.clone(), runs(" ")],
+            &metaspace,
+            true,
+        ),
+    ] {
+        let mut json: Value = serde_json::from_slice(&written.json).unwrap();
+        json["normalizer"] = json!({"type": "Sequence", "normalizers": normalizers});
+        json["pre_tokenizer"] = pre_tokenizer.clone();
+        let read = Model::from_tokenizer_json(&serde_json::to_vec(&json).unwrap());
+        let read = read.unwrap_or_else(|error| panic!("{releases}: {error}"));
+        let spec = read.model.normalizer_spec();
+        assert_eq!(spec.remove_extra_whitespaces(), removes, "{releases}");
+        assert!(spec.add_dummy_prefix(), "{releases}");
+        assert!(
+            read.verdict.has(ReasonKind::Whitespace),
+            "{releases}: {}",
+            read.verdict
+        );
+        let [ours, theirs] = [&read.model, &model].map(|model| Tokenizer::new(model.clone()));
+        let text = "All human beings are born free";
+        assert_eq!(ours.encode(text), theirs.encode(text), "{releases}");
+    }
+}
+
+#[test]
+fn a_component_without_a_flag_is_named() {
+    for (component, name) in [
+        (json!({"type": "NFKD"}), "NFKD"),
+        (
+            json!({"type": "Replace", "pattern": {"String": "``"}, "content": "\""}),
+            "``",
+        ),
+    ] {
+        let model = Model::from_bytes(include_bytes!("../../../../testdata/golden/llama2.model"));
+        let written = model.unwrap().to_tokenizer_json(&JsonOptions::default());
+        let mut json: Value = serde_json::from_slice(&written.unwrap().json).unwrap();
+        json["normalizer"] = component;
+        let error = Model::from_tokenizer_json(&serde_json::to_vec(&json).unwrap()).unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message.contains(name) && message.contains("the .model file"),
+            "{message}"
+        );
     }
 }
