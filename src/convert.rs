@@ -71,7 +71,10 @@ impl ConvertedModel {
         let bytes = Model::read_file(path)?;
         match FileFormat::of_content(&bytes) {
             #[cfg(feature = "tokenizer-json")]
-            FileFormat::TokenizerJson => Model::from_tokenizer_json(&bytes).map_err(in_file),
+            FileFormat::TokenizerJson => {
+                let refused = |error| ModelError::of_refused_file(error, &bytes).in_file(path);
+                Model::from_tokenizer_json(&bytes).map_err(refused)
+            }
             #[cfg(feature = "gguf")]
             FileFormat::Gguf => Model::from_gguf(&bytes[..]).map_err(in_file),
             _ => Model::from_bytes(&bytes)

@@ -172,8 +172,8 @@ pub use error::{ModelError, PieceProblem};
 #[cfg(feature = "proto")]
 pub use model::proto;
 pub use model::{
-    BytesList, Model, ModelBuilder, ModelEditor, ModelType, NormalizerSpec, ParseModelTypeError,
-    Piece, PieceEntry, TrainerSpec,
+    BytesList, Model, ModelBuilder, ModelEditor, ModelType, NormalizerSpec, OtherContent,
+    ParseModelTypeError, Piece, PieceEntry, TrainerSpec,
 };
 pub use normalize::standalone::{Normalized, TextNormalizer};
 #[cfg(feature = "train")]

@@ -16,6 +16,7 @@
 //! | `builder.rs` | models from pieces and specs |
 //! | `editor.rs` | changed models that keep every other byte |
 //! | `normalizer.rs` | specs -> normalizers |
+//! | `other_content.rs` | files that are no models: what they are |
 //! | `other_formats.rs` | files in formats of other programs, recognized by content |
 //! | `vocab.rs` | the `.vocab` file |
 //! | `proto.rs` | the messages as types of prost, for callers (feature `proto`) |
@@ -31,6 +32,7 @@ mod editor;
 mod file;
 mod model_type;
 mod normalizer;
+mod other_content;
 mod other_formats;
 mod piece_lookup;
 mod spec;
@@ -40,6 +42,7 @@ mod restrict;
 pub(crate) mod wire;
 
 use std::fmt;
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 #[cfg(feature = "train")]
@@ -53,6 +56,8 @@ pub(crate) use self::file::Specs;
 pub(crate) use self::file::kind_number;
 pub use self::model_type::{ModelType, ParseModelTypeError};
 use self::normalizer::{charsmap_rules, parse_charsmap};
+pub use self::other_content::OtherContent;
+use self::other_content::START_BYTES;
 use self::piece_lookup::PieceLookup;
 pub use self::spec::{BytesList, NormalizerSpec, TrainerSpec};
 use crate::error::ModelError;
@@ -130,12 +135,28 @@ impl Model {
     /// The bytes of a file, for [`Model::from_file`].
     ///
     /// # Errors
-    /// [`ModelError::Read`]
+    /// [`ModelError::Read`], or [`ModelError::NotAModel`] for a folder and for large files that are
+    /// no models.
     pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, ModelError> {
-        std::fs::read(path).map_err(|source| ModelError::Read {
-            path: path.to_owned(),
-            source,
-        })
+        let unreadable = |source| match path.is_dir() {
+            true => ModelError::NotAModel {
+                content: OtherContent::of_folder(path),
+            }
+            .in_file(path),
+            false => ModelError::Read {
+                path: path.to_owned(),
+                source,
+            },
+        };
+        let mut file = File::open(path).map_err(unreadable)?;
+        let mut bytes = Vec::new();
+        let start = file.by_ref().take(START_BYTES as u64);
+        { start }.read_to_end(&mut bytes).map_err(unreadable)?;
+        if let Some(content) = OtherContent::of_start(&bytes) {
+            return Err(ModelError::NotAModel { content }.in_file(path));
+        }
+        file.read_to_end(&mut bytes).map_err(unreadable)?;
+        Ok(bytes)
     }
 
     /// Reads and checks the bytes of a `.model` file. The bytes are copied. Cost: linear.
@@ -199,7 +220,13 @@ impl Model {
 
     /// Reads a file and checks everything except that the texts of pieces are different.
     fn without_lookup(file: Vec<u8>) -> Result<Self, ModelError> {
-        let (pieces, specs) = file::read(&file)?;
+        let (pieces, specs) = match file::read(&file) {
+            Ok((pieces, specs)) if pieces.len() > 0 => (pieces, specs),
+            refused => match OtherContent::of_file(&file) {
+                Some(content) => return Err(ModelError::NotAModel { content }),
+                None => refused?,
+            },
+        };
         Self::check_and_assemble(file, pieces, specs)
     }
 

@@ -112,6 +112,17 @@ def test_a_missing_file_is_an_error_of_either_generation(tmp_path):
             spiece.Tokenizer.open(tmp_path / "nothing.model")
     with pytest.raises(RuntimeError, match="not a SentencePiece model"):
         spiece.Tokenizer.from_bytes(b"nonsense")
+    pointer = b"version https://git-lfs.github.com/spec/v1\n"
+    (tmp_path / "pointer.model").write_bytes(pointer)
+    for read in (
+        lambda: spiece.Tokenizer.from_bytes(pointer),
+        lambda: spiece.Tokenizer.open(tmp_path / "pointer.model"),
+        lambda: spiece.SentencePieceProcessor(model_file=str(tmp_path / "pointer.model")),
+    ):
+        with pytest.raises(spiece.ModelError, match="git lfs pull"):
+            read()
+    with pytest.raises(spiece.ModelError, match="this is a folder"):
+        spiece.Tokenizer.open(tmp_path)
 
 
 def test_nbest_lists_are_sorted(unigram_path):

@@ -6,11 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::reading_remedy;
+use crate::model::OtherContent;
 
 /// A file that is not a SentencePiece model, or a model that breaks a rule.
 ///
 /// Errors of [`Model::open`](crate::Model::open) name the file: either [`ModelError::Read`], or
-/// [`ModelError::InFile`] around the error that [`Model::from_bytes`](crate::Model::from_bytes)
+/// [`ModelError::InFile`] around [`ModelError::NotAModel`] or another error that [`Model::from_bytes`](crate::Model::from_bytes)
 /// would give.
 ///
 /// ```
@@ -41,6 +42,11 @@ pub enum ModelError {
         path: PathBuf,
         /// Why the content was refused.
         source: Box<Self>,
+    },
+    /// The file is no model, but something else that is known.
+    NotAModel {
+        /// What the file is.
+        content: OtherContent,
     },
     /// The bytes are not the protobuf message of a model.
     Format {
@@ -98,6 +104,9 @@ pub enum ModelError {
     },
 }
 
+/// How the pieces of a file are changed that breaks a rule.
+const FILE_REMEDY: &str = " (SentencePiece refuses this file, too; make the model again, or change its pieces as messages: ModelProto in sentencepiece_model_pb2 of the Python package sentencepiece, or the feature proto of the crate spiece)";
+
 /// The rule that a piece breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -134,6 +143,28 @@ impl ModelError {
         }
     }
 
+    /// Whether the content of a model breaks a rule, so that its pieces have to be changed.
+    fn breaks_rule(&self) -> bool {
+        matches!(
+            self,
+            Self::Piece { .. }
+                | Self::NoUnknownPiece
+                | Self::NoBytePiece { .. }
+                | Self::NoTextPiece
+        )
+    }
+
+    /// The error of converting a file: what the file is, if it is no model in any format.
+    #[cfg(feature = "convert")]
+    pub(crate) fn of_refused_file(error: crate::error::ConvertError, file: &[u8]) -> Self {
+        match (&error, OtherContent::of_file(file)) {
+            (crate::error::ConvertError::Syntax { .. }, Some(content)) => {
+                Self::NotAModel { content }
+            }
+            _ => Self::from_conversion(error),
+        }
+    }
+
     /// The error of a conversion.
     #[cfg(feature = "convert")]
     pub(crate) fn from_conversion(error: crate::error::ConvertError) -> Self {
@@ -151,14 +182,22 @@ impl fmt::Display for ModelError {
                 write!(f, "cannot read {}: {source}; {remedy}", path.display())
             }
             Self::Stream { source } => write!(f, "cannot read the model: {source}"),
-            Self::InFile { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::InFile { path, source } => {
+                write!(f, "{}: {source}", path.display())?;
+                match source.breaks_rule() {
+                    // `spiece edit` and `Model::edit` do not open such a file either.
+                    true => f.write_str(FILE_REMEDY),
+                    false => Ok(()),
+                }
+            }
+            Self::NotAModel { content } => write!(f, "not a SentencePiece model: {content}"),
             Self::Format { offset, problem } => write!(
                 f,
-                "not a SentencePiece model: {problem}, at byte {offset} (is this a .model file?)"
+                "not a SentencePiece model: {problem}, at byte {offset} (the file is damaged, or no .model file; fetch it again)"
             ),
             Self::Piece { id, text, problem } => write!(f, "piece {id} {text:?}: {problem}"),
             Self::NoUnknownPiece => f.write_str(
-                "the model has no unknown piece; name a .model file, or add a piece of that kind, or byte_fallback and the byte pieces",
+                "the model has no unknown piece; add a piece of that kind, or byte_fallback and the byte pieces",
             ),
             Self::NoBytePiece { byte } => write!(
                 f,

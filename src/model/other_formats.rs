@@ -48,7 +48,8 @@ impl Model {
             }
             _ => return Ok(None),
         };
-        found.map(Some).map_err(ModelError::from_conversion)
+        let refused = |error| ModelError::of_refused_file(error, file);
+        found.map(Some).map_err(refused)
     }
 
     /// The same without support for other formats.

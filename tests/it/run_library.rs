@@ -486,7 +486,6 @@ fn a_model_can_be_read_from_a_stream() {
             .to_string()
             .contains("not a SentencePiece model")
     );
-    // An empty file is an empty model, which has no unknown piece.
     assert!(Model::from_bytes(b"").is_err());
 }
 

@@ -175,7 +175,20 @@ fn mistakes_give_their_message_and_exit_status() {
                 &format!("--model={}", testdata_argument("udhr.txt")),
             ],
             1,
-            "not a SentencePiece model",
+            "not a SentencePiece model: this is a text file; name a .model file",
+        ),
+        (
+            &[
+                "normalize",
+                &format!("--model={}", testdata_argument("golden")),
+            ],
+            1,
+            "this is a folder without a model; name a .model file",
+        ),
+        (
+            &["inspect", &testdata_argument("golden/llama2.vocab")],
+            1,
+            "this is a .vocab file, a list of the pieces; name the .model file beside it",
         ),
         (
             &["encode", &bpe, "--output_format=xml"],
