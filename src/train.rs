@@ -16,7 +16,6 @@
 // In the order of the flow.
 mod options;
 mod parallel;
-mod flags;
 mod rules;
 mod meta;
 mod execution;
@@ -54,15 +53,12 @@ pub(crate) use bpe::merge::LearnedMerge;
 pub(crate) use continued::ContinuedTrainer;
 pub use continued::NewCharacters;
 pub use corpus::Corpus;
-pub use flags::{
-    OptionDescriptor, OptionKind, RETIRED_OPTIONS, RecordGap, SpecRecording, TrainFlags,
-    TrainingRecord,
-};
 pub(crate) use observer::SilentObserver;
 pub use observer::{Event, Observer, Stage, Summary};
 pub use options::{
-    InputFormat, NormalizationRules, PruningMethod, RuleSet, SeedSize, SentenceSelection,
-    SpecialPiece, TrainOptions, UnigramOptions,
+    InputFormat, NormalizationRules, OptionDescriptor, OptionKind, PruningMethod, RETIRED_OPTIONS,
+    RecordGap, RuleSet, SeedSize, SentenceSelection, SpecRecording, SpecialPiece, TrainFlags,
+    TrainOptions, TrainingRecord, UnigramOptions,
 };
 pub use word_counts::{CountFingerprint, CountRows, WordCounter, WordCounts};
 
@@ -336,7 +332,7 @@ impl Trainer {
     }
 }
 
-// Defined here so that `flags` does not depend on the trainer.
+// Defined here so that `options` does not depend on the trainer.
 impl TrainFlags {
     /// The files that the flag `input` names; `-` is standard input.
     pub fn corpus(&self) -> Corpus<'static> {

@@ -32,51 +32,20 @@ use spiece::{
     NewCharacters, PieceId, TrainFlags, TrainOptions,
 };
 
-/// Copies one option from the second options to the first.
-type TakeOver = fn(&mut TrainOptions, &TrainOptions);
-
-/// The name of a training flag, and how to copy its option.
-type TrainingFlag = (&'static str, TakeOver);
-
 /// The training flags that apply to extension.
-const TRAINING_FLAGS: &[TrainingFlag] = &[
-    ("input_format", |to, from| {
-        to.input_format = from.input_format
-    }),
-    ("input_sentence_size", |to, from| {
-        to.sentences = from.sentences
-    }),
-    ("shuffle_input_sentence", |to, from| {
-        to.sentences = from.sentences
-    }),
-    ("max_sentence_length", |to, from| {
-        to.max_sentence_length = from.max_sentence_length;
-    }),
-    ("max_sentencepiece_length", |to, from| {
-        to.max_sentencepiece_length = from.max_sentencepiece_length;
-    }),
-    ("character_coverage", |to, from| {
-        to.character_coverage = from.character_coverage;
-    }),
-    ("split_by_unicode_script", |to, from| {
-        to.split_by_unicode_script = from.split_by_unicode_script;
-    }),
-    ("split_by_number", |to, from| {
-        to.split_by_number = from.split_by_number
-    }),
-    ("split_by_whitespace", |to, from| {
-        to.split_by_whitespace = from.split_by_whitespace;
-    }),
-    ("split_digits", |to, from| {
-        to.split_digits = from.split_digits
-    }),
-    ("allow_whitespace_only_pieces", |to, from| {
-        to.allow_whitespace_only_pieces = from.allow_whitespace_only_pieces;
-    }),
-    ("pretokenization_delimiter", |to, from| {
-        to.pretokenization_delimiter
-            .clone_from(&from.pretokenization_delimiter);
-    }),
+const TRAINING_FLAGS: &[&str] = &[
+    "input_format",
+    "input_sentence_size",
+    "shuffle_input_sentence",
+    "max_sentence_length",
+    "max_sentencepiece_length",
+    "character_coverage",
+    "split_by_unicode_script",
+    "split_by_number",
+    "split_by_whitespace",
+    "split_digits",
+    "allow_whitespace_only_pieces",
+    "pretokenization_delimiter",
 ];
 
 /// The command line: the model, the text, the number of pieces, the rules.
@@ -121,7 +90,7 @@ pub(crate) fn command() -> Command {
             model_files::text_flag(),
             args::value("jobs", "Number of threads; the result does not depend on it [default: all cores]").value_name("N"),
         ])
-        .args(TRAINING_FLAGS.iter().filter_map(|(name, _)| training_flag(name)));
+        .args(TRAINING_FLAGS.iter().filter_map(|name| training_flag(name)));
     args::with_common_flags(command)
 }
 
@@ -203,23 +172,11 @@ fn no_size() -> CliError {
     )
 }
 
-/// Copies the options of the training flags that are given.
+/// Sets the options of the training flags that are given.
 fn set_training_options(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult {
-    let mut flags = TrainFlags::default();
-    for (name, _) in given_training_flags(matches) {
-        set_option(&mut flags, name, args::text(matches, name))?;
-    }
-    let from = flags.options().map_err(args::invalid_option)?;
-    for (_, take_over) in given_training_flags(matches) {
-        take_over(options, &from);
-    }
-    Ok(())
-}
-
-/// The training flags that are given.
-fn given_training_flags(matches: &ArgMatches) -> impl Iterator<Item = &'static TrainingFlag> {
-    let flags = TRAINING_FLAGS.iter();
-    flags.filter(|(name, _)| args::is_given(matches, name))
+    let given = TRAINING_FLAGS.iter();
+    let given = given.filter_map(|name| Some((*name, args::given(matches, name)?)));
+    options.set_flags(given).map_err(args::invalid_option)
 }
 
 /// Sets the limits for superwords, if pieces may cross words.

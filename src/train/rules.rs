@@ -13,8 +13,8 @@ use crate::model::{NormalizerSpec, Specs};
 use crate::normalize::charsmap::{Charsmap, builtin_charsmap, compile};
 use crate::normalize::rules::parse_tsv;
 use crate::train::corpus::read_file;
-use crate::train::flags::TrainFlags;
-use crate::train::options::{NormalizationRules, RuleSet, TrainOptions};
+
+use crate::train::options::{NormalizationRules, RuleSet, TrainFlags, TrainOptions};
 
 /// The name that the model records for rules in TSV form.
 const CUSTOM_RULES: &str = "user_defined";

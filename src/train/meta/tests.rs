@@ -1,5 +1,5 @@
 use super::*;
-use crate::train::flags::TrainFlags;
+use crate::train::options::TrainFlags;
 
 fn pieces(settings: &[(&str, &str)]) -> Result<Vec<(usize, String, PieceKind)>, OptionError> {
     let mut flags = TrainFlags::default();

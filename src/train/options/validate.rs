@@ -1,22 +1,11 @@
-//! Validation of the options before any input is read, with the reference's limits.
+//! Checks of the options before any input is read, with the reference's limits.
 
 use std::ops::RangeInclusive;
 
-use super::{PruningMethod, TrainOptions};
+use super::{PruningMethod, TrainFlags, TrainOptions};
 use crate::error::OptionError;
 use crate::model::ModelType;
 
-/// Allowed values of `vocab_size`: ids are 31 bits wide in the model.
-pub(crate) const VOCAB_SIZE: RangeInclusive<u32> = 1..=i32::MAX.unsigned_abs();
-/// Allowed values of `max_sentencepiece_length`, in characters.
-pub(crate) const PIECE_LENGTH: RangeInclusive<u32> = 1..=512;
-/// Allowed values of `max_sentence_length`, in bytes.
-pub(crate) const SENTENCE_LENGTH: RangeInclusive<u32> = 10..=1 << 30;
-/// Allowed values of `num_threads`.
-pub(crate) const NUM_THREADS: RangeInclusive<u32> = 1..=1024;
-
-/// Allowed values of `num_sub_iterations`.
-pub(crate) const SUB_ITERATIONS: RangeInclusive<u32> = 1..=10;
 /// Samples of this many sentences or fewer are refused.
 const MAX_TOO_FEW: u64 = 100;
 
@@ -27,74 +16,48 @@ impl TrainOptions {
     /// # Errors
     /// The first invalid option, what is wrong with it and how to fix it.
     pub fn validate(&self) -> Result<(), OptionError> {
-        self.validate_ranges()?;
-        self.validate_sentences()?;
-        self.validate_model_type()?;
-        self.validate_unigram()?;
-        self.validate_texts()?;
-        self.validate_coverage()
-    }
-
-    fn validate_ranges(&self) -> Result<(), OptionError> {
-        check_length("vocab_size", self.vocab_size, &VOCAB_SIZE)?;
-        check_length(
-            "max_sentencepiece_length",
-            self.max_sentencepiece_length,
-            &PIECE_LENGTH,
-        )?;
-        check_length("num_threads", self.num_threads, &NUM_THREADS)?;
-        check_length(
-            "max_sentence_length",
-            self.max_sentence_length,
-            &SENTENCE_LENGTH,
-        )?;
-        let iterations = self.unigram.num_sub_iterations;
-        check_length("num_sub_iterations", iterations, &SUB_ITERATIONS)?;
-        let factor = f64::from(self.unigram.shrinking_factor);
-        check_range("shrinking_factor", factor, 0.5, 0.95)?;
-        // The bounds are doubles and the value a single float: 0.98f32 is a little more than 0.98.
-        check_range(
-            "character_coverage",
-            f64::from(self.character_coverage),
-            0.98,
-            1.0,
-        )
-    }
-
-    fn validate_sentences(&self) -> Result<(), OptionError> {
-        match self.sentences.size() {
-            Some(size) if size <= MAX_TOO_FEW => Err(too_few(size)),
-            _ => Ok(()),
-        }
-    }
-
-    fn validate_model_type(&self) -> Result<(), OptionError> {
+        TrainFlags::of_options(self)?.check_ranges()?;
         let is_unigram = self.model_type == ModelType::Unigram;
         let learns_parts = is_unigram || self.model_type == ModelType::Bpe;
-        if self.use_all_vocab && learns_parts {
-            let problem = "it is for word and char models";
-            return Err(not_for_type("use_all_vocab", problem));
+        if let Some(sentences) = self.sentences.size()
+            && sentences <= MAX_TOO_FEW
+        {
+            return Err(conflict(
+                "input_sentence_size",
+                &format!("{sentences} sentences are too few to train on"),
+                "use all sentences, or more than 100",
+            ));
         }
-        if self.unigram.seed_file.is_some() && !is_unigram {
-            let problem = "it is for unigram models";
-            return Err(not_for_type("seed_sentencepieces_file", problem));
+        let not_for_type = [
+            (
+                "use_all_vocab",
+                self.use_all_vocab && learns_parts,
+                "it is for word and char models",
+            ),
+            (
+                "seed_sentencepieces_file",
+                self.unigram.seed_file.is_some() && !is_unigram,
+                "it is for unigram models",
+            ),
+            (
+                "pretokenization_delimiter",
+                !self.pretokenization_delimiter.is_empty() && !learns_parts,
+                "it is for BPE and unigram models",
+            ),
+        ];
+        for (option, is_given, problem) in not_for_type {
+            if is_given {
+                let remedy = "leave it out, or choose another model_type";
+                return Err(conflict(option, problem, remedy));
+            }
         }
-        if !self.pretokenization_delimiter.is_empty() && !learns_parts {
-            let problem = "it is for BPE and unigram models";
-            return Err(not_for_type("pretokenization_delimiter", problem));
+        if is_unigram {
+            let finite = f32::MIN..=f32::MAX;
+            let power = self.unigram.seed_length_power;
+            check_bounds("seed_piece_length_power", power.into(), &finite)?;
+            let alpha = self.unigram.min_count_alpha;
+            check_bounds("min_freq_alpha", alpha.into(), &finite)?;
         }
-        Ok(())
-    }
-
-    fn validate_unigram(&self) -> Result<(), OptionError> {
-        if self.model_type != ModelType::Unigram {
-            return Ok(());
-        }
-        check_finite("seed_piece_length_power", self.unigram.seed_length_power)?;
-        check_finite("min_freq_alpha", self.unigram.min_count_alpha)
-    }
-
-    fn validate_texts(&self) -> Result<(), OptionError> {
         let pieces = [
             ("unk_piece", &self.unk),
             ("bos_piece", &self.bos),
@@ -103,68 +66,36 @@ impl TrainOptions {
         ];
         for (option, piece) in pieces {
             if piece.text.is_empty() {
-                return Err(empty_piece(option));
+                let remedy = "give it a text; for a model without this piece leave out its id (-1)";
+                return Err(conflict(option, "it is empty", remedy));
             }
         }
+        if self.auto_character_coverage {
+            self.validate_auto_coverage()?;
+        }
         Ok(())
     }
 
-    fn validate_coverage(&self) -> Result<(), OptionError> {
-        if !self.auto_character_coverage {
-            return Ok(());
-        }
-        if matches!(self.model_type, ModelType::Word | ModelType::Char) {
-            return Err(coverage_conflict(
+    fn validate_auto_coverage(&self) -> Result<(), OptionError> {
+        let is_sparse = matches!(self.unigram.pruning, PruningMethod::Sparse { .. });
+        let (problem, remedy) = match self.model_type {
+            ModelType::Word | ModelType::Char => (
                 "it is for BPE and unigram models",
                 "leave it out, or train such a model",
-            ));
-        }
-        let is_sparse = matches!(self.unigram.pruning, PruningMethod::Sparse { .. });
-        if self.model_type == ModelType::Unigram && !is_sparse {
-            return Err(coverage_conflict(
+            ),
+            ModelType::Unigram if !is_sparse => (
                 "for unigram models it needs use_sparse_pruning",
                 "add use_sparse_pruning, or train a BPE model",
-            ));
-        }
-        if !self.byte_fallback {
-            return Err(coverage_conflict(
-                "it needs byte_fallback",
-                "add byte_fallback",
-            ));
-        }
-        if !self.required_chars.is_empty() {
-            return Err(coverage_conflict(
+            ),
+            _ if !self.byte_fallback => ("it needs byte_fallback", "add byte_fallback"),
+            _ if !self.required_chars.is_empty() => (
                 "it chooses the characters itself",
                 "leave required_chars out",
-            ));
-        }
-        Ok(())
+            ),
+            _ => return Ok(()),
+        };
+        Err(conflict("auto_character_coverage", problem, remedy))
     }
-}
-
-fn too_few(sentences: u64) -> OptionError {
-    OptionError::Conflict {
-        option: "input_sentence_size",
-        problem: format!("{sentences} sentences are too few to train on"),
-        remedy: "use all sentences, or more than 100",
-    }
-}
-
-fn not_for_type(option: &'static str, problem: &str) -> OptionError {
-    let remedy = "leave it out, or choose another model_type";
-    conflict(option, problem, remedy)
-}
-
-fn empty_piece(option: &'static str) -> OptionError {
-    conflict(
-        option,
-        "it is empty",
-        "give it a text; for a model without this piece leave out its id (-1)",
-    )
-}
-
-fn coverage_conflict(problem: &str, remedy: &'static str) -> OptionError {
-    conflict("auto_character_coverage", problem, remedy)
 }
 
 /// The error for an option that conflicts with others, or whose value is unusable.
@@ -176,28 +107,14 @@ pub(crate) fn conflict(option: &'static str, problem: &str, remedy: &'static str
     }
 }
 
-fn check_length(
-    option: &'static str,
-    value: u32,
-    range: &RangeInclusive<u32>,
-) -> Result<(), OptionError> {
-    let low = f64::from(*range.start());
-    let high = f64::from(*range.end());
-    check_range(option, value.into(), low, high)
-}
-
-/// Refuses NaN and infinities.
-fn check_finite(option: &'static str, value: f32) -> Result<(), OptionError> {
-    check_range(option, value.into(), f32::MIN.into(), f32::MAX.into())
-}
-
-/// Refuses a value outside `low..=high`, and NaN.
-pub(crate) fn check_range(
+/// Refuses a value outside the range, and NaN. The bounds are compared as doubles: the float 0.98
+/// is a little more than the bound 0.98.
+pub(super) fn check_bounds<Bound: Copy + Into<f64>>(
     option: &'static str,
     value: f64,
-    low: f64,
-    high: f64,
+    range: &RangeInclusive<Bound>,
 ) -> Result<(), OptionError> {
+    let (low, high) = ((*range.start()).into(), (*range.end()).into());
     if (low..=high).contains(&value) {
         Ok(())
     } else {

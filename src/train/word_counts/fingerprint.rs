@@ -74,13 +74,20 @@ impl CountFingerprint {
         set(SELECTION, selection(options));
         set("normalization_rules", trainer.specs.rules_digest());
         set("special_pieces", special_pieces(trainer));
-        let delimiter = options.pretokenization_delimiter.clone();
-        set("pretokenization_delimiter", delimiter);
-        for (name, value) in numbers(options) {
-            set(name, value.to_string());
-        }
-        for (name, value) in switches(trainer) {
-            set(name, value.to_string());
+        // All lengths of two or more divide text at the same places.
+        let length = options.max_sentencepiece_length.min(2);
+        set("max_sentencepiece_length", length.to_string());
+        // Functions cannot be compared: the caller must set the same function everywhere.
+        set(
+            "has_pretokenizer",
+            trainer.pretokenizer.is_some().to_string(),
+        );
+        set(
+            "allow_inconsistent_pretokenization",
+            trainer.allow_inconsistent_pretokenization.to_string(),
+        );
+        for (name, value) in options.that_words_depend_on() {
+            set(name, value);
         }
         Self { options: parts }
     }
@@ -167,42 +174,4 @@ fn special_pieces(trainer: &Trainer) -> String {
     let mut texts: Vec<_> = trainer.meta.texts_without_bytes().collect();
     texts.sort();
     texts.join("\n")
-}
-
-fn numbers(options: &TrainOptions) -> [(&'static str, u32); 2] {
-    [
-        ("max_sentence_length", options.max_sentence_length),
-        // All lengths of two or more divide text at the same places.
-        (
-            "max_sentencepiece_length",
-            options.max_sentencepiece_length.min(2),
-        ),
-    ]
-}
-
-fn switches(trainer: &Trainer) -> [(&'static str, bool); 11] {
-    let options = &trainer.options;
-    [
-        ("add_dummy_prefix", options.add_dummy_prefix),
-        ("remove_extra_whitespaces", options.remove_extra_whitespaces),
-        (
-            "treat_whitespace_as_suffix",
-            options.treat_whitespace_as_suffix,
-        ),
-        (
-            "allow_whitespace_only_pieces",
-            options.allow_whitespace_only_pieces,
-        ),
-        ("split_by_whitespace", options.split_by_whitespace),
-        ("split_by_unicode_script", options.split_by_unicode_script),
-        ("split_by_number", options.split_by_number),
-        ("split_digits", options.split_digits),
-        ("byte_fallback", options.byte_fallback),
-        // Functions cannot be compared: the caller must set the same function everywhere.
-        ("has_pretokenizer", trainer.pretokenizer.is_some()),
-        (
-            "allow_inconsistent_pretokenization",
-            trainer.allow_inconsistent_pretokenization,
-        ),
-    ]
 }

@@ -8,7 +8,7 @@ use super::OptionKind;
 use super::record::flag_text;
 use crate::model::{BytesList, ModelType};
 use crate::text::flag::parse_flag;
-use crate::train::flags::csv::{join_csv, split_csv};
+use crate::train::options::csv::{join_csv, split_csv};
 
 /// A type of flag: how its values are parsed, printed and recorded.
 pub(super) trait FlagValue: Sized {
