@@ -290,7 +290,7 @@ fn with_learned(
 
 /// Writes a learned piece over the one with this id, or behind all others.
 fn write_learned(editor: &mut ModelEditor, id: PieceId, learned: &LearnedMerge, score: f32) {
-    let text = learned.text.as_bytes();
+    let text = &learned.text;
     if id.index() < editor.len() {
         editor.rename_piece(id, text);
         editor.set_score(id, score);
@@ -320,7 +320,7 @@ fn extension_pieces(
         .map(|(piece, id)| ExtensionPiece {
             id,
             count: piece.count,
-            replaced: encoder.encode_resolved(piece.text.as_bytes()).to_vec(),
+            replaced: encoder.encode_resolved(&piece.text).to_vec(),
         })
         .collect()
 }

@@ -82,7 +82,7 @@ pub(crate) fn learned_texts(merges: Vec<LearnedMerge>, alphabet: &Alphabet) -> V
         .map(|(c, _)| c.to_string().into_boxed_str());
     merges
         .into_iter()
-        .map(|merge| merge.text)
+        .map(|merge| merge.to_text().into())
         .chain(characters)
         .collect()
 }

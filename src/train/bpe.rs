@@ -41,6 +41,6 @@ pub(super) mod merge;
 mod merge_contexts;
 mod pair_map;
 mod pairs;
-mod queue;
+pub(super) mod queue;
 pub(super) mod symbols;
 pub(super) mod word_buffer;

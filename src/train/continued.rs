@@ -42,6 +42,7 @@ pub use self::characters::NewCharacters;
 use self::segments::{StateModel, StateSegmenter};
 use super::bpe::merge::continuation::Continuation;
 use super::bpe::merge::{LearnedMerge, MergeTrainer};
+use super::bpe::queue::ShortestText;
 use super::bpe::symbols::SymbolArena;
 use super::bpe::word_buffer::WordBuffer;
 use super::corpus::Corpus;
@@ -170,7 +171,8 @@ impl<'m> ContinuedTrainer<'m> {
         })?;
         drop(state);
         run.reporter.expect_merges(wanted);
-        let trainer = MergeTrainer::new(rules, &run.pool, &self.work.hasher, symbols, words);
+        let trainer: MergeTrainer<'_, ShortestText> =
+            MergeTrainer::new(rules, &run.pool, &self.work.hasher, symbols, words);
         let continuation = Continuation::new(candidates, unfound);
         let merges = trainer.run_continuation(continuation, wanted, &mut |merges| {
             run.reporter.merged(merges)

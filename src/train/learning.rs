@@ -18,8 +18,9 @@ use super::assemble::{self, LearnedPiece};
 use super::bpe::{
     coverage_search,
     merge::{LearnedMerge, MergeTrainer},
+    queue::ShortestText,
     symbols::SymbolArena,
-    word_buffer::WordBuffer,
+    word_buffer::{Characters, WordBuffer},
 };
 use super::corpus::{Corpus, read_file};
 use super::counts::ShardedCounts;
@@ -285,9 +286,10 @@ impl Trainer {
         let symbols = SymbolArena::new(alphabet, &rules);
         let words = run
             .pool
-            .install(|| WordBuffer::new(words, &symbols, &self.work.hasher))?;
+            .install(|| WordBuffer::new(words, &Characters::of(&symbols), &self.work.hasher))?;
         run.reporter.expect_merges(wanted);
-        let merger = MergeTrainer::new(&rules, &run.pool, &self.work.hasher, symbols, words);
+        let merger: MergeTrainer<'_, ShortestText> =
+            MergeTrainer::new(&rules, &run.pool, &self.work.hasher, symbols, words);
         let merges = merger.run(wanted, &mut |merges| run.reporter.merged(merges))?;
         run.reporter.end_merges(&merges)?;
         Ok(merges)

@@ -240,7 +240,7 @@ impl<'o> Reporter<'o> {
         self.report(Event::Merged {
             done: merges.len(),
             wanted: self.merges_wanted,
-            piece: &last.text,
+            piece: &last.to_text(),
             count: last.count,
         })
     }

@@ -182,7 +182,7 @@ pub(crate) fn divide(
     let characters = chosen_characters(&merges[..best.merges], &free, best.single_characters);
     let merges = merges.into_iter().take(best.merges);
     merges
-        .map(|merge| merge.text)
+        .map(|merge| merge.to_text().into())
         .chain(characters.into_iter().map(|c| c.to_string().into()))
         .collect()
 }
@@ -202,7 +202,10 @@ fn chosen_characters(
 
 /// The characters in `merges`, by code point.
 fn characters_of(merges: &[LearnedMerge]) -> BTreeSet<char> {
-    merges.iter().flat_map(|merge| merge.text.chars()).collect()
+    merges
+        .iter()
+        .flat_map(|merge| merge.to_text().chars().collect::<Vec<_>>())
+        .collect()
 }
 
 /// The division with the largest gain.
@@ -240,7 +243,7 @@ impl TakenMerges {
     fn take(&mut self, merge: &LearnedMerge, free: &mut FreeCharacters) {
         self.merges += 1;
         self.gain += u128::from(merge.count);
-        for c in merge.text.chars() {
+        for c in merge.to_text().chars() {
             if self.required.insert(c) {
                 self.gain += free.take(c);
             }

@@ -36,6 +36,9 @@ pub(crate) mod continuation;
 pub(crate) mod old_pieces;
 mod tuning;
 
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashSet;
 
@@ -43,7 +46,7 @@ use self::tuning::{FRUGAL_TUNING, MIN_FRUGAL_SLOTS, TUNING, Tuning};
 use crate::error::TrainError;
 use crate::train::bpe::merge_contexts::MergeContexts;
 use crate::train::bpe::pairs::{PairCounts, PairIndex, PairView};
-use crate::train::bpe::queue::{Candidate, Queue};
+use crate::train::bpe::queue::{Candidate, Queue, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::{MergeOp, WordBuffer};
 use crate::train::split::SplitRules;
@@ -51,23 +54,33 @@ use crate::train::split::SplitRules;
 /// A piece made by merging, and how often its pair occurred.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LearnedMerge {
-    pub(crate) text: Box<str>,
+    pub(crate) text: Box<[u8]>,
     pub(crate) count: u64,
 }
 
-type Texts = HashSet<Box<str>, SeedableRandomState>;
+impl LearnedMerge {
+    /// The text of a merge of characters, which is UTF-8.
+    pub(crate) fn to_text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.text)
+    }
+}
 
-/// Merges pairs in `words`, best first.
-pub(crate) struct MergeTrainer<'a> {
+type Texts = HashSet<Box<[u8]>, SeedableRandomState>;
+
+/// Merges pairs in `words`, best first; pairs that occur equally often in the order `Order`.
+pub(crate) struct MergeTrainer<'a, Order: TieOrder> {
     rules: &'a SplitRules,
     pool: &'a rayon::ThreadPool,
     hasher: &'a SeedableRandomState,
     symbols: SymbolArena,
     words: WordBuffer,
     pairs: PairIndex,
-    queue: Queue,
+    queue: Queue<Order::Key>,
+    /// The neighbours of the occurrences in the first part of the words; the counts of all parts
+    /// are added to them.
     neighbours: MergeContexts,
-    second_half: MergeContexts,
+    /// Those in the other parts; empty as far as the last merge had fewer.
+    other_parts: Vec<MergeContexts>,
     merges: Vec<LearnedMerge>,
     /// Pairs that occur less often are not indexed; `u64::MAX` before the first index.
     min_count: u64,
@@ -79,7 +92,7 @@ pub(crate) struct MergeTrainer<'a> {
 /// Called after each merge with all merges so far; an error stops the merging.
 pub(crate) type OnMerge<'o> = &'o mut dyn FnMut(&[LearnedMerge]) -> Result<(), TrainError>;
 
-impl<'a> MergeTrainer<'a> {
+impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
     /// Long work is done on the threads of `pool`; `hasher` seeds the hash tables.
     pub(crate) fn new(
         rules: &'a SplitRules,
@@ -95,9 +108,9 @@ impl<'a> MergeTrainer<'a> {
             symbols,
             words,
             pairs: PairIndex::default(),
-            queue: Queue::default(),
+            queue: Queue::new(),
             neighbours: MergeContexts::default(),
-            second_half: MergeContexts::default(),
+            other_parts: Vec::new(),
             merges: Vec::new(),
             min_count: u64::MAX,
             seen: None,
@@ -124,7 +137,7 @@ impl<'a> MergeTrainer<'a> {
 
     fn start_over(&mut self) {
         self.words.split_symbols(&self.symbols);
-        self.symbols.keep_characters();
+        self.symbols.keep_initial();
         self.merges.clear();
         self.seen = Some(Texts::with_hasher(self.hasher.clone()));
     }
@@ -135,18 +148,22 @@ impl<'a> MergeTrainer<'a> {
         while self.merges.len() < wanted
             && let Some(best) = self.next_candidate(wanted)?
         {
-            self.take(best)?;
+            self.take(&best)?;
             on_merge(&self.merges)?;
         }
         Ok(())
     }
 
     /// The best pair, if any pair occurs; `wanted` merges are wanted in all.
-    fn next_candidate(&mut self, wanted: usize) -> Result<Option<Candidate>, TrainError> {
+    fn next_candidate(
+        &mut self,
+        wanted: usize,
+    ) -> Result<Option<Candidate<Order::Key>>, TrainError> {
         loop {
             let view = PairView {
                 pairs: &self.pairs,
                 symbols: &self.symbols,
+                order: PhantomData::<Order>,
             };
             if let Some(best) = self.queue.pop(&view) {
                 return Ok(Some(best));
@@ -162,7 +179,7 @@ impl<'a> MergeTrainer<'a> {
     fn build_index(&mut self, wanted: usize, last_min_count: u64) -> Result<u64, TrainError> {
         // Free the old index before the new one is built.
         self.pairs = PairIndex::default();
-        self.queue = Queue::default();
+        self.queue = Queue::new();
         let pool = self.pool;
         let (pair_counts, min_count) = pool.install(|| self.count_pairs(wanted, last_min_count));
         self.pairs = pool.install(|| {
@@ -174,7 +191,6 @@ impl<'a> MergeTrainer<'a> {
                 self.hasher,
             )
         })?;
-        self.queue = Queue::new();
         // `PairIndex::insert` refuses more pairs than 32 bits can number.
         (0..)
             .take(self.pairs.len())
@@ -214,10 +230,10 @@ impl<'a> MergeTrainer<'a> {
     }
 
     /// Merges the candidate everywhere.
-    fn take(&mut self, candidate: Candidate) -> Result<(), TrainError> {
-        let positions = self.pairs.remove(&candidate);
+    fn take(&mut self, candidate: &Candidate<Order::Key>) -> Result<(), TrainError> {
+        let positions = self.pairs.remove(candidate.pair);
         let (left, right) = candidate.symbols;
-        let merged = self.symbols.join(left, right, candidate.shape)?;
+        let merged = self.symbols.join(left, right)?;
         let merge_op = MergeOp {
             left: (left, self.symbols.length(left)),
             right: (right, self.symbols.length(right)),
@@ -228,7 +244,7 @@ impl<'a> MergeTrainer<'a> {
         self.update_old_pairs(&merge_op);
         self.add_new_pairs(&merge_op)?;
         self.merges.push(LearnedMerge {
-            text: candidate.text,
+            text: self.symbols.text(merged).into(),
             count: candidate.count,
         });
         Ok(())
@@ -236,30 +252,56 @@ impl<'a> MergeTrainer<'a> {
 
     /// Merges the pair at all `positions` and gathers its neighbours.
     fn apply(&mut self, merge_op: &MergeOp, positions: &[u32]) {
-        let symbols = self.symbols.len();
-        let is_parallel = self.is_parallel(positions.len());
-        let MergeTrainer {
-            neighbours: near,
-            second_half: far,
-            ..
-        } = self;
-        near.reset(symbols);
-        far.reset(symbols);
-        if !is_parallel {
+        let parts = self.parts(positions.len());
+        self.reset_contexts(parts);
+        let near = &mut self.neighbours;
+        if parts == 1 {
             self.words
                 .whole()
                 .apply(merge_op, positions, |found| near.add(found));
             return;
         }
-        let (mut first, mut second, middle) = self.words.halves(positions[positions.len() / 2]);
-        let (before, behind) =
-            positions.split_at(positions.partition_point(|position| *position < middle));
-        both(
-            self.pool,
-            || first.apply(merge_op, before, |found| near.add(found)),
-            || second.apply(merge_op, behind, |found| far.add(found)),
-        );
-        near.add_counts(far);
+        // Parts with about equally many positions.
+        let starts = (1..parts).map(|part| positions[positions.len() / parts * part]);
+        let mut words = self.words.split_at(starts).into_iter().rev();
+        let mut rest = positions;
+        self.pool.in_place_scope(|scope| {
+            for (mut words, far) in words
+                .by_ref()
+                .zip(self.other_parts[..parts - 1].iter_mut().rev())
+            {
+                let start = rest.partition_point(|position| *position < words.start());
+                let (before, positions) = rest.split_at(start);
+                rest = before;
+                scope.spawn(move |_| words.apply(merge_op, positions, |found| far.add(found)));
+            }
+            if let Some(mut words) = words.next() {
+                words.apply(merge_op, rest, |found| near.add(found));
+            }
+        });
+        for far in &self.other_parts {
+            near.add_counts(far);
+        }
+    }
+
+    /// Forgets the last merge and makes contexts for this many parts of the words.
+    fn reset_contexts(&mut self, parts: usize) {
+        let symbols = self.symbols.len();
+        self.neighbours.reset(symbols);
+        self.other_parts.iter_mut().for_each(MergeContexts::clear);
+        if self.other_parts.len() < parts - 1 {
+            self.other_parts
+                .resize_with(parts - 1, MergeContexts::default);
+        }
+        for far in &mut self.other_parts[..parts - 1] {
+            far.reset(symbols);
+        }
+    }
+
+    /// The number of parts in which this many positions are merged.
+    fn parts(&self, positions: usize) -> usize {
+        let parts = positions / self.tuning.min_part_positions.max(1);
+        parts.clamp(1, self.pool.current_num_threads())
     }
 
     /// Subtracts the merged occurrences from the pairs that contained them.
@@ -352,15 +394,11 @@ impl<'a> MergeTrainer<'a> {
         Ok(Some(pair))
     }
 
-    /// Whether work on this many positions is divided between two threads.
-    fn is_parallel(&self, positions: usize) -> bool {
-        positions >= self.tuning.min_parallel_positions && self.pool.current_num_threads() >= 2
-    }
-
     fn enqueue(&mut self, pair: u32) {
         let view = PairView {
             pairs: &self.pairs,
             symbols: &self.symbols,
+            order: PhantomData::<Order>,
         };
         self.queue.push(pair, self.pairs.count(pair), &view);
     }
@@ -369,26 +407,29 @@ impl<'a> MergeTrainer<'a> {
     /// right are numbered from `first_left` on, those with it on the left from `first_right` on.
     fn record_positions(&mut self, first_left: usize, first_right: usize) {
         let near = &self.neighbours;
-        let far = &self.second_half;
-        let is_parallel = self.is_parallel(near.positions() + far.positions());
+        let all = || std::iter::once(near).chain(&self.other_parts);
+        let is_parallel = self.parts(all().map(MergeContexts::positions).sum()) > 1;
         let (left_pairs, right_pairs) = self
             .pairs
             .since(first_left)
             .split_at_mut(first_right - first_left);
         let mut record_left = || {
-            near.left
-                .record_positions(&near.left, first_left, left_pairs);
-            near.left
-                .record_positions(&far.left, first_left, left_pairs);
+            for part in all() {
+                near.left
+                    .record_positions(&part.left, first_left, left_pairs);
+            }
         };
         let mut record_right = || {
-            near.right
-                .record_positions(&near.right, first_right, right_pairs);
-            near.right
-                .record_positions(&far.right, first_right, right_pairs);
+            for part in all() {
+                near.right
+                    .record_positions(&part.right, first_right, right_pairs);
+            }
         };
         if is_parallel {
-            both(self.pool, record_left, record_right);
+            self.pool.in_place_scope(|scope| {
+                scope.spawn(|_| record_right());
+                record_left();
+            });
         } else {
             record_left();
             record_right();
@@ -414,8 +455,9 @@ impl<'a> MergeTrainer<'a> {
         for merge in &self.merges {
             seen.remove(&merge.text);
         }
-        let mut vanished: Vec<Box<str>> = seen.into_iter().collect();
-        vanished.sort_unstable_by(|a, b| (a.chars().count(), a).cmp(&(b.chars().count(), b)));
+        let mut vanished: Vec<Box<[u8]>> = seen.into_iter().collect();
+        let characters = |text: &[u8]| String::from_utf8_lossy(text).chars().count();
+        vanished.sort_unstable_by(|a, b| (characters(a), a).cmp(&(characters(b), b)));
         vanished.truncate(wanted - self.merges.len());
         self.merges.extend(
             vanished
@@ -423,14 +465,6 @@ impl<'a> MergeTrainer<'a> {
                 .map(|text| LearnedMerge { text, count: 0 }),
         );
     }
-}
-
-/// Runs one function on this thread and the other on a thread of the pool.
-fn both(pool: &rayon::ThreadPool, here: impl FnOnce(), there: impl FnOnce() + Send) {
-    pool.in_place_scope(|scope| {
-        scope.spawn(|_| there());
-        here();
-    });
 }
 
 #[cfg(test)]

@@ -20,14 +20,13 @@
 //! one as its right neighbour; since the second was merged afterwards, the number of left
 //! neighbours `ab` is subtracted from the new pair (ab, a).
 //!
-//! # Two halves
+//! # Parts
 //!
-//! A frequent pair is merged on two threads, each with its own contexts: one for the positions in
-//! the first half of the word buffer and one for those in the second half. The buffer is divided at
-//! the start of a word. Neighbours never lie in another word, so no occurrence, and no neighbour of
-//! an occurrence, is in both halves, and the sums of both are the sums of one pass. Positions of
-//! the first half precede those of the second: appending them in this order keeps every list of
-//! positions ascending.
+//! A frequent pair is merged on several threads, each with its own contexts: those of the positions
+//! in one part of the word buffer. The buffer is divided at the starts of words. Neighbours never
+//! lie in another word, so no occurrence, and no neighbour of an occurrence, is in two parts, and
+//! the sums of all parts are the sums of one pass. Appending the positions in the order of the
+//! parts keeps every list of positions ascending.
 
 use crate::train::bpe::pairs::IndexedPair;
 use crate::train::bpe::symbols::Symbol;
@@ -144,6 +143,12 @@ pub(crate) struct MergeContexts {
 }
 
 impl MergeContexts {
+    /// Forgets the last merge.
+    pub(crate) fn clear(&mut self) {
+        self.left.clear();
+        self.right.clear();
+    }
+
     /// Allocates memory for `symbols` different neighbours and forgets the last merge.
     pub(crate) fn reset(&mut self, symbols: usize) {
         self.left.reset(symbols);

@@ -75,11 +75,6 @@ impl<T: Copy + PartialEq> PairMap<T> {
         }
     }
 
-    /// All values, empty ones among them.
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.square.iter_mut().chain(self.others.values_mut())
-    }
-
     /// Every pair that has a value, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ((Symbol, Symbol), T)> {
         let symbols = (0..).map(Symbol).take(self.side);

@@ -10,11 +10,15 @@
 //! be dropped until the next rebuild. For example, with 32,000 merges wanted and 64 million
 //! occurrences of pairs, the first `min_count` is 64,000,000 / (32,000 * 64) = 31.
 
+use std::marker::PhantomData;
+use std::ops::Range;
+
 use foldhash::fast::SeedableRandomState;
+use rayon::prelude::*;
 
 use crate::error::TrainError;
 use crate::train::bpe::pair_map::PairMap;
-use crate::train::bpe::queue::{Candidate, PairSource};
+use crate::train::bpe::queue::{Candidate, PairSource, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::WordBuffer;
 use crate::train::split::SplitRules;
@@ -40,51 +44,75 @@ pub(crate) struct PairIndex {
 /// The value in the index of pairs that are not kept.
 const NO_PAIR: u32 = u32::MAX;
 
-/// The result of counting a pair.
+/// The result of counting a pair in a part of the words.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct PairCount {
     count: u64,
     positions: u32,
-    /// Positions in the first half of the array.
-    first_half_positions: u32,
 }
 
 /// More passes do not pay.
 const MAX_PASSES: u32 = 16;
+/// The words are divided into at most this many parts, which are counted at the same time: each
+/// part adds 20 bytes for a frequent pair while the index is built.
+const MAX_PARTS: usize = 16;
 
 /// The counts of the frequent pairs of adjacent symbols.
 pub(crate) struct PairCounts {
-    frequent: Vec<((Symbol, Symbol), PairCount)>,
+    /// The parts in which they were counted.
+    parts: Vec<Range<usize>>,
+    frequent: Vec<((Symbol, Symbol), u64)>,
+    /// The number of positions of each frequent pair in each part: first of the first pair in all
+    /// parts, then of the second.
+    positions: Vec<u32>,
     highest: u64,
 }
 
 impl PairCounts {
-    /// Counts all pairs, on two threads of the current pool, and keeps those that occur at least
+    /// Counts all pairs, on the threads of the current pool, and keeps those that occur at least
     /// `min_count` times.
     ///
     /// To save memory, the pairs of a large buffer are divided into classes, each counted in a pass
     /// of its own; there is about one pass for each `slots_per_pass` slots. Cost: linear in the
-    /// slots for each pass. Memory: the pairs of a class and the frequent pairs.
+    /// slots for each pass. Memory: the pairs of a class in each part, and the frequent pairs.
     pub(crate) fn of(
         words: &WordBuffer,
         symbols: &SymbolArena,
         hasher: &SeedableRandomState,
         (min_count, slots_per_pass): (u64, usize),
     ) -> Self {
-        let passes = pass_count(words.len(), slots_per_pass);
         let mut counts = Self {
+            parts: parts(words),
             frequent: Vec::new(),
+            positions: Vec::new(),
             highest: 0,
         };
+        // A power of two.
+        let passes = u32::try_from(words.len() / slots_per_pass)
+            .unwrap_or(MAX_PASSES)
+            .clamp(1, MAX_PASSES)
+            .next_power_of_two();
         for class in 0..passes {
-            let middle = words.middle();
             let class = PairClass { class, passes };
-            let count = |slots| count_pairs(words, symbols, hasher, slots, class);
-            let (first, second) = rayon::join(|| count(0..middle), || count(middle..words.len()));
-            for (pair, entry) in merge(first, second).iter() {
+            let count = |slots: &Range<usize>| count_pairs(words, symbols, hasher, slots, class);
+            let mut counted: Vec<_> = counts.parts.par_iter().map(count).collect();
+            let Some((first, rest)) = counted.split_first_mut() else {
+                continue;
+            };
+            // The counts of the first part become the sums; its positions stay its own.
+            for part in rest.iter() {
+                for ((left, right), entry) in part.iter() {
+                    first.value_mut(left, right).count += entry.count;
+                }
+            }
+            for ((left, right), entry) in first.iter() {
                 counts.highest = counts.highest.max(entry.count);
                 if entry.count >= min_count {
-                    counts.frequent.push((pair, entry));
+                    counts.frequent.push(((left, right), entry.count));
+                    counts.positions.push(entry.positions);
+                    let rest = rest.iter().map(|part| part.get(left, right));
+                    let rest = rest.map(|entry| entry.map_or(0, |entry| entry.positions));
+                    counts.positions.extend(rest);
                 }
             }
         }
@@ -103,25 +131,20 @@ impl PairCounts {
 
     /// The sum of the counts of all pairs.
     pub(crate) fn total(words: &WordBuffer, symbols: &SymbolArena) -> u64 {
-        let middle = words.middle();
-        let total = |slots| {
+        let totals = parts(words).into_par_iter().map(|slots| {
             let mut sum = 0u64;
             words.for_each_pair(symbols, slots, |_, count, _, _| {
                 sum = sum.saturating_add(count)
             });
             sum
-        };
-        let (first, second) = rayon::join(|| total(0..middle), || total(middle..words.len()));
-        first.saturating_add(second)
+        });
+        totals.reduce(|| 0, u64::saturating_add)
     }
 }
 
-/// The number of passes over `slots` slots, with about `per_pass` slots for each: a power of two.
-fn pass_count(slots: usize, per_pass: usize) -> u32 {
-    u32::try_from(slots / per_pass)
-        .unwrap_or(MAX_PASSES)
-        .clamp(1, MAX_PASSES)
-        .next_power_of_two()
+/// The parts of the words that the threads of the current pool take.
+fn parts(words: &WordBuffer) -> Vec<Range<usize>> {
+    words.parts(rayon::current_num_threads().min(MAX_PARTS))
 }
 
 /// A class of pairs. There are as many classes as passes, a power of two.
@@ -143,11 +166,11 @@ fn count_pairs(
     words: &WordBuffer,
     symbols: &SymbolArena,
     hasher: &SeedableRandomState,
-    slots: std::ops::Range<usize>,
+    slots: &Range<usize>,
     class: PairClass,
 ) -> PairMap<PairCount> {
     let mut pair_counts = PairMap::new(symbols.len(), PairCount::default(), hasher);
-    words.for_each_pair(symbols, slots, |_, count, left, right| {
+    words.for_each_pair(symbols, slots.clone(), |_, count, left, right| {
         if class.contains(left, right) {
             let entry = pair_counts.value_mut(left, right);
             entry.count += count;
@@ -155,18 +178,6 @@ fn count_pairs(
         }
     });
     pair_counts
-}
-
-fn merge(mut first: PairMap<PairCount>, second: PairMap<PairCount>) -> PairMap<PairCount> {
-    first
-        .values_mut()
-        .for_each(|entry| entry.first_half_positions = entry.positions);
-    for ((left, right), entry) in second.iter() {
-        let sum = first.value_mut(left, right);
-        sum.count += entry.count;
-        sum.positions += entry.positions;
-    }
-    first
 }
 
 impl Default for PairIndex {
@@ -181,7 +192,7 @@ impl Default for PairIndex {
 
 impl PairIndex {
     /// The pairs of `pair_counts` that `rules` allow to merge; `min_count` is the one that they
-    /// were counted with. Runs on two threads of the current pool.
+    /// were counted with. Runs on the threads of the current pool.
     pub(crate) fn build(
         words: &WordBuffer,
         symbols: &SymbolArena,
@@ -189,60 +200,47 @@ impl PairIndex {
         (pair_counts, min_count): (PairCounts, u64),
         hasher: &SeedableRandomState,
     ) -> Result<Self, TrainError> {
-        let index = PairMap::new(symbols.len(), NO_PAIR, hasher);
         let mut built = Self {
             min_count,
             pairs: Vec::new(),
-            index,
+            index: PairMap::new(symbols.len(), NO_PAIR, hasher),
         };
-        let mut first_half_positions = Vec::new();
-        for ((left, right), entry) in pair_counts.frequent {
+        let parts = pair_counts.parts;
+        // The free positions of each pair in each part.
+        let mut known: Vec<&[u32]> = Vec::new();
+        let positions = pair_counts.positions.chunks_exact(parts.len().max(1));
+        for (((left, right), count), positions) in pair_counts.frequent.into_iter().zip(positions) {
             if symbols.may_merge(rules, left, right) {
-                built.insert(left, right, entry.count, 0)?;
-                first_half_positions.push((
-                    entry.first_half_positions as usize,
-                    entry.positions as usize,
-                ));
+                built.insert(left, right, count, 0)?;
+                known.push(positions);
             }
         }
-        built.find_positions(words, symbols, &first_half_positions);
-        Ok(built)
-    }
-
-    /// Records where all pairs occur. `known` has, for each pair, the number of its positions in
-    /// the first half of the array and in the whole.
-    fn find_positions(
-        &mut self,
-        words: &WordBuffer,
-        symbols: &SymbolArena,
-        known: &[(usize, usize)],
-    ) {
-        let halves = self
-            .pairs
-            .iter_mut()
-            .zip(known)
-            .map(|(pair, (in_first, in_all))| {
-                pair.positions = vec![0; *in_all];
-                pair.positions.split_at_mut(*in_first)
-            });
-        let (mut first, mut second): (Vec<&mut [u32]>, Vec<&mut [u32]>) = halves.unzip();
-        let index = &self.index;
-        let find = |free_parts: &mut [&mut [u32]], slots| {
-            words.for_each_pair(symbols, slots, |position, _, left, right| {
-                if let Some(pair) = index.get(left, right) {
-                    let free = &mut free_parts[pair as usize];
-                    if let Some((first, rest)) = std::mem::take(free).split_first_mut() {
-                        *first = position;
-                        *free = rest;
+        let mut free: Vec<Vec<&mut [u32]>> = parts.iter().map(|_| Vec::new()).collect();
+        for (pair, lengths) in built.pairs.iter_mut().zip(known) {
+            pair.positions = vec![0; lengths.iter().map(|length| *length as usize).sum()];
+            let mut rest = pair.positions.as_mut_slice();
+            for (free, length) in free.iter_mut().zip(lengths) {
+                let (own, behind) = rest.split_at_mut(*length as usize);
+                free.push(own);
+                rest = behind;
+            }
+        }
+        let index = &built.index;
+        parts
+            .into_par_iter()
+            .zip(free)
+            .for_each(|(slots, mut free)| {
+                words.for_each_pair(symbols, slots, |position, _, left, right| {
+                    if let Some(pair) = index.get(left, right) {
+                        let free = &mut free[pair as usize];
+                        if let Some((first, rest)) = std::mem::take(free).split_first_mut() {
+                            *first = position;
+                            *free = rest;
+                        }
                     }
-                }
+                });
             });
-        };
-        let middle = words.middle();
-        rayon::join(
-            || find(&mut first, 0..middle),
-            || find(&mut second, middle..words.len()),
-        );
+        Ok(built)
     }
 
     /// Adds the pair of two symbols, which occurs `count` times in `positions` positions, and
@@ -307,41 +305,35 @@ impl PairIndex {
     }
 
     /// Removes a pair and returns its positions.
-    pub(crate) fn remove(&mut self, candidate: &Candidate) -> Vec<u32> {
-        let (left, right) = candidate.symbols;
+    pub(crate) fn remove(&mut self, pair: u32) -> Vec<u32> {
+        let pair = &mut self.pairs[pair as usize];
+        let (left, right) = pair.symbols;
         self.index.remove(left, right);
-        let pair = &mut self.pairs[candidate.pair as usize];
         pair.count = 0;
         std::mem::take(&mut pair.positions)
     }
 }
 
-/// The pairs and the symbols whose texts order them.
-pub(crate) struct PairView<'p> {
+/// The pairs and the symbols, with an order of ties.
+pub(crate) struct PairView<'p, Order> {
     pub(crate) pairs: &'p PairIndex,
     pub(crate) symbols: &'p SymbolArena,
+    pub(crate) order: PhantomData<Order>,
 }
 
-impl PairSource for PairView<'_> {
+impl<Order: TieOrder> PairSource for PairView<'_, Order> {
+    type Key = Order::Key;
+
     fn count(&self, pair: u32) -> u64 {
         self.pairs.count(pair)
     }
 
-    fn candidate(&self, pair: u32) -> Candidate {
-        let IndexedPair {
-            count,
-            symbols: (left, right),
-            ..
-        } = self.pairs.pairs[pair as usize];
-        let shape = self
-            .symbols
-            .shape(left)
-            .followed_by(self.symbols.shape(right));
+    fn candidate(&self, pair: u32) -> Candidate<Order::Key> {
+        let IndexedPair { count, symbols, .. } = self.pairs.pairs[pair as usize];
         Candidate {
             count,
-            shape,
-            text: self.symbols.joined_text(left, right),
-            symbols: (left, right),
+            key: Order::key(symbols, self.symbols),
+            symbols,
             pair,
         }
     }

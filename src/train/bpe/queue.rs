@@ -1,7 +1,8 @@
 //! The order in which pairs are merged.
 //!
-//! Highest count first; among equal counts the fewest characters, then the smallest UTF-8 bytes.
-//! The `Ord` of [`Candidate`] is this order; the model depends on it.
+//! Highest count first. Pairs of equal counts have a [`TieOrder`]; SentencePiece's is
+//! [`ShortestText`]: the fewest characters, then the smallest UTF-8 bytes. The `Ord` of
+//! [`Candidate`] is the whole order; the model depends on it.
 //!
 //! | count | text | order |
 //! |---|---|---|
@@ -22,46 +23,46 @@
 //!
 //! Cost: constant for a push, and a heap operation among pairs of equal count for a pop.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use crate::train::bpe::symbols::Symbol;
-use crate::train::split::Shape;
+use crate::train::bpe::symbols::{Symbol, SymbolArena};
+
+/// The order of pairs that occur equally often. It may depend on the two symbols alone: a key is
+/// made when the count of the pair becomes the best one, and is kept as long as it is.
+pub(crate) trait TieOrder {
+    /// The pair with the greatest key is merged first. No two pairs have equal keys.
+    type Key: Ord + Send;
+
+    fn key(pair: (Symbol, Symbol), symbols: &SymbolArena) -> Self::Key;
+}
+
+/// SentencePiece's order: the fewest characters, then the smallest UTF-8 bytes.
+#[derive(Debug)]
+pub(crate) struct ShortestText;
+
+impl TieOrder for ShortestText {
+    /// The symbols come last only to make the order total: pairs of one text do not wait together
+    /// (see [`crate::train::bpe::merge`]).
+    type Key = Reverse<(u16, Box<[u8]>, (Symbol, Symbol))>;
+
+    fn key((left, right): (Symbol, Symbol), symbols: &SymbolArena) -> Self::Key {
+        let shape = symbols.shape(left).followed_by(symbols.shape(right));
+        let text = symbols.joined_text(left, right);
+        Reverse((shape.length(), text, (left, right)))
+    }
+}
 
 /// A pair that may be merged next. The greatest candidate is the best.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Candidate {
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Candidate<Key> {
     /// How often the pair occurs.
     pub(crate) count: u64,
-    /// The shape of `text`.
-    pub(crate) shape: Shape,
-    pub(crate) text: Box<str>,
+    /// The order among pairs that occur as often.
+    pub(crate) key: Key,
     pub(crate) symbols: (Symbol, Symbol),
     /// Index of the pair.
     pub(crate) pair: u32,
-}
-
-impl Candidate {
-    /// The sort key: a high count, then few characters, then a small text.
-    ///
-    /// The symbols come last only to make the order total: pairs of one text do not wait together
-    /// (see [`crate::train::bpe::merge`]).
-    fn key(&self) -> impl Ord {
-        let text = (self.shape.length(), &self.text, self.symbols);
-        (self.count, Reverse(text))
-    }
-}
-
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 /// Buckets of counts below this are in an array. That covers nearly all pairs; the others are in a
@@ -69,37 +70,40 @@ impl PartialOrd for Candidate {
 const LOW_COUNTS: usize = 1 << 14;
 
 /// The waiting pairs, by the counts that they had when they were added.
-#[derive(Debug, Default)]
-pub(crate) struct Queue {
+#[derive(Debug)]
+pub(crate) struct Queue<Key> {
     low: Vec<Vec<u32>>,
     high: BTreeMap<u64, Vec<u32>>,
     /// The pairs from the bucket of the best count.
-    best: BinaryHeap<Candidate>,
+    best: BinaryHeap<Candidate<Key>>,
     /// The best count; `u64::MAX` if there is none.
     count: u64,
 }
 
-/// Provides the current counts and the texts of pairs.
+/// Provides the current counts of pairs and their order.
 pub(crate) trait PairSource {
+    type Key: Ord;
+
     /// How often a pair occurs now; 0 if that is too rare to be indexed.
     fn count(&self, pair: u32) -> u64;
 
-    /// The pair as a candidate, with its text.
-    fn candidate(&self, pair: u32) -> Candidate;
+    /// The pair as a candidate.
+    fn candidate(&self, pair: u32) -> Candidate<Self::Key>;
 }
 
-impl Queue {
+impl<Key: Ord> Queue<Key> {
     pub(crate) fn new() -> Self {
         Self {
             low: vec![Vec::new(); LOW_COUNTS],
+            high: BTreeMap::new(),
+            best: BinaryHeap::new(),
             count: u64::MAX,
-            ..Self::default()
         }
     }
 
     /// Adds a pair that occurs `count` times. In training that is at most the count of the pair
     /// popped last.
-    pub(crate) fn push(&mut self, pair: u32, count: u64, pairs: &impl PairSource) {
+    pub(crate) fn push(&mut self, pair: u32, count: u64, pairs: &impl PairSource<Key = Key>) {
         if count == self.count {
             self.best.push(pairs.candidate(pair));
             return;
@@ -114,12 +118,12 @@ impl Queue {
     }
 
     /// Returns the pair that was popped last to the queue.
-    pub(crate) fn put_back(&mut self, candidate: Candidate) {
+    pub(crate) fn put_back(&mut self, candidate: Candidate<Key>) {
         self.best.push(candidate);
     }
 
     /// The best pair, by the counts of `pairs`; pairs of count 0 are dropped.
-    pub(crate) fn pop(&mut self, pairs: &impl PairSource) -> Option<Candidate> {
+    pub(crate) fn pop(&mut self, pairs: &impl PairSource<Key = Key>) -> Option<Candidate<Key>> {
         self.yield_to_higher_counts();
         loop {
             if let Some(best) = self.pop_best(pairs) {
@@ -143,7 +147,7 @@ impl Queue {
 
     /// The best pair that still has the best count. Pairs with lower counts go back to their
     /// buckets.
-    fn pop_best(&mut self, pairs: &impl PairSource) -> Option<Candidate> {
+    fn pop_best(&mut self, pairs: &impl PairSource<Key = Key>) -> Option<Candidate<Key>> {
         while let Some(candidate) = self.best.pop() {
             if pairs.count(candidate.pair) == self.count {
                 return Some(candidate);
@@ -155,7 +159,7 @@ impl Queue {
 
     /// Requeues the pairs of the bucket with the highest count, which becomes the best count;
     /// `None` if all buckets are empty.
-    fn refill(&mut self, pairs: &impl PairSource) -> Option<()> {
+    fn refill(&mut self, pairs: &impl PairSource<Key = Key>) -> Option<()> {
         let (count, bucket) = self.next_bucket()?;
         self.count = count;
         for pair in bucket {
@@ -165,7 +169,7 @@ impl Queue {
     }
 
     /// Adds a pair with its current count, unless that is 0.
-    fn requeue(&mut self, pair: u32, pairs: &impl PairSource) {
+    fn requeue(&mut self, pair: u32, pairs: &impl PairSource<Key = Key>) {
         match pairs.count(pair) {
             0 => {}
             count => self.push(pair, count, pairs),
@@ -193,53 +197,54 @@ mod tests {
     use crate::train::options::TrainOptions;
     use crate::train::split::SplitRules;
 
-    fn shape_of(text: &str) -> Shape {
-        let rules = SplitRules::new(&TrainOptions::default());
-        let shapes = text.chars().filter_map(|c| rules.shape_of(c));
-        shapes
-            .reduce(|left, right| rules.join(&left, &right).unwrap())
-            .unwrap()
-    }
-
-    fn candidate(count: u64, text: &str, symbols: (u32, u32)) -> Candidate {
-        Candidate {
-            count,
-            shape: shape_of(text),
-            text: text.into(),
-            symbols: (Symbol(symbols.0), Symbol(symbols.1)),
-            pair: 0,
-        }
-    }
-
+    /// Each row is merged before the next one.
     #[test]
     fn merges_are_ordered_by_count_length_and_text() {
+        let rules = SplitRules::new(&TrainOptions::default());
         let best_first = [
-            candidate(9, "zzz", (0, 0)),
-            candidate(8, "zz", (0, 0)),
-            candidate(8, "\u{e9}a", (0, 0)),
-            candidate(8, "abc", (0, 0)),
-            candidate(8, "abd", (0, 1)),
-            candidate(8, "abd", (1, 0)),
-            candidate(0, "ab", (0, 0)),
+            (9, ("zz", "z")),
+            (8, ("z", "z")),
+            (8, ("\u{e9}", "a")),
+            (8, ("a", "bc")),
+            (8, ("a", "bd")),
+            (8, ("ab", "d")),
+            (0, ("a", "b")),
         ];
-        for pair in best_first.windows(2) {
-            assert!(pair[0] > pair[1], "{pair:?}");
+        let texts = best_first
+            .iter()
+            .flat_map(|(_, (left, right))| [*left, *right]);
+        let symbols = SymbolArena::of_texts(texts, &rules);
+        let candidates: Vec<_> = (0..)
+            .step_by(2)
+            .zip(best_first)
+            .map(|(left, (count, _))| {
+                let pair = (Symbol(left), Symbol(left + 1));
+                let key = ShortestText::key(pair, &symbols);
+                (count, key)
+            })
+            .collect();
+        for (pair, texts) in candidates.windows(2).zip(best_first.windows(2)) {
+            assert!(pair[0] > pair[1], "{texts:?}");
         }
     }
 
-    /// Pairs with these texts and counts.
+    /// Pairs with these keys and counts.
     struct Table(Vec<(&'static str, u64)>);
 
     impl PairSource for Table {
+        type Key = Reverse<(usize, &'static str)>;
+
         fn count(&self, pair: u32) -> u64 {
             self.0[pair as usize].1
         }
 
-        fn candidate(&self, pair: u32) -> Candidate {
+        fn candidate(&self, pair: u32) -> Candidate<Self::Key> {
             let (text, count) = self.0[pair as usize];
             Candidate {
+                count,
+                key: Reverse((text.len(), text)),
+                symbols: (Symbol(0), Symbol(0)),
                 pair,
-                ..candidate(count, text, (0, 0))
             }
         }
     }
@@ -262,7 +267,7 @@ mod tests {
             table.0[pair].1 = count;
         }
         while let Some(candidate) = queue.pop(&table) {
-            order.push((candidate.text, candidate.count));
+            order.push((candidate.key.0.1, candidate.count));
             if candidate.count == many {
                 table.0.extend([("mn", many), ("a", 7), ("xy", 3)]);
                 (6..9).for_each(|pair| queue.push(pair, table.count(pair), &table));
@@ -279,6 +284,6 @@ mod tests {
             ("xy", 3),
             ("mn", 2),
         ];
-        assert_eq!(order, expected.map(|(text, count)| (text.into(), count)));
+        assert_eq!(order, expected);
     }
 }

@@ -1,11 +1,15 @@
-//! The symbols that words consist of: first the characters (or the pieces of a model whose training
-//! is continued), then one more for each merge.
+//! The symbols that words consist of: first the initial ones, which are characters (or the pieces of
+//! a model whose training is continued), then one more for each merge.
+//!
+//! Texts are bytes, so that an initial symbol may be any string of bytes. Which initial symbols a
+//! word has is a [`Spelling`](super::word_buffer::Spelling); which of them may be joined is decided
+//! by their [`Shape`]s. Nothing else in this module depends on what an initial symbol is.
 //!
 //! A symbol has a length in slots of the [word buffer](super::word_buffer): 1 for an initial
 //! symbol, and the sum of the lengths of both parts for a merged one.
 
 use crate::error::TrainError;
-use crate::text::Arena;
+use crate::text::TextArena;
 use crate::train::alphabet::Alphabet;
 use crate::train::split::{Shape, SplitRules};
 
@@ -25,12 +29,12 @@ impl Symbol {
 /// Texts and shapes of all symbols.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SymbolArena {
-    texts: Arena<char>,
+    texts: TextArena,
     shapes: Vec<Shape>,
     /// Lengths in slots.
     lengths: Vec<u32>,
-    /// The number of leading symbols that are the characters of the alphabet.
-    characters: usize,
+    /// Both parts of each merged symbol, from the first one on.
+    parts: Vec<(Symbol, Symbol)>,
 }
 
 impl SymbolArena {
@@ -39,10 +43,9 @@ impl SymbolArena {
         let mut symbols = Self::default();
         for &(c, _) in &alphabet.characters {
             if let Some(shape) = rules.shape_of(c) {
-                symbols.push(&[c], shape);
+                symbols.push(c.encode_utf8(&mut [0; 4]).as_bytes(), shape);
             }
         }
-        symbols.characters = symbols.shapes.len();
         symbols
     }
 
@@ -52,17 +55,24 @@ impl SymbolArena {
         rules: &SplitRules,
     ) -> Self {
         let mut symbols = Self::default();
-        let mut characters = Vec::new();
         for text in texts {
-            characters.clear();
-            characters.extend(text.chars());
-            symbols.push(&characters, rules.shape_of_text(text));
+            symbols.push(text.as_bytes(), rules.shape_of_text(text));
+        }
+        symbols
+    }
+
+    /// One symbol for each byte, in order. All joined texts up to the maximum length are pieces.
+    #[cfg(test)]
+    pub(crate) fn of_bytes(rules: &SplitRules) -> Self {
+        let mut symbols = Self::default();
+        for byte in 0..=u8::MAX {
+            symbols.push(&[byte], rules.shape_of_text("a"));
         }
         symbols
     }
 
     /// Adds a symbol of one slot.
-    fn push(&mut self, text: &[char], shape: Shape) {
+    fn push(&mut self, text: &[u8], shape: Shape) {
         self.texts.push(text);
         self.shapes.push(shape);
         self.lengths.push(1);
@@ -71,7 +81,7 @@ impl SymbolArena {
     /// Adds the symbol of a character, of one slot.
     pub(crate) fn add_character(&mut self, c: char, shape: Shape) -> Result<Symbol, TrainError> {
         let symbol = self.next()?;
-        self.push(&[c], shape);
+        self.push(c.encode_utf8(&mut [0; 4]).as_bytes(), shape);
         Ok(symbol)
     }
 
@@ -83,44 +93,55 @@ impl SymbolArena {
             .ok_or(TrainError::TooLarge { what: "symbols" })
     }
 
-    /// Adds the symbol that `left` and `right` merge to, which has the shape `shape`.
-    pub(crate) fn join(
-        &mut self,
-        left: Symbol,
-        right: Symbol,
-        shape: Shape,
-    ) -> Result<Symbol, TrainError> {
+    /// Adds the symbol that `left` and `right` merge to.
+    pub(crate) fn join(&mut self, left: Symbol, right: Symbol) -> Result<Symbol, TrainError> {
         let symbol = self.next()?;
+        let shape = self.shape(left).followed_by(self.shape(right));
         // Both lie in one word, and the slots of all words have 32-bit numbers.
         let length = self.lengths[left.index()] + self.lengths[right.index()];
         self.texts.push_joined(left.index(), right.index());
         self.shapes.push(shape);
         self.lengths.push(length);
+        self.parts.push((left, right));
         Ok(symbol)
     }
 
-    /// Removes the merged symbols.
-    pub(crate) fn keep_characters(&mut self) {
-        self.texts.truncate(self.characters);
-        self.shapes.truncate(self.characters);
-        self.lengths.truncate(self.characters);
+    /// Removes the merged symbols. No initial symbol was added after the first merge.
+    pub(crate) fn keep_initial(&mut self) {
+        let initial = self.len() - self.parts.len();
+        self.texts.truncate(initial);
+        self.shapes.truncate(initial);
+        self.lengths.truncate(initial);
+        self.parts.clear();
+    }
+
+    /// Calls `visit` with the initial symbols that a symbol was merged from, in order. No initial
+    /// symbol was added after the first merge.
+    pub(crate) fn for_each_initial(&self, symbol: Symbol, visit: &mut impl FnMut(Symbol)) {
+        let initial = self.len() - self.parts.len();
+        match symbol.index().checked_sub(initial) {
+            None => visit(symbol),
+            Some(merge) => {
+                let (left, right) = self.parts[merge];
+                self.for_each_initial(left, visit);
+                self.for_each_initial(right, visit);
+            }
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.shapes.len()
     }
 
-    pub(crate) fn text(&self, symbol: Symbol) -> &[char] {
+    pub(crate) fn text(&self, symbol: Symbol) -> &[u8] {
         self.texts.get(symbol.index())
     }
 
     /// The joined text of two symbols.
-    pub(crate) fn joined_text(&self, left: Symbol, right: Symbol) -> Box<str> {
-        let chars = self.text(left).iter().chain(self.text(right));
-        let bytes = chars.clone().map(|c| c.len_utf8()).sum();
-        let mut text = String::with_capacity(bytes);
-        text.extend(chars);
-        text.into_boxed_str()
+    pub(crate) fn joined_text(&self, left: Symbol, right: Symbol) -> Box<[u8]> {
+        [self.text(left), self.text(right)]
+            .concat()
+            .into_boxed_slice()
     }
 
     pub(crate) fn shape(&self, symbol: Symbol) -> &Shape {
@@ -147,9 +168,8 @@ impl SymbolArena {
         self.lengths[symbol.index()] = slots;
     }
 
-    /// The single characters with their symbols.
-    pub(crate) fn characters(&self) -> impl Iterator<Item = (char, Symbol)> {
-        let chars = &self.texts.items()[..self.characters];
-        chars.iter().copied().zip((0..).map(Symbol))
+    /// The texts of all symbols, in their order.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&[u8], Symbol)> {
+        self.texts.iter().zip((0..).map(Symbol))
     }
 }

@@ -26,12 +26,10 @@
 mod segmented;
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::ops::Range;
 
 use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 pub(crate) use self::segmented::{SegmentSink, WordPart};
 use crate::error::TrainError;
@@ -113,40 +111,39 @@ pub(crate) struct Occurrence {
 }
 
 impl WordBuffer {
-    /// Divides `words` into the characters that are `symbols`, on the threads of the current pool;
-    /// every other character divides a word. The words are freed group by group.
+    /// Divides `words` into their initial symbols, on the threads of the current pool. The words are
+    /// freed group by group.
     pub(crate) fn new(
         words: ShardedCounts,
-        symbols: &SymbolArena,
+        spelling: &impl Spelling,
         hasher: &SeedableRandomState,
     ) -> Result<Self, TrainError> {
         let groups = words.into_groups(rayon::current_num_threads());
         let needs: Vec<SeededMap<u64, usize>> = groups
             .par_iter()
-            .map(|group| slots_by_count(group, hasher))
+            .map(|group| slots_by_count(group, spelling, hasher))
             .collect();
         let total = total_slots(&needs)?;
         // Zeroed memory is not committed before it is written, and by then words have been freed.
         let mut slots = vec![0; total];
         let (runs, parts) = divide_slots(&mut slots, &needs, hasher);
-        let symbol_of = slots_of_characters(symbols);
         groups
             .into_par_iter()
             .zip(parts)
-            .for_each(|(group, parts)| fill(group, &symbol_of, parts));
+            .for_each(|(group, parts)| fill(group, spelling, parts));
         Ok(Self { slots, runs })
     }
 
-    /// Splits every symbol into its characters.
+    /// Splits every symbol into its initial symbols, each of which takes one slot.
     pub(crate) fn split_symbols(&mut self, symbols: &SymbolArena) {
-        let symbol_of: FxHashMap<char, Symbol> = symbols.characters().collect();
         for at in 0..self.slots.len() {
             let slot = self.slots[at];
-            if slot & INSIDE != 0 {
-                continue;
-            }
-            for (offset, c) in symbols.text(Symbol(slot)).iter().enumerate() {
-                self.slots[at + offset] = symbol_of.get(c).map_or(slot, |symbol| symbol.0);
+            if slot & INSIDE == 0 {
+                let mut next = at;
+                symbols.for_each_initial(Symbol(slot), &mut |initial| {
+                    self.slots[next] = initial.0;
+                    next += 1;
+                });
             }
         }
     }
@@ -159,9 +156,15 @@ impl WordBuffer {
             .unwrap_or(end)
     }
 
-    /// The start of the second half of the array, which begins with a word.
-    pub(crate) fn middle(&self) -> usize {
-        self.next_word(self.slots.len() / 2)
+    /// The array in this many parts of about equal size, each of which begins with a word. Parts
+    /// may be empty.
+    pub(crate) fn parts(&self, parts: usize) -> Vec<Range<usize>> {
+        let parts = parts.max(1);
+        let starts = (0..=parts).map(|part| self.next_word(self.slots.len() / parts * part));
+        let mut bounds: Vec<usize> = starts.collect();
+        bounds[0] = 0;
+        bounds[parts] = self.slots.len();
+        bounds.windows(2).map(|bound| bound[0]..bound[1]).collect()
     }
 
     /// Calls `visit` with the position, the count and the two symbols of every pair that begins in
@@ -200,17 +203,29 @@ impl WordBuffer {
         }
     }
 
-    /// The array in two parts, of which the second begins with the first word at or after `slot`,
-    /// and the position of that word.
-    pub(crate) fn halves(&mut self, slot: u32) -> (WordBufferMut<'_>, WordBufferMut<'_>, u32) {
-        let middle = self.next_word(slot as usize);
-        let (left, right) = self.slots.split_at_mut(middle);
-        let part = |slots, offset| WordBufferMut {
-            slots,
+    /// The array in parts, of which all but the first begin with the first word at or after each of
+    /// the ascending `slots`.
+    pub(crate) fn split_at(&mut self, slots: impl Iterator<Item = u32>) -> Vec<WordBufferMut<'_>> {
+        let starts: Vec<usize> = slots.map(|slot| self.next_word(slot as usize)).collect();
+        let mut parts = Vec::with_capacity(starts.len() + 1);
+        let mut rest = self.slots.as_mut_slice();
+        let mut offset = 0;
+        for start in starts {
+            let (slots, behind) = rest.split_at_mut(start - offset);
+            parts.push(WordBufferMut {
+                slots,
+                offset,
+                runs: &self.runs,
+            });
+            rest = behind;
+            offset = start;
+        }
+        parts.push(WordBufferMut {
+            slots: rest,
             offset,
             runs: &self.runs,
-        };
-        (part(left, 0), part(right, middle), position_of(middle))
+        });
+        parts
     }
 }
 
@@ -284,36 +299,77 @@ fn counts(runs: &[CountRun]) -> RunCounts<'_> {
     }
 }
 
-/// The slot value of each character, by code point, up to the highest character with a symbol.
-fn slots_of_characters(symbols: &SymbolArena) -> Vec<u32> {
-    let highest = symbols.characters().map(|(c, _)| c as usize).max();
-    let mut slot_of = vec![WORD_START; highest.map_or(0, |highest| highest + 1)];
-    for (c, symbol) in symbols.characters() {
-        slot_of[c as usize] = symbol.0;
-    }
-    slot_of
+/// How the words of a corpus are spelled with initial symbols.
+pub(crate) trait Spelling: Sync {
+    /// The number of initial symbols of a word.
+    fn length(&self, word: &[u8]) -> usize;
+
+    /// Writes the initial symbols of a word, [`length`](Self::length) in number, as slots.
+    fn spell(&self, word: &[u8], slots: &mut [u32]);
 }
 
-/// Calls `visit` with every word of two or more characters, the number of these, and the word's
-/// count.
-fn for_each_word(words: &TextCounts, mut visit: impl FnMut(&[u8], usize, u64)) {
-    let visited: Result<(), Infallible> = words.for_each(|text, count| {
-        let length = text.iter().filter(|byte| is_boundary(**byte)).count();
+/// Each character is an initial symbol. Characters without a symbol divide a word.
+pub(crate) struct Characters {
+    /// The slot of each character, by code point, up to the highest character with a symbol.
+    slot_of: Vec<u32>,
+}
+
+impl Characters {
+    /// Of these symbols, those that are one character.
+    pub(crate) fn of(symbols: &SymbolArena) -> Self {
+        let mut slot_of = Vec::new();
+        for (text, symbol) in symbols.texts() {
+            let mut characters = text.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
+            if let (Some(c), None) = (characters.next(), characters.next()) {
+                let code = c as usize;
+                if slot_of.len() <= code {
+                    slot_of.resize(code + 1, WORD_START);
+                }
+                slot_of[code] = symbol.0;
+            }
+        }
+        Self { slot_of }
+    }
+}
+
+impl Spelling for Characters {
+    fn length(&self, word: &[u8]) -> usize {
+        word.iter().filter(|byte| is_boundary(**byte)).count()
+    }
+
+    fn spell(&self, word: &[u8], slots: &mut [u32]) {
+        // Words are parts of valid text.
+        let chars = std::str::from_utf8(word).unwrap_or_default().chars();
+        slots.iter_mut().zip(chars).for_each(|(slot, c)| {
+            *slot = self.slot_of.get(c as usize).copied().unwrap_or(WORD_START)
+        });
+    }
+}
+
+/// Calls `visit` with every word of two or more initial symbols, the number of these, and the
+/// word's count.
+fn for_each_word(
+    words: &TextCounts,
+    spelling: &impl Spelling,
+    mut visit: impl FnMut(&[u8], usize, u64),
+) {
+    words.visit(|text, count| {
+        let length = spelling.length(text);
         if length > 1 {
             visit(text, length, count);
         }
-        Ok(())
     });
-    match visited {
-        Ok(()) => {}
-    }
 }
 
 /// How many slots the words of each count take.
-fn slots_by_count(words: &[TextCounts], hasher: &SeedableRandomState) -> SeededMap<u64, usize> {
+fn slots_by_count(
+    words: &[TextCounts],
+    spelling: &impl Spelling,
+    hasher: &SeedableRandomState,
+) -> SeededMap<u64, usize> {
     let mut slots = SeededMap::with_hasher(hasher.clone());
     for words in words {
-        for_each_word(words, |_, length, count| {
+        for_each_word(words, spelling, |_, length, count| {
             *slots.entry(count).or_default() += 1 + length
         });
     }
@@ -321,20 +377,16 @@ fn slots_by_count(words: &[TextCounts], hasher: &SeedableRandomState) -> SeededM
 }
 
 /// Writes words into the free part of the run of their count.
-fn fill(words: Vec<TextCounts>, slot_of: &[u32], mut free_parts: FreeSlots<'_>) {
+fn fill(words: Vec<TextCounts>, spelling: &impl Spelling, mut free_parts: FreeSlots<'_>) {
     for words in words {
-        for_each_word(&words, |text, length, count| {
+        for_each_word(&words, spelling, |text, length, count| {
             let Some(free) = free_parts.get_mut(&count) else {
                 return;
             };
             let (word, rest) = std::mem::take(free).split_at_mut(1 + length);
             *free = rest;
             word[0] = WORD_START;
-            // Words are parts of valid text.
-            let chars = std::str::from_utf8(text).unwrap_or_default().chars();
-            word[1..].iter_mut().zip(chars).for_each(|(slot, c)| {
-                *slot = slot_of.get(c as usize).copied().unwrap_or(WORD_START)
-            });
+            spelling.spell(text, &mut word[1..]);
         });
     }
 }
@@ -362,6 +414,11 @@ pub(crate) struct MergeOp {
 }
 
 impl WordBufferMut<'_> {
+    /// The position of the first slot.
+    pub(crate) fn start(&self) -> u32 {
+        position_of(self.offset)
+    }
+
     /// Merges the pair at those of the ascending `positions` where it still occurs, and calls
     /// `visit` for each.
     pub(crate) fn apply(

@@ -24,6 +24,7 @@ use rustc_hash::FxHashMap;
 use super::old_pieces::UnfoundPieces;
 use super::{FRUGAL_TUNING, LearnedMerge, MIN_FRUGAL_SLOTS, MergeTrainer, OnMerge};
 use crate::error::TrainError;
+use crate::train::bpe::queue::TieOrder;
 use crate::train::bpe::symbols::Symbol;
 use crate::train::bpe::word_buffer::MergeOp;
 
@@ -72,7 +73,7 @@ impl Continuation {
     }
 }
 
-impl MergeTrainer<'_> {
+impl<Order: TieOrder> MergeTrainer<'_, Order> {
     /// The first `wanted` new pieces, or fewer if no pair occurs any more.
     pub(crate) fn run_continuation(
         mut self,
@@ -94,10 +95,13 @@ impl MergeTrainer<'_> {
                 let positions = continuation.take_positions(character.character);
                 self.add_character(&character, &positions)?;
             } else if let Some(best) = best {
-                if continuation.unfound.have_part(&best.text) {
-                    self.take_with_old_pieces(best, &continuation.unfound)?;
+                let unfound = &continuation.unfound;
+                let (left, right) = best.symbols;
+                if !unfound.is_empty() && unfound.have_part(&self.symbols.joined_text(left, right))
+                {
+                    self.take_with_old_pieces(&best, unfound)?;
                 } else {
-                    self.take(best)?;
+                    self.take(&best)?;
                 }
             } else {
                 break;
@@ -119,7 +123,7 @@ impl MergeTrainer<'_> {
             self.activate((c, symbol), positions)?;
         }
         self.merges.push(LearnedMerge {
-            text: c.to_string().into_boxed_str(),
+            text: c.encode_utf8(&mut [0; 4]).as_bytes().into(),
             count: candidate.count,
         });
         Ok(())
@@ -128,10 +132,8 @@ impl MergeTrainer<'_> {
     /// Makes a character a symbol at all of its positions.
     fn activate(&mut self, character: (char, Symbol), positions: &[u32]) -> Result<(), TrainError> {
         let (_, symbol) = character;
-        let symbols = self.symbols.len();
+        self.reset_contexts(1);
         let near = &mut self.neighbours;
-        near.reset(symbols);
-        self.second_half.reset(symbols);
         self.words
             .whole()
             .activate(character, positions, |found| near.add(found));

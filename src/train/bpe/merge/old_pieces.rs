@@ -28,7 +28,7 @@ use rustc_hash::FxHashMap;
 
 use super::{LearnedMerge, MergeTrainer};
 use crate::error::TrainError;
-use crate::train::bpe::queue::Candidate;
+use crate::train::bpe::queue::{Candidate, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::{WordBufferMut, WordPart};
 
@@ -43,7 +43,7 @@ pub(crate) struct UnfoundPiece {
 /// The pieces of a model that no text has yielded so far.
 #[derive(Debug, Default)]
 pub(crate) struct UnfoundPieces {
-    by_text: FxHashMap<Box<str>, UnfoundPiece>,
+    by_text: FxHashMap<Box<[u8]>, UnfoundPiece>,
     /// All texts, each ended by NUL, which no piece contains.
     texts: String,
 }
@@ -60,12 +60,16 @@ impl UnfoundPieces {
     fn insert(&mut self, text: &str, piece: UnfoundPiece) {
         self.texts.push_str(text);
         self.texts.push('\0');
-        self.by_text.insert(text.into(), piece);
+        self.by_text.insert(text.as_bytes().into(), piece);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_text.is_empty()
     }
 
     /// Whether one of the pieces contains `text`.
-    pub(crate) fn have_part(&self, text: &str) -> bool {
-        !self.by_text.is_empty() && memmem::find(self.texts.as_bytes(), text.as_bytes()).is_some()
+    pub(crate) fn have_part(&self, text: &[u8]) -> bool {
+        memmem::find(self.texts.as_bytes(), text).is_some()
     }
 }
 
@@ -187,30 +191,30 @@ impl WordRewriter<'_, '_> {
     /// The old piece of the tokens at `at` and after it. The encoder also merges characters that
     /// are not pieces.
     fn old_piece(&self, at: usize) -> Option<UnfoundPiece> {
-        let mut text = String::new();
+        let mut text = Vec::new();
         self.push_text(self.tokens.get(at)?.part, &mut text);
         self.push_text(self.tokens.get(at + 1)?.part, &mut text);
-        self.unfound.by_text.get(text.as_str()).copied()
+        self.unfound.by_text.get(text.as_slice()).copied()
     }
 
-    fn push_text(&self, part: WordPart, text: &mut String) {
+    fn push_text(&self, part: WordPart, text: &mut Vec<u8>) {
         match part {
             WordPart::Symbol(symbol) => text.extend(self.symbols.text(symbol)),
-            WordPart::Inactive(c) => text.push(c),
+            WordPart::Inactive(c) => text.extend(c.encode_utf8(&mut [0; 4]).as_bytes()),
         }
     }
 }
 
-impl MergeTrainer<'_> {
+impl<Order: TieOrder> MergeTrainer<'_, Order> {
     /// Merges the candidate everywhere, and the old pieces that this makes possible.
     pub(super) fn take_with_old_pieces(
         &mut self,
-        candidate: Candidate,
+        candidate: &Candidate<Order::Key>,
         unfound: &UnfoundPieces,
     ) -> Result<(), TrainError> {
-        let positions = self.pairs.remove(&candidate);
+        let positions = self.pairs.remove(candidate.pair);
         let (left, right) = candidate.symbols;
-        let merged = self.symbols.join(left, right, candidate.shape)?;
+        let merged = self.symbols.join(left, right)?;
         let mut changes = MergeChanges {
             pairs: BTreeMap::new(),
             made: BTreeSet::from([merged]),
@@ -225,7 +229,7 @@ impl MergeTrainer<'_> {
         }
         self.update_pairs(changes)?;
         self.merges.push(LearnedMerge {
-            text: candidate.text,
+            text: self.symbols.text(merged).into(),
             count: candidate.count,
         });
         Ok(())

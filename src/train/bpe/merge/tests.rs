@@ -4,6 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::train::alphabet::{Alphabet, CharacterCounts};
+use crate::train::bpe::queue::ShortestText;
+use crate::train::bpe::word_buffer::{Characters, Spelling};
 use crate::train::counts::ShardedCounts;
 use crate::train::options::TrainOptions;
 
@@ -101,23 +103,24 @@ fn fast_merges(
         .unwrap();
     let hasher = SeedableRandomState::default();
     let words = pool
-        .install(|| WordBuffer::new(table, &symbols, &hasher))
+        .install(|| WordBuffer::new(table, &Characters::of(&symbols), &hasher))
         .unwrap();
-    let mut merger = MergeTrainer::new(rules, &pool, &hasher, symbols, words);
+    let mut merger: MergeTrainer<'_, ShortestText> =
+        MergeTrainer::new(rules, &pool, &hasher, symbols, words);
     merger.tuning = tuning;
     let merges = merger.run(wanted, &mut |_| Ok(())).unwrap();
     merges
         .into_iter()
-        .map(|merge| (merge.text.into_string(), merge.count))
+        .map(|merge| (merge.to_text().into_owned(), merge.count))
         .collect()
 }
 
 fn any_tuning() -> impl Strategy<Value = Tuning> {
     (1u64..70, 2u64..40, 0usize..4, 1usize..200).prop_map(
-        |(min_count_share, min_count_step, min_parallel_positions, slots_per_pass)| Tuning {
+        |(min_count_share, min_count_step, min_part_positions, slots_per_pass)| Tuning {
             min_count_share,
             min_count_step,
-            min_parallel_positions,
+            min_part_positions,
             slots_per_pass,
         },
     )
@@ -132,7 +135,7 @@ proptest! {
         max_length in 2u32..9,
         wanted in 0usize..60,
         tuning in any_tuning(),
-        threads in 1usize..3,
+        threads in 1usize..5,
     ) {
         let mut options = TrainOptions::default();
         options.max_sentencepiece_length = max_length;
@@ -177,11 +180,105 @@ fn long_words_are_merged_like_by_recounting() {
             &rules,
             40,
             Tuning {
-                min_parallel_positions: 0,
+                min_part_positions: 1,
                 ..TUNING
             },
-            2
+            3
         ),
         slow
     );
+}
+
+/// Each byte is an initial symbol: byte-level BPE.
+struct Bytes;
+
+impl Spelling for Bytes {
+    fn length(&self, word: &[u8]) -> usize {
+        word.len()
+    }
+
+    fn spell(&self, word: &[u8], slots: &mut [u32]) {
+        slots
+            .iter_mut()
+            .zip(word)
+            .for_each(|(slot, byte)| *slot = u32::from(*byte));
+    }
+}
+
+/// The smallest ids first: the order of `tokenizers` and rustbpe.
+struct SmallestIds;
+
+impl TieOrder for SmallestIds {
+    type Key = std::cmp::Reverse<(Symbol, Symbol)>;
+
+    fn key(pair: (Symbol, Symbol), _symbols: &SymbolArena) -> Self::Key {
+        std::cmp::Reverse(pair)
+    }
+}
+
+/// The merges of bytes, best first, by recounting before each merge.
+fn slow_byte_merges(words: &BTreeMap<String, u64>, wanted: usize) -> Vec<(Vec<u8>, u64)> {
+    let mut texts: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
+    let mut words: Vec<(Vec<usize>, u64)> = words
+        .iter()
+        .map(|(word, count)| (word.bytes().map(usize::from).collect(), *count))
+        .collect();
+    let mut merges = Vec::new();
+    while merges.len() < wanted {
+        let mut counts: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+        for (symbols, count) in &words {
+            for pair in symbols.windows(2) {
+                *counts.entry((pair[0], pair[1])).or_default() += count;
+            }
+        }
+        let best = counts
+            .into_iter()
+            .max_by_key(|(pair, count)| (*count, std::cmp::Reverse(*pair)));
+        let Some(((left, right), count)) = best else {
+            break;
+        };
+        let text = [texts[left].as_slice(), &texts[right]].concat();
+        for (symbols, _) in &mut words {
+            let mut at = 0;
+            while at + 1 < symbols.len() {
+                if (symbols[at], symbols[at + 1]) == (left, right) {
+                    symbols[at] = texts.len();
+                    symbols.remove(at + 1);
+                }
+                at += 1;
+            }
+        }
+        texts.push(text.clone());
+        merges.push((text, count));
+    }
+    merges
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Nothing in the loop of merges depends on characters or on SentencePiece's order of ties.
+    #[test]
+    fn bytes_are_merged_in_another_order_of_ties(
+        words in proptest::collection::btree_map("[ab\u{e9}\u{6f22}]{1,9}|(ab|a){2,6}", 1u64..4, 1..10),
+        wanted in 0usize..40,
+        tuning in any_tuning(),
+        threads in 1usize..5,
+    ) {
+        let slow = slow_byte_merges(&words, wanted);
+        let mut options = TrainOptions::default();
+        options.max_sentencepiece_length = 64;
+        let rules = SplitRules::new(&options);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let hasher = SeedableRandomState::default();
+        let table = ShardedCounts::of(words.iter().map(|(word, count)| (word, *count)));
+        let words = pool.install(|| WordBuffer::new(table, &Bytes, &hasher)).unwrap();
+        let symbols = SymbolArena::of_bytes(&rules);
+        let mut merger: MergeTrainer<'_, SmallestIds> =
+            MergeTrainer::new(&rules, &pool, &hasher, symbols, words);
+        merger.tuning = tuning;
+        let merges = merger.run(slow.len(), &mut |_| Ok(())).unwrap();
+        let merges: Vec<_> = merges.into_iter().map(|merge| (merge.text.into_vec(), merge.count)).collect();
+        prop_assert_eq!(merges, slow);
+    }
 }

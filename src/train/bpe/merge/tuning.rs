@@ -1,4 +1,4 @@
-//! Parameters of merging: how much is indexed at a time, and when two threads are used.
+//! Parameters of merging: how much is indexed at a time, and when several threads are used.
 //!
 //! There is one set for words and one for texts that are not divided into words. Results do not
 //! depend on them; tests vary them. For example, with 32,000 merges wanted and a `min_count_share`
@@ -17,8 +17,8 @@ pub(super) struct Tuning {
     /// Slots per pass over the words in which pairs are counted. The distinct pairs of long texts
     /// take several times the memory of the texts, and most of them are rare.
     pub(super) slots_per_pass: usize,
-    /// A pair with at least this many positions is merged on two threads.
-    pub(super) min_parallel_positions: usize,
+    /// A pair is merged on as many threads as there are this many positions for each.
+    pub(super) min_part_positions: usize,
 }
 
 impl Tuning {
@@ -41,7 +41,7 @@ pub(super) const TUNING: Tuning = Tuning {
     min_count_share: 64,
     min_count_step: 32,
     slots_per_pass: 1 << 22,
-    min_parallel_positions: 4096,
+    min_part_positions: 2048,
 };
 
 /// For texts that are not divided into words: the index is built several times, each time for the
