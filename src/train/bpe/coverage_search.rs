@@ -286,7 +286,7 @@ mod tests {
         for taken in 0..=merges.len() {
             let required: BTreeSet<char> = merges[..taken]
                 .iter()
-                .flat_map(|merge| merge.text.chars())
+                .flat_map(|merge| merge.to_text().chars().collect::<Vec<_>>())
                 .collect();
             let Some(pieces) = size.checked_sub(taken + required.len()) else {
                 continue;
@@ -317,7 +317,7 @@ mod tests {
         ) {
             let counts = CharacterCounts::of(&ShardedCounts::of(characters)).unwrap();
             let merges: Vec<LearnedMerge> =
-                merges.into_iter().map(|(text, count)| LearnedMerge { text: text.into(), count }).collect();
+                merges.into_iter().map(|(text, count)| LearnedMerge { text: text.into_bytes().into(), count }).collect();
             let found = search(&merges, &mut FreeCharacters::new(&counts), size);
             prop_assert_eq!((found.gain, found.merges), plain_search(&merges, &counts, size));
             prop_assert!(divide(merges, &counts, size).len() <= size);

@@ -261,21 +261,19 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
                 .apply(merge_op, positions, |found| near.add(found));
             return;
         }
-        // Parts with about equally many positions.
+        // Parts with about equally many positions; the last ones go to other threads.
         let starts = (1..parts).map(|part| positions[positions.len() / parts * part]);
-        let mut words = self.words.split_at(starts).into_iter().rev();
+        let mut words = self.words.split_at(starts);
+        let others = words.split_off(1);
         let mut rest = positions;
         self.pool.in_place_scope(|scope| {
-            for (mut words, far) in words
-                .by_ref()
-                .zip(self.other_parts[..parts - 1].iter_mut().rev())
-            {
+            for (mut words, far) in others.into_iter().zip(&mut self.other_parts).rev() {
                 let start = rest.partition_point(|position| *position < words.start());
                 let (before, positions) = rest.split_at(start);
                 rest = before;
                 scope.spawn(move |_| words.apply(merge_op, positions, |found| far.add(found)));
             }
-            if let Some(mut words) = words.next() {
+            for mut words in words {
                 words.apply(merge_op, rest, |found| near.add(found));
             }
         });

@@ -153,7 +153,7 @@ fn learned(
         .unwrap();
     let pieces = result.pieces.into_iter();
     pieces
-        .map(|merge| (merge.text.into_string(), merge.count))
+        .map(|merge| (merge.to_text().into_owned(), merge.count))
         .collect()
 }
 
@@ -280,6 +280,6 @@ fn characters_that_are_never_pieces_are_no_matter_for_coverage() {
     let lines = ["ab ab c", "a\u{2585}"];
     let result = trainer.learn(Corpus::texts(lines), 2, &mut SilentObserver);
     let pieces = result.unwrap().pieces.into_iter();
-    let texts: Vec<String> = pieces.map(|piece| piece.text.into_string()).collect();
+    let texts: Vec<String> = pieces.map(|piece| piece.to_text().into_owned()).collect();
     assert_eq!(texts, ["c", "ab"]);
 }
