@@ -18,7 +18,6 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use regex::Regex;
 
 use super::args;
 use super::documents::{json_field_flag, with_records};
@@ -220,47 +219,41 @@ fn characters_of_name(name: &str) -> CliResult<NewCharacters> {
     }
 }
 
-/// The pieces whose texts match the patterns of `--reuse`.
+/// The pieces whose texts are like the patterns of `--reuse`.
 fn pieces_like(model: &Model, matches: &ArgMatches) -> CliResult<Vec<PieceId>> {
     let patterns = matches.get_many::<String>("reuse").unwrap_or_default();
     let mut ids = Vec::new();
     for pattern in patterns {
         let before = ids.len();
-        ids.extend(pieces_like_pattern(model, &expression_of(pattern)?));
+        let is_like = |text| str::from_utf8(text).is_ok_and(|text| is_like(text, pattern));
+        let pieces = model.pieces().filter(|piece| is_like(piece.text));
+        ids.extend(pieces.map(|piece| piece.id));
         if ids.len() == before {
-            return Err(no_piece_like(pattern));
+            return Err(CliError::Error(format!(
+                "--reuse: no piece is like {pattern:?}; `spiece export-vocab` lists the pieces"
+            )));
         }
     }
     Ok(ids)
 }
 
-/// The regular expression for a pattern, in which `*` is any text and `?` any character.
-fn expression_of(pattern: &str) -> CliResult<Regex> {
-    let expression = regex::escape(pattern)
-        .replace(r"\*", ".*")
-        .replace(r"\?", ".");
-    let expression = Regex::new(&format!("(?s)^(?:{expression})$"));
-    expression.map_err(|_| too_long(pattern))
-}
-
-fn too_long(pattern: &str) -> CliError {
-    CliError::Usage(format!(
-        "--reuse: {pattern:?} is too long; use a shorter pattern"
-    ))
-}
-
-/// The pieces whose texts match the expression.
-fn pieces_like_pattern(model: &Model, expression: &Regex) -> impl Iterator<Item = PieceId> {
-    let is_like = |text| str::from_utf8(text).is_ok_and(|text| expression.is_match(text));
-    let pieces = model.pieces().filter(move |piece| is_like(piece.text));
-    pieces.map(|piece| piece.id)
-}
-
-/// The error for a pattern of `--reuse` that matches no piece.
-fn no_piece_like(pattern: &str) -> CliError {
-    CliError::Error(format!(
-        "--reuse: no piece is like {pattern:?}; `spiece export-vocab` lists the pieces"
-    ))
+/// Whether a text is like a pattern, in which `*` is any text and `?` any character.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let text: Vec<char> = text.chars().collect();
+    // For each position, whether the text before it is like the pattern so far.
+    let mut ends = vec![false; text.len() + 1];
+    ends[0] = true;
+    for c in pattern.chars() {
+        if c == '*' {
+            (1..ends.len()).for_each(|end| ends[end] |= ends[end - 1]);
+        } else {
+            let is_equal = |end: usize| c == '?' || c == text[end - 1];
+            let from_last = (1..ends.len()).rev();
+            from_last.for_each(|end| ends[end] = ends[end - 1] && is_equal(end));
+            ends[0] = false;
+        }
+    }
+    ends[text.len()]
 }
 
 /// The texts of a list flag.
@@ -331,6 +324,40 @@ impl From<ExtendError> for CliError {
         match error {
             ExtendError::Train(error) => error.into(),
             error => Self::Error(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_like;
+
+    #[test]
+    fn patterns_have_stars_and_question_marks() {
+        let like = [
+            ("", ""),
+            ("", "**"),
+            ("<unused12>", "<unused*>"),
+            ("<unused12>", "<unused??>"),
+            ("abcabd", "*ab?"),
+            ("a\n.b", "a*.?"),
+            ("\u{2581}\u{e9}", "\u{2581}?"),
+            ("*", "?"),
+        ];
+        for (text, pattern) in like {
+            assert!(is_like(text, pattern), "{text:?} {pattern:?}");
+        }
+        let unlike = [
+            ("", "?"),
+            ("ab", "a"),
+            ("ab", "b"),
+            ("a.b", "a?c"),
+            ("abc", "*ab"),
+            ("A", "a"),
+            ("\u{e9}", "??"),
+        ];
+        for (text, pattern) in unlike {
+            assert!(!is_like(text, pattern), "{text:?} {pattern:?}");
         }
     }
 }
