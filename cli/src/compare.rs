@@ -14,26 +14,28 @@
 //! Here B joins tokens of A and splits none. docs/INSPECT.md describes the report and its JSON
 //! keys.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Command};
+use serde::Serialize;
 
 use super::args;
 use super::documents::json_field_flag;
 use super::inspect::html::render_comparison;
+use super::inspect::json;
 use super::inspect::report::{InspectReport, piece_text, place_of, share};
 use super::inspect::{
     ReportFormat, format_flag, model_argument, open_argument, text_files, text_flag,
 };
 use super::io::{CliError, CliResult};
-use super::json::JsonValue;
 use super::stream::{Gathering, Lines, output_error, threads_flag, with_output};
 use super::table::TextTable;
 use super::visible::visible;
-use spiece::Tokenizer;
 use spiece::inspect::{
     Comparison, ComparisonCounter, DifferentLine, Inspection, VocabularyComparison,
 };
+use spiece::{PieceId, Tokenizer};
 
 /// The command line: two models, texts, format and output.
 pub(crate) fn command() -> Command {
@@ -91,7 +93,9 @@ impl<'t> Side<'t> {
 }
 
 /// One of the texts.
+#[derive(Serialize)]
 struct ComparedFile {
+    #[serde(rename = "file")]
     name: String,
     lines: u64,
     equal_lines: u64,
@@ -183,7 +187,7 @@ impl ComparisonReport<'_> {
     fn in_format(&self, format: ReportFormat) -> Vec<u8> {
         match format {
             ReportFormat::Text => self.text(),
-            ReportFormat::Json => self.json(),
+            ReportFormat::Json => json::document(&self.json()),
             ReportFormat::Html => self.html(),
         }
     }
@@ -252,77 +256,111 @@ impl ComparisonReport<'_> {
         )
     }
 
-    /// The report as JSON.
-    fn json(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.json_value().write_document(&mut out);
-        out
-    }
-
     /// The report as an HTML page, with the reports on both models.
     fn html(&self) -> Vec<u8> {
         let a = self.a.inspect();
         let b = self.b.inspect();
-        render_comparison([&a, &b], self.json_value())
+        render_comparison([&a, &b], &self.json())
     }
 
-    /// The report as a JSON value.
-    fn json_value(&self) -> JsonValue {
+    /// The report as JSON.
+    fn json(&self) -> ComparisonJson<'_> {
         let found = &self.comparison;
-        let files = self.files.iter().map(ComparedFile::json);
-        let worst = found.worst_lines.iter().map(|line| self.line_json(line));
-        JsonValue::Object(vec![
-            ("a", self.a.name.as_str().into()),
-            ("b", self.b.name.as_str().into()),
-            ("equal_ids", found.has_equal_ids().into()),
-            ("vocabulary", self.vocabulary_json(&found.vocabulary)),
-            ("files", JsonValue::List(files.collect())),
-            ("lines", found.lines.into()),
-            ("equal_lines", found.equal_lines.into()),
-            ("bytes", found.bytes.into()),
-            ("tokens_a", found.tokens_a.into()),
-            ("tokens_b", found.tokens_b.into()),
-            ("shorter_a", found.shorter_a.into()),
-            ("shorter_b", found.shorter_b.into()),
-            ("shared_boundaries", found.shared_boundaries.into()),
-            ("boundaries_only_a", found.only_a.into()),
-            ("boundaries_only_b", found.only_b.into()),
-            ("lines_with_boundaries_only_a", found.lines_only_a.into()),
-            ("lines_with_boundaries_only_b", found.lines_only_b.into()),
-            ("worst_lines", JsonValue::List(worst.collect())),
-        ])
+        let vocabulary = &found.vocabulary;
+        ComparisonJson {
+            a: &self.a.name,
+            b: &self.b.name,
+            equal_ids: found.has_equal_ids(),
+            vocabulary: VocabularyJson {
+                pieces_a: vocabulary.pieces_a,
+                pieces_b: vocabulary.pieces_b,
+                shared: vocabulary.shared,
+                changed_ids: vocabulary.changed_ids,
+                changed_scores: vocabulary.changed_scores,
+                first_changes: (vocabulary.first_changes.iter())
+                    .map(|change| ChangeJson {
+                        piece: json::text(piece_text(self.a.tokenizer, change.a)),
+                        a: change.a,
+                        b: change.b,
+                    })
+                    .collect(),
+            },
+            files: &self.files,
+            lines: found.lines,
+            equal_lines: found.equal_lines,
+            bytes: found.bytes,
+            tokens_a: found.tokens_a,
+            tokens_b: found.tokens_b,
+            shorter_a: found.shorter_a,
+            shorter_b: found.shorter_b,
+            shared_boundaries: found.shared_boundaries,
+            boundaries_only_a: found.only_a,
+            boundaries_only_b: found.only_b,
+            lines_with_boundaries_only_a: found.lines_only_a,
+            lines_with_boundaries_only_b: found.lines_only_b,
+            worst_lines: (found.worst_lines.iter())
+                .map(|line| {
+                    let (file, number) = self.place_of(line);
+                    LineJson {
+                        file,
+                        line: number,
+                        tokens_a: line.tokens_a,
+                        tokens_b: line.tokens_b,
+                        text: json::text(&line.text),
+                    }
+                })
+                .collect(),
+        }
     }
+}
 
-    /// The vocabularies as JSON.
-    fn vocabulary_json(&self, vocabulary: &VocabularyComparison) -> JsonValue {
-        let changes = vocabulary.first_changes.iter().map(|change| {
-            JsonValue::Object(vec![
-                ("piece", piece_text(self.a.tokenizer, change.a).into()),
-                ("a", change.a.into()),
-                ("b", change.b.into()),
-            ])
-        });
-        JsonValue::Object(vec![
-            ("pieces_a", vocabulary.pieces_a.into()),
-            ("pieces_b", vocabulary.pieces_b.into()),
-            ("shared", vocabulary.shared.into()),
-            ("changed_ids", vocabulary.changed_ids.into()),
-            ("changed_scores", vocabulary.changed_scores.into()),
-            ("first_changes", JsonValue::List(changes.collect())),
-        ])
-    }
+/// The keys of the report; docs/INSPECT.md describes them.
+#[derive(Serialize)]
+struct ComparisonJson<'r> {
+    a: &'r str,
+    b: &'r str,
+    equal_ids: bool,
+    vocabulary: VocabularyJson<'r>,
+    files: &'r [ComparedFile],
+    lines: u64,
+    equal_lines: u64,
+    bytes: u64,
+    tokens_a: u64,
+    tokens_b: u64,
+    shorter_a: u64,
+    shorter_b: u64,
+    shared_boundaries: u64,
+    boundaries_only_a: u64,
+    boundaries_only_b: u64,
+    lines_with_boundaries_only_a: u64,
+    lines_with_boundaries_only_b: u64,
+    worst_lines: Vec<LineJson<'r>>,
+}
 
-    /// A line as JSON.
-    fn line_json(&self, line: &DifferentLine) -> JsonValue {
-        let (file, number) = self.place_of(line);
-        JsonValue::Object(vec![
-            ("file", file.into()),
-            ("line", number.into()),
-            ("tokens_a", line.tokens_a.into()),
-            ("tokens_b", line.tokens_b.into()),
-            ("text", line.text.as_slice().into()),
-        ])
-    }
+#[derive(Serialize)]
+struct VocabularyJson<'r> {
+    pieces_a: u64,
+    pieces_b: u64,
+    shared: u64,
+    changed_ids: u64,
+    changed_scores: u64,
+    first_changes: Vec<ChangeJson<'r>>,
+}
+
+#[derive(Serialize)]
+struct ChangeJson<'r> {
+    piece: Cow<'r, str>,
+    a: PieceId,
+    b: PieceId,
+}
+
+#[derive(Serialize)]
+struct LineJson<'r> {
+    file: &'r str,
+    line: u64,
+    tokens_a: u64,
+    tokens_b: u64,
+    text: Cow<'r, str>,
 }
 
 fn pieces_row(found: &VocabularyComparison) -> String {
@@ -370,16 +408,5 @@ impl ComparedFile {
             self.tokens_a,
             self.tokens_b
         )
-    }
-
-    /// The file as JSON.
-    fn json(&self) -> JsonValue {
-        JsonValue::Object(vec![
-            ("file", self.name.as_str().into()),
-            ("lines", self.lines.into()),
-            ("equal_lines", self.equal_lines.into()),
-            ("tokens_a", self.tokens_a.into()),
-            ("tokens_b", self.tokens_b.into()),
-        ])
     }
 }

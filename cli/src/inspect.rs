@@ -16,7 +16,7 @@
 
 mod flags;
 pub(crate) mod html;
-mod json;
+pub(crate) mod json;
 mod languages;
 pub(crate) mod report;
 mod text;
@@ -112,7 +112,7 @@ impl ReportFormat {
     fn render(self, report: &InspectReport<'_>) -> Vec<u8> {
         match self {
             Self::Text => text::render(report),
-            Self::Json => json::render(report),
+            Self::Json => json::document(&json::Report::new(report, true)),
             Self::Html => html::render(report),
         }
     }

@@ -20,8 +20,8 @@
 //!
 //! The modules besides the subcommands, in the order of the data flow: `reference` and
 //! `install_links` (names of the program), `args` and `training_flags` (flags), `documents` (what a
-//! document is), `input` (blocks of lines), `stream` (the parallel loop over blocks), `json`, `table`
-//! and `visible` (reports), `io` (standard streams and errors), `model_files` (changed models),
+//! document is), `input` (blocks of lines), `stream` (the parallel loop over blocks), `table` and
+//! `visible` (reports), `io` (standard streams and errors), `model_files` (changed models),
 //! `progress` (messages).
 
 mod args;
@@ -39,7 +39,6 @@ mod input;
 mod inspect;
 mod install_links;
 mod io;
-mod json;
 mod merge;
 mod model_files;
 mod normalize;

@@ -5,11 +5,12 @@
 //! {"pieces":[{"id":608,"piece":"▁H","surface":"H","begin":0,"end":1},{"id":1921,"piece":"i","surface":"i","begin":1,"end":2}]}
 //! ```
 
-use std::io::Write;
+use std::borrow::Cow;
+
+use serde::Serialize;
 
 use super::Format;
-use crate::json;
-use spiece::{Encoder, PieceId, PieceKind, TokenRef, Tokens};
+use spiece::{Encoder, PieceId, PieceKind, Tokens};
 
 /// Appends the best segmentation of a line.
 pub(super) fn write_best(
@@ -72,22 +73,33 @@ fn end_line(start: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a JSON object: ids, pieces, surfaces and spans.
-fn write_json(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"pieces\":[");
-    for (number, token) in tokens.iter().enumerate() {
-        out.extend_from_slice(if number > 0 { b"," } else { b"" });
-        write_json_token(&token, out);
-    }
-    out.extend_from_slice(b"]}\n");
+/// A line of JSON.
+#[derive(Serialize)]
+struct JsonLine<'t> {
+    pieces: Vec<JsonToken<'t>>,
 }
 
-/// Appends the JSON object of one token.
-fn write_json_token(token: &TokenRef<'_>, out: &mut Vec<u8>) {
-    let _ = write!(out, "{{\"id\":{},\"piece\":", token.id());
-    json::write_string(token.piece(), out);
-    out.extend_from_slice(b",\"surface\":");
-    json::write_string(token.surface(), out);
-    let span = token.span();
-    let _ = write!(out, ",\"begin\":{},\"end\":{}}}", span.start, span.end);
+#[derive(Serialize)]
+struct JsonToken<'t> {
+    id: u32,
+    piece: Cow<'t, str>,
+    surface: Cow<'t, str>,
+    begin: usize,
+    end: usize,
+}
+
+fn write_json(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
+    let pieces = tokens.iter().map(|token| JsonToken {
+        id: token.id().get(),
+        piece: String::from_utf8_lossy(token.piece()),
+        surface: String::from_utf8_lossy(token.surface()),
+        begin: token.span().start,
+        end: token.span().end,
+    });
+    let line = JsonLine {
+        pieces: pieces.collect(),
+    };
+    // Neither writing to memory nor a value of this type fails.
+    let _ = serde_json::to_writer(&mut *out, &line);
+    out.push(b'\n');
 }

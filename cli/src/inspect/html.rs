@@ -25,10 +25,11 @@ mod escape;
 #[cfg(test)]
 mod tests;
 
-use self::data::model_value;
+use serde::Serialize;
+
+use self::data::ModelData;
 use self::escape::{escape_markup, escape_script_json};
 use super::report::InspectReport;
-use crate::json::JsonValue;
 
 /// The page with markers `{{name}}` for what differs.
 const TEMPLATE: &str = include_str!("html/page.html");
@@ -64,13 +65,13 @@ const SCRIPT_HASH: &str = "sha256-GGxifkLufmFMgs36Rr/wd1e19RCX6ETBi9MdAY3/Wpo=";
 pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
     let name = report.visible_name();
     let title = format!("{name} - spiece inspect");
-    write_page(&title, &[report], JsonValue::Null)
+    write_page(&title, &[report], &())
 }
 
 /// The report on two models and their comparison.
 pub(crate) fn render_comparison(
     reports: [&InspectReport<'_>; 2],
-    comparison: JsonValue,
+    comparison: &impl Serialize,
 ) -> Vec<u8> {
     let names = reports.map(InspectReport::visible_name);
     let title = format!("{} - spiece compare", names.join(" and "));
@@ -78,7 +79,7 @@ pub(crate) fn render_comparison(
 }
 
 /// The page with its style, scripts and data.
-fn write_page(title: &str, reports: &[&InspectReport<'_>], comparison: JsonValue) -> Vec<u8> {
+fn write_page(title: &str, reports: &[&InspectReport<'_>], comparison: &impl Serialize) -> Vec<u8> {
     let title = escape_markup(title);
     let policy = policy();
     let data = data(reports, comparison);
@@ -94,14 +95,23 @@ fn write_page(title: &str, reports: &[&InspectReport<'_>], comparison: JsonValue
 }
 
 /// The document for the scripts.
-fn data(reports: &[&InspectReport<'_>], comparison: JsonValue) -> String {
-    let models = reports.iter().map(|report| model_value(report));
-    let document = JsonValue::Object(vec![
-        ("models", models.collect()),
-        ("comparison", comparison),
-    ]);
-    let mut json = Vec::new();
-    document.write_compact(&mut json);
+#[derive(Serialize)]
+struct PageData<'r, C> {
+    models: Vec<ModelData<'r>>,
+    comparison: &'r C,
+}
+
+/// The document for the scripts, as the content of a script element.
+fn data(reports: &[&InspectReport<'_>], comparison: &impl Serialize) -> String {
+    let document = PageData {
+        models: reports
+            .iter()
+            .map(|report| ModelData::new(report))
+            .collect(),
+        comparison,
+    };
+    // Neither writing to memory nor a value of these types fails.
+    let json = serde_json::to_string(&document).unwrap_or_default();
     escape_script_json(&json)
 }
 

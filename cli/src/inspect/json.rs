@@ -1,318 +1,396 @@
 //! The report of `spiece inspect` as JSON.
 //!
-//! Input: a report. Output: one JSON object. docs/INSPECT.md lists the keys, which are stable: keys
-//! may be added, none is renamed or removed. Texts that are not UTF-8 have U+FFFD for each
-//! malformed sequence; ids identify pieces. Cost: linear in the report.
+//! docs/INSPECT.md lists the keys, which are the names of the fields here. They are stable: keys may
+//! be added, none is renamed or removed. Texts that are not UTF-8 have U+FFFD for each malformed
+//! sequence; ids identify pieces.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
 
 use super::flags::gaps;
 use super::report::{
-    InspectReport, LanguageCost, RENYI_ALPHA, TextFile, TextReport, normalizer_flags, piece_text,
-    share, special_ids, trainer_flags,
+    InspectReport, LanguageCost, RENYI_ALPHA, TextReport, normalizer_flags, piece_text, share,
+    special_ids, trainer_flags,
 };
-use crate::json::JsonValue;
-use spiece::inspect::{
-    ExtremeLine, FragmentedWord, Inspection, KindCount, LengthCount, ScoreSummary, ScriptCount,
-    TextStatistics, UnreachablePiece, UnusualPieces,
-};
-use spiece::{NormalizerSpec, PieceId, Tokenizer, TrainerSpec, TrainingRecord};
+use spiece::inspect::{ExtremeLine, TextStatistics, UnreachablePiece};
+use spiece::{PieceId, Tokenizer};
 
-/// The members of an object.
-pub(super) type Members = Vec<(&'static str, JsonValue)>;
+/// An object whose keys are not known here, in this order.
+pub(crate) struct Object<V>(Vec<(&'static str, V)>);
 
-fn object<const LENGTH: usize>(members: [(&'static str, JsonValue); LENGTH]) -> JsonValue {
-    JsonValue::Object(members.into())
-}
-
-/// The report as a document.
-pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
-    let mut out = Vec::new();
-    JsonValue::Object(members(report)).write_document(&mut out);
-    out
-}
-
-/// The members of the report.
-pub(super) fn members(report: &InspectReport<'_>) -> Members {
-    let mut members = model_members(report);
-    members.extend(training_members(&report.training()));
-    members.extend(vocabulary_members(report.tokenizer, &report.inspection));
-    if let Some(text) = &report.text {
-        members.push(("text", text_object(report.tokenizer, text)));
+impl<V> FromIterator<(&'static str, V)> for Object<V> {
+    fn from_iter<I: IntoIterator<Item = (&'static str, V)>>(members: I) -> Self {
+        Self(members.into_iter().collect())
     }
-    if let Some(languages) = &report.languages {
-        let objects = languages.iter().map(language_object);
-        members.push(("languages", objects.collect()));
+}
+
+impl<V: Serialize> Serialize for Object<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
-    members
 }
 
-/// Name, type, size, flags and special ids.
-fn model_members(report: &InspectReport<'_>) -> Members {
-    let inspection = &report.inspection;
-    let model = report.tokenizer.model();
-    vec![
-        ("model", report.model_name.as_str().into()),
-        ("model_type", inspection.model_type.name().into()),
-        ("pieces", inspection.piece_count.into()),
-        ("trainer_vocab_size", inspection.trainer_vocab_size.into()),
-        ("has_trained_size", inspection.has_trained_size().into()),
-        ("flags", trainer_object(model.trainer_spec())),
-        ("normalizer", normalizer_object(model.normalizer_spec())),
-        ("special_ids", special_id_object(report.tokenizer)),
-    ]
+/// A document for people: each member on a line of its own.
+pub(crate) fn document(value: &impl Serialize) -> Vec<u8> {
+    // Neither writing to memory nor a value of these types fails.
+    let mut document = serde_json::to_vec_pretty(value).unwrap_or_default();
+    document.push(b'\n');
+    document
 }
 
-/// The options of training that the model records, and what they do not say.
-fn training_members(record: &TrainingRecord) -> Members {
-    let options = record.flags.recorded();
-    let options = options.map(|(name, value)| (name, value.as_str().into()));
-    let gaps = gaps(record);
-    vec![
-        ("training_options", JsonValue::Object(options.collect())),
-        (
-            "training_gaps",
-            JsonValue::list(gaps.iter().map(String::as_str)),
-        ),
-    ]
+/// The text of a piece or a line.
+pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
 }
 
-fn trainer_object(spec: &TrainerSpec) -> JsonValue {
-    JsonValue::Object(flag_members(&trainer_flags(spec)))
+/// The report.
+#[derive(Serialize)]
+pub(crate) struct Report<'r> {
+    model: &'r str,
+    model_type: &'static str,
+    pieces: usize,
+    trainer_vocab_size: i32,
+    has_trained_size: bool,
+    flags: Object<bool>,
+    normalizer: Normalizer<'r>,
+    special_ids: Object<Option<PieceId>>,
+    training_options: Object<String>,
+    training_gaps: Vec<String>,
+    kinds: Object<u64>,
+    scripts: Vec<Script>,
+    lengths: Vec<Length>,
+    longest: Vec<Piece<'r>>,
+    scores: Scores,
+    unusual: Unusual<'r>,
+    #[serde(flatten)]
+    unreachable: Option<Unreachable<'r>>,
+    never_normalized: &'r [PieceId],
+    normalization_undecided: &'r [PieceId],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Text<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    languages: Option<Vec<Language>>,
 }
 
-fn normalizer_object(spec: &NormalizerSpec) -> JsonValue {
-    let has_rules = !spec.precompiled_charsmap().is_empty();
-    let mut members = vec![("name", spec.name().into())];
-    members.extend(flag_members(&normalizer_flags(spec)));
-    members.push(("has_rules", has_rules.into()));
-    JsonValue::Object(members)
+#[derive(Serialize)]
+struct Normalizer<'r> {
+    name: Cow<'r, str>,
+    #[serde(flatten)]
+    flags: Object<bool>,
+    has_rules: bool,
 }
 
-/// Flags as members.
-fn flag_members(flags: &[(&'static str, bool)]) -> Members {
-    let flags = flags.iter();
-    flags
-        .map(|(name, value)| (*name, (*value).into()))
-        .collect()
+#[derive(Serialize)]
+struct Script {
+    script: &'static str,
+    pieces: u64,
 }
 
-fn special_id_object(tokenizer: &Tokenizer) -> JsonValue {
-    object(special_ids(tokenizer).map(|(name, id)| (name, id.into())))
+#[derive(Serialize)]
+struct Length {
+    characters: u64,
+    pieces: u64,
 }
 
-/// What the pieces are, and which of them text cannot give.
-fn vocabulary_members(tokenizer: &Tokenizer, inspection: &Inspection) -> Members {
-    let mut members = inventory_members(inspection);
-    let longest = inspection.longest.iter();
-    let longest = longest.map(|id| JsonValue::Object(piece_members(tokenizer, *id)));
-    members.push(("longest", longest.collect()));
-    members.push(("scores", score_object(&inspection.scores)));
-    members.push(("unusual", unusual_object(&inspection.unusual)));
-    members.extend(unreachable_members(tokenizer, &inspection.unreachable));
-    members.push(("never_normalized", ids(&inspection.never_normalized)));
-    let undecided = ids(&inspection.normalization_undecided);
-    members.push(("normalization_undecided", undecided));
-    members
-}
-
-/// Pieces by kind, script and length.
-fn inventory_members(inspection: &Inspection) -> Members {
-    let scripts = inspection.scripts.iter().map(script_object);
-    let lengths = inspection.lengths.iter().map(length_object);
-    vec![
-        ("kinds", kind_object(&inspection.kinds)),
-        ("scripts", scripts.collect()),
-        ("lengths", lengths.collect()),
-    ]
-}
-
-fn kind_object(counts: &[KindCount]) -> JsonValue {
-    let counts = counts.iter();
-    let members = counts.map(|count| (count.kind.name(), count.pieces.into()));
-    JsonValue::Object(members.collect())
-}
-
-fn script_object(count: &ScriptCount) -> JsonValue {
-    object([
-        ("script", count.script.into()),
-        ("pieces", count.pieces.into()),
-    ])
-}
-
-fn length_object(count: &LengthCount) -> JsonValue {
-    object([
-        ("characters", count.characters.into()),
-        ("pieces", count.pieces.into()),
-    ])
-}
-
-fn unusual_object(unusual: &UnusualPieces) -> JsonValue {
-    let with_controls = ids(&unusual.with_control_character);
-    object([
-        ("with_space", ids(&unusual.with_space)),
-        ("with_nul", ids(&unusual.with_nul)),
-        ("with_control_character", with_controls),
-        ("not_utf8", ids(&unusual.not_utf8)),
-        ("symbols_with_mark", ids(&unusual.symbols_with_mark)),
-    ])
-}
-
-/// The unreachable pieces, once as ids and once with what wins.
-fn unreachable_members(tokenizer: &Tokenizer, pieces: &[UnreachablePiece]) -> Members {
-    let ids = pieces.iter().map(|piece| piece.id);
-    let pieces = pieces.iter();
-    let details = pieces.map(|piece| unreachable_object(tokenizer, piece));
-    vec![
-        ("unreachable", JsonValue::list(ids)),
-        ("unreachable_details", details.collect()),
-    ]
+#[derive(Serialize)]
+struct Piece<'r> {
+    id: PieceId,
+    piece: Cow<'r, str>,
+    score: Option<f32>,
 }
 
 /// Scores of normal pieces.
-fn score_object(scores: &ScoreSummary) -> JsonValue {
-    object([
-        ("lowest", scores.lowest.into()),
-        ("highest", scores.highest.into()),
-        ("tied_scores", scores.tied_scores.into()),
-        ("tied_pieces", scores.tied_pieces.into()),
-        ("inversions", scores.inversions.into()),
-        ("first_inversion", scores.first_inversion.into()),
-    ])
+#[derive(Serialize)]
+struct Scores {
+    lowest: Option<f32>,
+    highest: Option<f32>,
+    tied_scores: u64,
+    tied_pieces: u64,
+    inversions: u64,
+    first_inversion: Option<PieceId>,
 }
 
-/// A list of ids.
-fn ids(ids: &[PieceId]) -> JsonValue {
-    JsonValue::list(ids.iter().copied())
+#[derive(Serialize)]
+struct Unusual<'r> {
+    with_space: &'r [PieceId],
+    with_nul: &'r [PieceId],
+    with_control_character: &'r [PieceId],
+    not_utf8: &'r [PieceId],
+    symbols_with_mark: &'r [PieceId],
 }
 
-/// Id, text and score of a piece.
-fn piece_members(tokenizer: &Tokenizer, id: PieceId) -> Members {
-    let score = tokenizer.model().piece(id).map(|piece| piece.score);
-    vec![
-        ("id", id.into()),
-        ("piece", piece_text(tokenizer, id).into()),
-        ("score", score.into()),
-    ]
+/// The unreachable pieces, once as ids and once with what wins.
+#[derive(Serialize)]
+struct Unreachable<'r> {
+    unreachable: Vec<PieceId>,
+    unreachable_details: Vec<UnreachableDetails<'r>>,
 }
 
-/// An unreachable piece with what wins.
-fn unreachable_object(tokenizer: &Tokenizer, piece: &UnreachablePiece) -> JsonValue {
-    let winner = piece.winner.iter();
-    let winner_pieces = winner.map(|id| piece_text(tokenizer, *id));
-    let mut members = piece_members(tokenizer, piece.id);
-    members.push(("winner", ids(&piece.winner)));
-    members.push(("winner_pieces", JsonValue::list(winner_pieces)));
-    members.push(("is_close", piece.is_close.into()));
-    JsonValue::Object(members)
+#[derive(Serialize)]
+struct UnreachableDetails<'r> {
+    #[serde(flatten)]
+    piece: Piece<'r>,
+    winner: &'r [PieceId],
+    winner_pieces: Vec<Cow<'r, str>>,
+    is_close: bool,
 }
 
 /// The texts and what they cost.
-fn text_object(tokenizer: &Tokenizer, report: &TextReport) -> JsonValue {
-    let statistics = &report.statistics;
-    let mut members = vec![("files", report.files.iter().map(file_object).collect())];
-    members.extend(cost_members(statistics));
-    members.extend(use_members(tokenizer, statistics));
-    let words = statistics.fragmented_words.iter().map(word_object);
-    members.push(("fragmented_words", words.collect()));
-    members.push(("dense_lines", lines(report, &statistics.dense_lines)));
-    members.push(("sparse_lines", lines(report, &statistics.sparse_lines)));
-    members.push(("long_lines", lines(report, &statistics.long_lines)));
-    JsonValue::Object(members)
+#[derive(Serialize)]
+struct Text<'r> {
+    files: Vec<File<'r>>,
+    #[serde(flatten)]
+    costs: Costs,
+    pieces_used: u64,
+    pieces_used_share: f64,
+    renyi: Renyi,
+    fragmented_words: Vec<Word<'r>>,
+    dense_lines: Vec<Line<'r>>,
+    sparse_lines: Vec<Line<'r>>,
+    long_lines: Vec<Line<'r>>,
 }
 
-fn file_object(file: &TextFile) -> JsonValue {
-    object([
-        ("file", file.name.as_str().into()),
-        ("lines", file.lines.into()),
-        ("bytes", file.bytes.into()),
-        ("tokens", file.tokens.into()),
-    ])
+#[derive(Serialize)]
+struct File<'r> {
+    file: &'r str,
+    lines: u64,
+    bytes: u64,
+    tokens: u64,
 }
 
-/// Sizes and ratios.
-fn cost_members(statistics: &TextStatistics) -> Members {
-    let tokens = statistics.tokens;
-    vec![
-        ("lines", statistics.lines.into()),
-        ("bytes", statistics.bytes.into()),
-        ("characters", statistics.characters.into()),
-        ("words", statistics.words.into()),
-        ("tokens", tokens.into()),
-        ("bytes_per_token", share(statistics.bytes, tokens).into()),
-        (
-            "characters_per_token",
-            share(statistics.characters, tokens).into(),
-        ),
-        ("words_per_token", share(statistics.words, tokens).into()),
-        ("tokens_per_word", share(tokens, statistics.words).into()),
-        ("byte_tokens", statistics.byte_tokens.into()),
-        (
-            "byte_token_share",
-            share(statistics.byte_tokens, tokens).into(),
-        ),
-        ("unknown_tokens", statistics.unknown_tokens.into()),
-        (
-            "unknown_token_share",
-            share(statistics.unknown_tokens, tokens).into(),
-        ),
-    ]
+#[derive(Serialize)]
+struct Costs {
+    lines: u64,
+    bytes: u64,
+    characters: u64,
+    words: u64,
+    tokens: u64,
+    bytes_per_token: f64,
+    characters_per_token: f64,
+    words_per_token: f64,
+    tokens_per_word: f64,
+    byte_tokens: u64,
+    byte_token_share: f64,
+    unknown_tokens: u64,
+    unknown_token_share: f64,
 }
 
-/// How the vocabulary is used.
-fn use_members(tokenizer: &Tokenizer, statistics: &TextStatistics) -> Members {
-    let used = statistics.pieces_used();
-    let pieces = tokenizer.vocab_size() as u64;
-    vec![
-        ("pieces_used", used.into()),
-        ("pieces_used_share", share(used, pieces).into()),
-        ("renyi", renyi_object(statistics)),
-    ]
+#[derive(Serialize)]
+struct Renyi {
+    alpha: f64,
+    entropy_bits: f64,
+    efficiency_observed: Option<f64>,
+    efficiency_full: Option<f64>,
 }
 
-fn renyi_object(statistics: &TextStatistics) -> JsonValue {
-    let entropy = statistics.renyi_entropy(RENYI_ALPHA);
-    let observed = statistics.observed_efficiency(RENYI_ALPHA);
-    let full = statistics.full_efficiency(RENYI_ALPHA);
-    object([
-        ("alpha", RENYI_ALPHA.into()),
-        ("entropy_bits", entropy.into()),
-        ("efficiency_observed", observed.into()),
-        ("efficiency_full", full.into()),
-    ])
+#[derive(Serialize)]
+struct Word<'r> {
+    word: Cow<'r, str>,
+    tokens: u64,
+    bytes: u64,
 }
 
-fn word_object(word: &FragmentedWord) -> JsonValue {
-    object([
-        ("word", word.text.as_slice().into()),
-        ("tokens", word.tokens.0.into()),
-        ("bytes", word.bytes.into()),
-    ])
+#[derive(Serialize)]
+struct Line<'r> {
+    file: &'r str,
+    line: u64,
+    tokens: u64,
+    bytes: u64,
+    text: Cow<'r, str>,
 }
 
-/// Lines with their places.
-fn lines(report: &TextReport, lines: &[ExtremeLine]) -> JsonValue {
-    let lines = lines.iter();
-    lines.map(|line| line_object(report, line)).collect()
+#[derive(Serialize)]
+struct Language {
+    tag: &'static str,
+    name: &'static str,
+    relative_tokens: f64,
+    #[serde(flatten)]
+    costs: Costs,
 }
 
-/// A line with its place.
-fn line_object(report: &TextReport, line: &ExtremeLine) -> JsonValue {
-    let (file, number) = report.place_of(line.number);
-    object([
-        ("file", file.into()),
-        ("line", number.into()),
-        ("tokens", line.tokens.into()),
-        ("bytes", line.bytes.into()),
-        ("text", line.text.as_slice().into()),
-    ])
+impl<'r> Report<'r> {
+    /// The report; without the unreachable pieces for the page, which has a shorter form of them.
+    pub(super) fn new(report: &'r InspectReport<'_>, with_unreachable: bool) -> Self {
+        let InspectReport {
+            tokenizer,
+            inspection,
+            ..
+        } = report;
+        let model = tokenizer.model();
+        let normalizer = model.normalizer_spec();
+        let record = report.training();
+        let options = record.flags.recorded();
+        let scores = &inspection.scores;
+        let unusual = &inspection.unusual;
+        let unreachable = &inspection.unreachable;
+        Self {
+            model: &report.model_name,
+            model_type: inspection.model_type.name(),
+            pieces: inspection.piece_count,
+            trainer_vocab_size: inspection.trainer_vocab_size,
+            has_trained_size: inspection.has_trained_size(),
+            flags: trainer_flags(model.trainer_spec()).into_iter().collect(),
+            normalizer: Normalizer {
+                name: text(normalizer.name()),
+                flags: normalizer_flags(normalizer).into_iter().collect(),
+                has_rules: !normalizer.precompiled_charsmap().is_empty(),
+            },
+            special_ids: special_ids(tokenizer).into_iter().collect(),
+            training_options: options.collect(),
+            training_gaps: gaps(&record),
+            kinds: (inspection.kinds.iter())
+                .map(|count| (count.kind.name(), count.pieces))
+                .collect(),
+            scripts: (inspection.scripts.iter())
+                .map(|count| Script {
+                    script: count.script,
+                    pieces: count.pieces,
+                })
+                .collect(),
+            lengths: (inspection.lengths.iter())
+                .map(|count| Length {
+                    characters: count.characters,
+                    pieces: count.pieces,
+                })
+                .collect(),
+            longest: (inspection.longest.iter())
+                .map(|id| Piece::new(tokenizer, *id))
+                .collect(),
+            scores: Scores {
+                lowest: scores.lowest,
+                highest: scores.highest,
+                tied_scores: scores.tied_scores,
+                tied_pieces: scores.tied_pieces,
+                inversions: scores.inversions,
+                first_inversion: scores.first_inversion,
+            },
+            unusual: Unusual {
+                with_space: &unusual.with_space,
+                with_nul: &unusual.with_nul,
+                with_control_character: &unusual.with_control_character,
+                not_utf8: &unusual.not_utf8,
+                symbols_with_mark: &unusual.symbols_with_mark,
+            },
+            unreachable: with_unreachable.then(|| Unreachable {
+                unreachable: unreachable.iter().map(|piece| piece.id).collect(),
+                unreachable_details: (unreachable.iter())
+                    .map(|piece| UnreachableDetails::new(tokenizer, piece))
+                    .collect(),
+            }),
+            never_normalized: &inspection.never_normalized,
+            normalization_undecided: &inspection.normalization_undecided,
+            text: (report.text.as_ref()).map(|text| Text::new(tokenizer, text)),
+            languages: (report.languages.as_ref())
+                .map(|costs| costs.iter().map(Language::new).collect()),
+        }
+    }
 }
 
-/// What a language costs.
-fn language_object(cost: &LanguageCost) -> JsonValue {
-    let mut members = vec![
-        ("tag", cost.tag.into()),
-        ("name", cost.name.into()),
-        ("relative_tokens", cost.relative_tokens.into()),
-    ];
-    members.extend(cost_members(&cost.statistics));
-    JsonValue::Object(members)
+impl<'r> Piece<'r> {
+    fn new(tokenizer: &'r Tokenizer, id: PieceId) -> Self {
+        Self {
+            id,
+            piece: text(piece_text(tokenizer, id)),
+            score: tokenizer.model().piece(id).map(|piece| piece.score),
+        }
+    }
+}
+
+impl<'r> UnreachableDetails<'r> {
+    fn new(tokenizer: &'r Tokenizer, piece: &'r UnreachablePiece) -> Self {
+        let winner_pieces = piece.winner.iter();
+        let winner_pieces = winner_pieces.map(|id| text(piece_text(tokenizer, *id)));
+        Self {
+            piece: Piece::new(tokenizer, piece.id),
+            winner: &piece.winner,
+            winner_pieces: winner_pieces.collect(),
+            is_close: piece.is_close,
+        }
+    }
+}
+
+impl<'r> Text<'r> {
+    fn new(tokenizer: &Tokenizer, report: &'r TextReport) -> Self {
+        let statistics = &report.statistics;
+        let used = statistics.pieces_used();
+        let lines = |lines: &'r [ExtremeLine]| {
+            let lines = lines.iter().map(|line| Line::new(report, line));
+            lines.collect()
+        };
+        Self {
+            files: (report.files.iter())
+                .map(|file| File {
+                    file: &file.name,
+                    lines: file.lines,
+                    bytes: file.bytes,
+                    tokens: file.tokens,
+                })
+                .collect(),
+            costs: Costs::new(statistics),
+            pieces_used: used,
+            pieces_used_share: share(used, tokenizer.vocab_size() as u64),
+            renyi: Renyi {
+                alpha: RENYI_ALPHA,
+                entropy_bits: statistics.renyi_entropy(RENYI_ALPHA),
+                efficiency_observed: statistics.observed_efficiency(RENYI_ALPHA),
+                efficiency_full: statistics.full_efficiency(RENYI_ALPHA),
+            },
+            fragmented_words: (statistics.fragmented_words.iter())
+                .map(|word| Word {
+                    word: text(&word.text),
+                    tokens: word.tokens.0,
+                    bytes: word.bytes,
+                })
+                .collect(),
+            dense_lines: lines(&statistics.dense_lines),
+            sparse_lines: lines(&statistics.sparse_lines),
+            long_lines: lines(&statistics.long_lines),
+        }
+    }
+}
+
+impl Costs {
+    fn new(statistics: &TextStatistics) -> Self {
+        let tokens = statistics.tokens;
+        Self {
+            lines: statistics.lines,
+            bytes: statistics.bytes,
+            characters: statistics.characters,
+            words: statistics.words,
+            tokens,
+            bytes_per_token: share(statistics.bytes, tokens),
+            characters_per_token: share(statistics.characters, tokens),
+            words_per_token: share(statistics.words, tokens),
+            tokens_per_word: share(tokens, statistics.words),
+            byte_tokens: statistics.byte_tokens,
+            byte_token_share: share(statistics.byte_tokens, tokens),
+            unknown_tokens: statistics.unknown_tokens,
+            unknown_token_share: share(statistics.unknown_tokens, tokens),
+        }
+    }
+}
+
+impl<'r> Line<'r> {
+    fn new(report: &'r TextReport, line: &'r ExtremeLine) -> Self {
+        let (file, number) = report.place_of(line.number);
+        Self {
+            file,
+            line: number,
+            tokens: line.tokens,
+            bytes: line.bytes,
+            text: text(&line.text),
+        }
+    }
+}
+
+impl Language {
+    fn new(cost: &LanguageCost) -> Self {
+        Self {
+            tag: cost.tag,
+            name: cost.name,
+            relative_tokens: cost.relative_tokens,
+            costs: Costs::new(&cost.statistics),
+        }
+    }
 }

@@ -15,70 +15,69 @@
 //! Scores are binary because NaN and infinities are no numbers of JSON, and because they are
 //! shorter: 5.3 characters for a score of a unigram model instead of nine.
 
-use crate::inspect::json;
-use crate::inspect::report::InspectReport;
-use crate::json::JsonValue;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use serde::Serialize;
+
+use crate::inspect::json;
+use crate::inspect::report::InspectReport;
+use spiece::PieceKind;
 use spiece::inspect::UnreachablePiece;
-use spiece::{Model, PieceKind};
 
 /// The unreachable pieces that are listed. Usual models have fewer than 1,000; the limit bounds the
 /// file.
 const MAX_UNREACHABLE: usize = 5_000;
 /// The winners that are listed for each of them.
 const MAX_WINNERS: usize = 12;
-/// Members of the report that have a shorter form here.
-const SHORTENED: [&str; 2] = ["unreachable", "unreachable_details"];
 
-/// The model as an object.
-pub(super) fn model_value(report: &InspectReport<'_>) -> JsonValue {
-    let model = report.tokenizer.model();
-    let mut members = json::members(report);
-    members.retain(|(name, _)| !SHORTENED.contains(name));
-    let unreachable = &report.inspection.unreachable;
-    let listed = unreachable.iter().take(MAX_UNREACHABLE);
-    let charsmap = model.normalizer_spec().precompiled_charsmap();
-    JsonValue::Object(vec![
-        ("report", JsonValue::Object(members)),
-        ("pieces", texts(model)),
-        ("scores", scores(model)),
-        ("kinds", kinds(model)),
-        ("charsmap", base64(charsmap)),
-        ("unreachable", listed.map(unreachable_value).collect()),
-        ("unreachable_count", unreachable.len().into()),
-    ])
-}
-
-/// The texts of all pieces.
-fn texts(model: &Model) -> JsonValue {
-    let texts = model.pieces().map(|piece| text_value(piece.text));
-    texts.collect()
+/// A model.
+#[derive(Serialize)]
+pub(super) struct ModelData<'r> {
+    report: json::Report<'r>,
+    pieces: Vec<PieceText<'r>>,
+    scores: String,
+    kinds: Vec<usize>,
+    charsmap: String,
+    unreachable: Vec<Vec<u64>>,
+    unreachable_count: usize,
 }
 
 /// A text, or its bytes if it is not UTF-8.
-fn text_value(text: &[u8]) -> JsonValue {
-    match std::str::from_utf8(text) {
-        Ok(text) => JsonValue::from(text),
-        Err(_) => JsonValue::list(text.iter().map(|byte| usize::from(*byte))),
+#[derive(Serialize)]
+#[serde(untagged)]
+enum PieceText<'r> {
+    Text(&'r str),
+    Bytes(&'r [u8]),
+}
+
+impl<'r> ModelData<'r> {
+    pub(super) fn new(report: &'r InspectReport<'_>) -> Self {
+        let model = report.tokenizer.model();
+        let scores = model.pieces().flat_map(|piece| piece.score.to_le_bytes());
+        let scores: Vec<u8> = scores.collect();
+        let kinds: Vec<PieceKind> = model.pieces().map(|piece| piece.kind).collect();
+        let runs = kinds.chunk_by(PieceKind::eq);
+        let unreachable = &report.inspection.unreachable;
+        let texts = model
+            .pieces()
+            .map(|piece| match str::from_utf8(piece.text) {
+                Ok(text) => PieceText::Text(text),
+                Err(_) => PieceText::Bytes(piece.text),
+            });
+        Self {
+            report: json::Report::new(report, false),
+            pieces: texts.collect(),
+            scores: BASE64_STANDARD.encode(scores),
+            kinds: runs
+                .flat_map(|run| [kind_number(run[0]), run.len()])
+                .collect(),
+            charsmap: BASE64_STANDARD.encode(model.normalizer_spec().precompiled_charsmap()),
+            unreachable: (unreachable.iter().take(MAX_UNREACHABLE))
+                .map(unreachable_numbers)
+                .collect(),
+            unreachable_count: unreachable.len(),
+        }
     }
-}
-
-/// The scores of all pieces.
-fn scores(model: &Model) -> JsonValue {
-    let bytes = model.pieces().flat_map(|piece| piece.score.to_le_bytes());
-    base64(&bytes.collect::<Vec<u8>>())
-}
-
-fn base64(bytes: &[u8]) -> JsonValue {
-    JsonValue::from(BASE64_STANDARD.encode(bytes).as_str())
-}
-
-/// The kinds of all pieces, as runs.
-fn kinds(model: &Model) -> JsonValue {
-    let kinds: Vec<PieceKind> = model.pieces().map(|piece| piece.kind).collect();
-    let runs = kinds.chunk_by(PieceKind::eq);
-    JsonValue::list(runs.flat_map(|run| [kind_number(run[0]), run.len()]))
 }
 
 /// The position of a kind in [`PieceKind::ALL`].
@@ -88,13 +87,10 @@ fn kind_number(kind: PieceKind) -> usize {
 }
 
 /// An unreachable piece with the first ids that win.
-fn unreachable_value(piece: &UnreachablePiece) -> JsonValue {
+fn unreachable_numbers(piece: &UnreachablePiece) -> Vec<u64> {
     let winner = piece.winner.iter().take(MAX_WINNERS);
-    let mut values: Vec<JsonValue> = vec![
-        piece.id.into(),
-        usize::from(piece.is_close).into(),
-        piece.winner.len().into(),
-    ];
-    values.extend(winner.map(|id| JsonValue::from(*id)));
-    JsonValue::List(values)
+    let winner = winner.map(|id| u64::from(id.get()));
+    let id = u64::from(piece.id.get());
+    let first = [id, u64::from(piece.is_close), piece.winner.len() as u64];
+    first.into_iter().chain(winner).collect()
 }

@@ -41,8 +41,7 @@ fn reference(c: char) -> Option<&'static str> {
 }
 
 /// A JSON document for the content of a script element.
-pub(super) fn escape_script_json(json: &[u8]) -> String {
-    let json = String::from_utf8_lossy(json);
+pub(super) fn escape_script_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if needs_escape(c) {
@@ -81,10 +80,10 @@ mod tests {
             ("\"▁é漢\u{9b}\"", "\"▁é漢\\u009b\""),
         ];
         for (json, expected) in table {
-            assert_eq!(escape_script_json(json.as_bytes()), expected);
+            assert_eq!(escape_script_json(json), expected);
         }
         for c in '\0'..=char::MAX {
-            let escaped = escape_script_json(c.to_string().as_bytes());
+            let escaped = escape_script_json(&c.to_string());
             assert!(!needs_escape(c) || escaped.is_ascii(), "{c:?}");
         }
     }
