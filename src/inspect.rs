@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | [`Inspection`] | which pieces the model has, and which of them text can never give | `inventory`, `reachability`, `production`, `scores` |
 //! | [`TextStatistics`] | how many tokens, unknown tokens and byte tokens a text takes, which words and lines take most | `statistics`, `text_counter`, `top_list` |
+//! | [`OlderReleaseProblem`] | why SentencePiece 0.2.2 and older refuse the model | `older_releases` |
 //! | [`Comparison`] | whether two models give the same ids and the same boundaries on a text | `comparison` |
 //!
 //! # Example
@@ -35,6 +36,7 @@
 
 mod comparison;
 mod inventory;
+mod older_releases;
 mod production;
 mod reachability;
 mod scores;
@@ -48,6 +50,7 @@ pub use self::comparison::{
     Comparison, ComparisonCounter, DifferentLine, IdChange, VocabularyComparison,
 };
 pub use self::inventory::{KindCount, LengthCount, ScriptCount, UnusualPieces};
+pub use self::older_releases::OlderReleaseProblem;
 use self::production::find_unproduced;
 pub use self::reachability::UnreachablePiece;
 use self::reachability::find_unreachable;

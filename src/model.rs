@@ -425,6 +425,12 @@ impl Model {
         charsmap_rules(self.charsmap.as_deref())
     }
 
+    /// The self-tests of the file: texts, and their pieces with spaces between them.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn self_tests(&self) -> Vec<(&[u8], &[u8])> {
+        file::self_tests(&self.file)
+    }
+
     /// The algorithm that the model is made for.
     pub fn model_type(&self) -> ModelType {
         self.trainer_spec.model_type()

@@ -18,7 +18,7 @@ use clap::{ArgMatches, Command};
 
 use super::args;
 use super::io::{self, CliError, CliResult};
-use super::model_files::model_argument;
+use super::model_files::{model_argument, warn_of_older_releases};
 use spiece::output::{check_writable, write_files};
 use spiece::{ConvertError, ConvertedModel, FileFormat, GgufOptions, JsonOptions, Model, Verdict};
 
@@ -75,6 +75,9 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     }
     write(&conversion.files, to, format)?;
     let paths: Vec<PathBuf> = conversion.files.into_iter().map(|(path, _)| path).collect();
+    if matches!(format, FileFormat::Model | FileFormat::Folder) {
+        warn_of_older_releases(&messages, &source.model);
+    }
     messages.say(&format!("verdict: {}", conversion.verdict));
     messages.say(&format!("written: {}", io::joined_names(&paths)));
     Ok(())

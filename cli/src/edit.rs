@@ -144,6 +144,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let written = output.write()?;
     report(&messages, &model, &edited);
     messages.say(&check_line(&check));
+    model_files::warn_of_older_releases(&messages, edited.model());
     messages.say(&format!("written: {written}"));
     Ok(())
 }

@@ -121,6 +121,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     progress.summarize_input(extended.summary());
     report(&messages, &model, &extended);
     report_check(&messages, &extended, &check);
+    model_files::warn_of_older_releases(&messages, extended.model());
     messages.say(&format!("written: {written}"));
     Ok(())
 }

@@ -60,6 +60,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let written = output.write()?;
     report(&messages, &first, &merged);
     model_files::report_boundaries(&messages, &check, ["with A", "added"]);
+    model_files::warn_of_older_releases(&messages, merged.model());
     messages.say(&format!("written: {written}"));
     Ok(())
 }

@@ -128,6 +128,13 @@ fn other_bytes(path: &Path) -> CliError {
     ))
 }
 
+/// Warns of what older releases of SentencePiece cannot load.
+pub(crate) fn warn_of_older_releases(messages: &Messages, model: &Model) {
+    for problem in model.older_release_problems() {
+        messages.warn(&problem.to_string());
+    }
+}
+
 /// A number with commas between thousands.
 pub(crate) fn count(number: usize) -> HumanCount {
     HumanCount(number as u64)

@@ -107,6 +107,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     if !names.is_empty() {
         messages.say(&rows_line(&pruned, &names));
     }
+    model_files::warn_of_older_releases(&messages, pruned.model());
     messages.say(&format!("written: {written}"));
     Ok(())
 }

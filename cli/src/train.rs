@@ -33,6 +33,7 @@ use self::superwords::SuperwordStage;
 use super::args;
 use super::count;
 use super::io::{self, CliError, CliResult};
+use super::model_files::warn_of_older_releases;
 use super::progress::{Messages, Progress};
 use super::training_flags::{
     check_present, check_records, corpus, default_note, jobs, read_flags, stop_on_signal, trainer,
@@ -127,6 +128,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     }
     let vocab = model.to_vocab(flags.vocabulary_output_piece_score);
     write_files(&[(&paths[0], &model.to_bytes()), (&paths[1], &vocab)])?;
+    warn_of_older_releases(&messages, &model);
     progress.summarize(&summary, &paths);
     Ok(())
 }

@@ -151,6 +151,27 @@ pub(super) fn read_piece(message: &[u8]) -> Result<PieceMessage<'_>, Problem> {
     Ok(piece)
 }
 
+/// The self-tests of a file, which releases up to 0.2.2 run when they load it: each a text, and its
+/// pieces with spaces between them. Malformed fields are left out.
+#[cfg(feature = "inspect")]
+pub(super) fn self_tests(file: &[u8]) -> Vec<(&[u8], &[u8])> {
+    /// The values of all length-delimited fields with this number.
+    fn values<'b>(mut reader: Reader<'b>, number: u32) -> impl Iterator<Item = &'b [u8]> {
+        let fields = std::iter::from_fn(move || reader.field().ok().flatten());
+        fields.filter_map(move |field| match field.value {
+            Value::Bytes(bytes) if field.number == number => Some(bytes),
+            _ => None,
+        })
+    }
+    // `ModelProto.self_test_data` has number 4; all messages in it begin with field 1.
+    let tests = values(Reader::new(file), 4).flat_map(|data| values(Reader::nested(data), 1));
+    let value_of = |test, number| values(Reader::nested(test), number).last();
+    tests
+        .map(|test| (value_of(test, 1), value_of(test, 2)))
+        .map(|(text, pieces)| (text.unwrap_or_default(), pieces.unwrap_or_default()))
+        .collect()
+}
+
 /// The bytes that most pieces take in a file besides their text, at most: tags, lengths, score,
 /// kind. Room for all pieces is reserved at once.
 const PIECE_BYTES: usize = 11;

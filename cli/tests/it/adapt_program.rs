@@ -399,3 +399,68 @@ fn mistakes_of_changes_give_their_message_and_exit_status() {
     }
     assert!(names_in(folder).is_empty(), "{:?}", names_in(folder));
 }
+
+/// The wheels of 0.1.99, 0.2.0, 0.2.1 and 0.2.2 refuse these models, and load the others.
+#[test]
+fn what_older_releases_cannot_load_is_said_in_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let no_unknown = testdata_argument("golden/no_unk.model");
+    let small = testdata_argument("udhr_small.txt");
+    let text = format!("--text={small}");
+    let input = format!("--input={small}");
+    let with_nul = Model::open(testdata("golden/no_unk.model")).unwrap();
+    let mut with_nul = with_nul.edit();
+    with_nul.insert_piece(
+        PieceId::new(0),
+        spiece::PieceEntry::new("<unk>", 0.0, spiece::PieceKind::Unknown),
+    );
+    with_nul.add_piece("\0", 0.0, spiece::PieceKind::Unused);
+    let with_nul = with_nul.finish().unwrap();
+    std::fs::write(folder.join("nul.model"), with_nul.to_bytes()).unwrap();
+    let mut with_test = std::fs::read(testdata("golden/llama2.model")).unwrap();
+    // Field 4, self_test_data: the text "the" has the pieces "▁the".
+    with_test.extend(b"\x22\x0f\x0a\x0d\x0a\x03the\x12\x06\xe2\x96\x81the");
+    std::fs::write(folder.join("test.model"), with_test).unwrap();
+
+    let unknown = "it has no unknown piece";
+    let nul = "is a NUL";
+    let test = "1 of its self-tests give other pieces than they should, first \"the\"";
+    let cases: &[(&[&str], &str)] = &[
+        (&["edit", &no_unknown, "--add_control=<c>"], unknown),
+        (&["merge", &no_unknown, &no_unknown], unknown),
+        (&["prune", &no_unknown, "--size=320", &text], unknown),
+        (&["extend", &no_unknown, "--pieces=1", &input], unknown),
+        (
+            &[
+                "train",
+                &input,
+                "--unk_id=-1",
+                "--byte_fallback",
+                "--vocab_size=500",
+            ],
+            unknown,
+        ),
+        (&["edit", "nul.model", "--add_control=<c>"], nul),
+        (&["edit", "test.model", "--set_kind=▁the=unused"], test),
+        (&["edit", "test.model", "--add_control=<c>"], ""),
+        (&["edit", &llama2(), "--add_control=<c>"], ""),
+        (&["train", &input, "--vocab_size=500"], ""),
+    ];
+    for (arguments, problem) in cases {
+        let report = report(folder, &[*arguments, &["--model_prefix=x"]].concat());
+        let start = "warning: SentencePiece 0.2.2 and older cannot load the model: ";
+        let warnings: Vec<&str> = report
+            .lines()
+            .filter_map(|line| line.strip_prefix(start))
+            .collect();
+        assert_eq!(
+            warnings.len(),
+            usize::from(!problem.is_empty()),
+            "{arguments:?}"
+        );
+        assert!(report.contains(problem), "{arguments:?}: {report}");
+    }
+    let converted = report(folder, &["convert", &no_unknown, "y.model"]);
+    assert!(converted.contains(unknown), "{converted}");
+}

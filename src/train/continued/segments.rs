@@ -93,11 +93,16 @@ fn ranked(mut pieces: Vec<(f32, &str, Symbol)>) -> Vec<(&str, UnfoundPiece)> {
 /// unused; no text yields it.
 fn state_model(model: &Model) -> Result<Model, ModelError> {
     let mut editor = model.edit();
+    let mut lacks_unknown = model.unknown_piece().is_none();
     for piece in model.pieces() {
         match piece.kind {
             // With byte fallback it may be a normal piece in the file, but is treated as unused.
             _ if piece.text == [0] => editor.set_kind(piece.id, PieceKind::Unused),
             PieceKind::Unused => editor.set_kind(piece.id, PieceKind::Normal),
+            // Only models with byte fallback can do without an unknown piece.
+            PieceKind::Byte if std::mem::take(&mut lacks_unknown) => {
+                editor.set_kind(piece.id, PieceKind::Unknown)
+            }
             PieceKind::Byte => editor.set_kind(piece.id, PieceKind::Control),
             _ => true,
         };
