@@ -16,15 +16,19 @@
 //! written: new.model, new.vocab
 //! ```
 
+use std::collections::HashMap;
+
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::args;
 use super::io::{CliError, CliResult};
+use super::list_files;
 use super::model_files::{self, OutputSet, count, listed, listed_pieces};
+use super::normalize::{spec_of_name, spec_of_tsv};
 use super::progress::Messages;
 use spiece::{
-    EditCheck, EditError, EditStep, EditedModel, IdMap, Model, NormalizerFlag, PieceId, PieceKind,
-    SpecialRole,
+    EditCheck, EditError, EditStep, EditedModel, IdMap, Model, ModelError, NormalizerFlag,
+    NormalizerSpec, PieceId, PieceKind, SpecialRole,
 };
 
 /// The normalizer flags that can be set: name, help and flag.
@@ -65,17 +69,46 @@ const ROLES: [(&str, &str, SpecialRole); 3] = [
     ),
 ];
 
+/// The flags that name the source of rules: for normalization, for denormalization, and help.
+const RULES: [(&str, &str, &str); 3] = [
+    (
+        "normalization_rule_name",
+        "denormalization_rule_name",
+        "built-in ones: nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf, or identity (none)",
+    ),
+    (
+        "normalization_rule_tsv",
+        "denormalization_rule_tsv",
+        "those of a file in TSV form",
+    ),
+    (
+        "normalization_rules_of",
+        "denormalization_rules_of",
+        "those of another .model file",
+    ),
+];
+
 /// The flags that are steps and can be repeated: name, value name and help.
-const STEPS: [(&str, &str, &str); 6] = [
+const STEPS: [(&str, &str, &str); 8] = [
     (
         "add_control",
         "TEXT",
-        "Add a control piece behind all others; can be repeated",
+        "Add a control piece after all others; can be repeated",
     ),
     (
         "add_user_defined",
         "TEXT",
-        "Add a user-defined symbol behind all others; can be repeated",
+        "Add a user-defined symbol after all others; can be repeated",
+    ),
+    (
+        "add_control_file",
+        "FILE",
+        "Add the lines of a file as control pieces; can be repeated",
+    ),
+    (
+        "add_user_defined_file",
+        "FILE",
+        "Add the lines of a file as user-defined symbols; can be repeated",
     ),
     (
         "insert",
@@ -102,9 +135,9 @@ const STEPS: [(&str, &str, &str); 6] = [
 /// The command line: the model, the steps, the output.
 pub(crate) fn command() -> Command {
     let command = Command::new("edit")
-        .about("Adds, renames and removes pieces of a model; changes kinds and normalizer flags")
+        .about("Adds, renames and removes pieces of a model; changes kinds and normalization")
         .long_about(
-            "Adds, renames and removes pieces of a model, and changes kinds and normalizer flags. All other bytes of the \
+            "Adds, renames and removes pieces of a model, and changes kinds, normalization and denormalization. All other bytes of the \
              file are preserved. Says which ids move, which pieces begin or cease to be found in text, and which texts can \
              have other pieces, and checks that on the new model.\n\nExample:\n  spiece edit tokenizer.model \
              --model_prefix=chat --add_control='<|user|>' --add_control='<|assistant|>'\n  spiece edit tokenizer.model \
@@ -113,11 +146,26 @@ pub(crate) fn command() -> Command {
         .arg(model_files::model_argument("MODEL", "The .model file"))
         .arg(model_files::prefix_flag())
         .args(STEPS.map(|(name, value_name, help)| step_flag(name, value_name, help)))
-        .arg(args::file("add_user_defined_file", "File with more user-defined symbols to add, one per line"))
         .args(ROLES.map(|(name, help, _)| args::value(name, help).value_name("PIECE")))
+        .args(RULES.map(|(name, _, help)| {
+            let help = format!("Replace the normalization rules by {help}");
+            args::value(name, "").help(help).value_name(source_of_rules(name))
+        }))
+        .args(RULES.map(|(_, name, help)| {
+            let help = format!("Replace the rules for decoded text by {help}");
+            args::value(name, "").help(help).value_name(source_of_rules(name))
+        }))
         .args(FLAGS.map(|(name, help, _)| args::switch(name, help)))
         .arg(model_files::text_flag());
     args::with_common_flags(command)
+}
+
+fn source_of_rules(flag: &str) -> &'static str {
+    if flag.ends_with("_name") {
+        "NAME"
+    } else {
+        "FILE"
+    }
 }
 
 /// A flag that can be repeated.
@@ -135,9 +183,10 @@ fn step_flag(name: &'static str, value_name: &'static str, help: &'static str) -
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
     let model = model_files::open_model(matches, "MODEL")?;
-    let steps = steps(matches, &model)?;
+    let steps = Steps::new(matches, &model)?;
     let mut output = OutputSet::new(matches, &[".model", ".vocab"])?;
-    let edited = model.apply_edits(&steps)?;
+    let edited = model.apply_edits(&steps.steps);
+    let edited = edited.map_err(|error| steps.error(error))?;
     let text = model_files::text_of_flag(matches, "text")?;
     let check = edited.check(&model, model_files::lines(&text))?;
     output.add_model(edited.model());
@@ -149,39 +198,74 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     Ok(())
 }
 
-/// The steps of the command line: first the steps that change pieces, in their order, then special
-/// pieces and flags.
-fn steps(matches: &ArgMatches, model: &Model) -> CliResult<Vec<EditStep>> {
-    let mut placed = Vec::new();
-    for (name, _, _) in STEPS {
-        let values = matches.get_many::<String>(name).into_iter().flatten();
-        let places = matches.indices_of(name).into_iter().flatten();
-        placed.extend(
-            places
-                .zip(values)
-                .map(|(place, value)| (place, name, value)),
-        );
-    }
-    placed.sort_unstable_by_key(|(place, _, _)| *place);
-    let mut steps = Vec::new();
-    for (_, name, value) in placed {
-        steps.push(step(name, value, &steps, model)?);
-    }
-    add_symbols_of_file(matches, &mut steps)?;
-    add_settings(matches, &mut steps)?;
-    Ok(steps)
+/// The steps of the command line, and for the texts of files where they are listed.
+#[derive(Default)]
+struct Steps {
+    steps: Vec<EditStep>,
+    /// The file and the line of each text.
+    listed: HashMap<Vec<u8>, (String, usize)>,
 }
 
-/// The step of one flag; `before` are the steps before it.
-fn step(name: &str, value: &str, before: &[EditStep], model: &Model) -> CliResult<EditStep> {
-    let text = value.as_bytes().to_vec();
-    match name {
-        "add_control" => Ok(add(text, PieceKind::Control)),
-        "add_user_defined" => Ok(add(text, PieceKind::UserDefined)),
-        "insert" => insert_step(value),
-        "rename" => rename_step(value, before, model),
-        "set_kind" => set_kind_step(value),
-        _ => Ok(EditStep::Remove { text }),
+impl Steps {
+    /// The steps of the command line: first the steps that change pieces, in their order, then
+    /// special pieces, normalization and flags.
+    fn new(matches: &ArgMatches, model: &Model) -> CliResult<Self> {
+        let mut placed = Vec::new();
+        for (name, _, _) in STEPS {
+            let values = matches.get_many::<String>(name).into_iter().flatten();
+            let places = matches.indices_of(name).into_iter().flatten();
+            placed.extend(
+                places
+                    .zip(values)
+                    .map(|(place, value)| (place, name, value)),
+            );
+        }
+        placed.sort_unstable_by_key(|(place, _, _)| *place);
+        let mut steps = Self::default();
+        for (_, name, value) in placed {
+            steps.add(name, value, model)?;
+        }
+        add_settings(matches, &mut steps.steps)?;
+        Ok(steps)
+    }
+
+    /// Adds the steps of one flag.
+    fn add(&mut self, name: &str, value: &str, model: &Model) -> CliResult {
+        let text = value.as_bytes().to_vec();
+        let step = match name {
+            "add_control" => add(text, PieceKind::Control),
+            "add_user_defined" => add(text, PieceKind::UserDefined),
+            "add_control_file" => return self.add_file(value, PieceKind::Control),
+            "add_user_defined_file" => return self.add_file(value, PieceKind::UserDefined),
+            "insert" => insert_step(value)?,
+            "rename" => rename_step(value, &self.steps, model)?,
+            "set_kind" => set_kind_step(value)?,
+            _ => EditStep::Remove { text },
+        };
+        self.steps.push(step);
+        Ok(())
+    }
+
+    fn add_file(&mut self, path: &str, kind: PieceKind) -> CliResult {
+        for (line, text) in (1..).zip(list_files::visible_symbols(path)?) {
+            let text = text.into_bytes();
+            self.listed.insert(text.clone(), (path.to_owned(), line));
+            self.steps.push(add(text, kind));
+        }
+        Ok(())
+    }
+
+    /// The error of applying the steps, with the file and the line if a text of a file is the cause.
+    fn error(&self, error: EditError) -> CliError {
+        let text = match &error {
+            EditError::PieceExists { piece, .. } => piece,
+            EditError::Model(ModelError::Piece { text, .. }) => text,
+            _ => return error.into(),
+        };
+        match self.listed.get(text.as_bytes()) {
+            Some((path, line)) => CliError::Usage(format!("{path}: line {line}: {error}")),
+            None => error.into(),
+        }
     }
 }
 
@@ -258,22 +342,41 @@ fn set_kind_step(value: &str) -> CliResult<EditStep> {
     })
 }
 
-/// Adds the symbols of `--add_user_defined_file`.
-fn add_symbols_of_file(matches: &ArgMatches, steps: &mut Vec<EditStep>) -> CliResult {
-    let file = model_files::text_of_flag(matches, "add_user_defined_file")?;
-    for line in model_files::lines(&file) {
-        steps.push(add(line.to_vec(), PieceKind::UserDefined));
+/// The rules of the one of three flags that is given: a name, a file of rules, another model.
+fn rules(
+    matches: &ArgMatches,
+    [name_flag, tsv_flag, model_flag]: [&str; 3],
+    of_model: impl Fn(&Model) -> NormalizerSpec,
+) -> CliResult<Option<NormalizerSpec>> {
+    let [name, tsv, model] =
+        [name_flag, tsv_flag, model_flag].map(|flag| args::non_empty(matches, flag));
+    match (name, tsv, model) {
+        (None, None, None) => Ok(None),
+        (Some(name), None, None) => spec_of_name(name_flag, name).map(Some),
+        (None, Some(path), None) => spec_of_tsv(path).map(Some),
+        (None, None, Some(path)) => Ok(Some(of_model(&Model::open(path)?))),
+        _ => Err(CliError::Usage(format!(
+            "--{name_flag}, --{tsv_flag} and --{model_flag} exclude each other; give one of them"
+        ))),
     }
-    Ok(())
 }
 
-/// Adds the special pieces and the flags.
+/// Adds the special pieces, the rules and the flags.
 fn add_settings(matches: &ArgMatches, steps: &mut Vec<EditStep>) -> CliResult {
     for (name, _, role) in ROLES {
         if let Some(text) = args::non_empty(matches, name) {
             let text = text.as_bytes().to_vec();
             steps.push(EditStep::SetSpecial { role, text });
         }
+    }
+    let of_normalizer = |model: &Model| model.normalizer_spec().clone();
+    if let Some(rules) = rules(matches, RULES.map(|flags| flags.0), of_normalizer)? {
+        steps.push(EditStep::SetNormalization { rules });
+    }
+    // A model without denormalizer changes decoded text as little as one without rules.
+    let of_denormalizer = |model: &Model| model.denormalizer_spec().cloned().unwrap_or_default();
+    if let Some(rules) = rules(matches, RULES.map(|flags| flags.1), of_denormalizer)? {
+        steps.push(EditStep::SetDenormalization { rules });
     }
     for (name, _, flag) in FLAGS {
         if args::is_given(matches, name) {
@@ -314,6 +417,15 @@ fn report(messages: &Messages, original: &Model, edited: &EditedModel) {
     }
     for line in text_lines(edited) {
         messages.say(&format!("texts: {line}"));
+    }
+    let rules_of = |model: &Model| {
+        let spec = model.denormalizer_spec();
+        spec.map_or(Vec::new(), |spec| spec.precompiled_charsmap().to_vec())
+    };
+    if rules_of(original) != rules_of(edited.model()) {
+        messages.say(
+            "decoding: the rules for decoded text differ, so every text can be decoded differently",
+        );
     }
 }
 

@@ -22,6 +22,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::args;
 use super::documents::{json_field_flag, with_records};
 use super::io::{CliError, CliResult};
+use super::list_files;
 use super::model_files::{self, OutputSet, count, listed_pieces};
 use super::progress::{Messages, Progress};
 use super::train::superwords;
@@ -84,7 +85,9 @@ pub(crate) fn command() -> Command {
                 .value_name("PATTERN")
                 .action(ArgAction::Append),
             args::value("control_symbols", "Control pieces to add").value_name("A,B,..."),
+            args::file("control_symbols_file", "File with more control pieces to add, one per line"),
             args::value("user_defined_symbols", "User-defined pieces to add").value_name("A,B,..."),
+            args::file("user_defined_symbols_file", "File with more user-defined pieces to add, one per line"),
             superwords::max_words_flag("With --split_by_whitespace=false: the most words of a piece [default: 4]"),
             model_files::text_flag(),
             args::value("jobs", "Number of threads; the result does not depend on it [default: all cores]").value_name("N"),
@@ -257,16 +260,20 @@ fn is_like(text: &str, pattern: &str) -> bool {
     ends[text.len()]
 }
 
-/// The texts of a list flag.
+/// The texts of a list flag and of its file.
 fn texts(matches: &ArgMatches, name: &'static str) -> CliResult<Vec<String>> {
     let mut flags = TrainFlags::default();
     if let Some(value) = args::given(matches, name) {
         set_option(&mut flags, name, value)?;
     }
-    Ok(match name {
+    let mut texts = match name {
         "control_symbols" => flags.control_symbols,
         _ => flags.user_defined_symbols,
-    })
+    };
+    if let Some(path) = args::non_empty(matches, &format!("{name}_file")) {
+        texts.extend(list_files::visible_symbols(path)?);
+    }
+    Ok(texts)
 }
 
 /// The files of `--input`.

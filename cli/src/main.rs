@@ -39,6 +39,7 @@ mod input;
 mod inspect;
 mod install_links;
 mod io;
+mod list_files;
 mod merge;
 mod model_files;
 mod normalize;

@@ -5,7 +5,7 @@
 //! are applied, which is the default of `spm_normalize`.
 //!
 //! Input: lines of text, and a model, a file of rules or the name of built-in rules. Output: the
-//! normalized lines, or the rules of the model with `--decompile`. Cost: one normalization of each
+//! normalized lines, or the rules with `--decompile`. Cost: one normalization of each
 //! line, by all threads.
 //!
 //! ```text
@@ -16,7 +16,7 @@
 //! ```
 
 use clap::{ArgMatches, Command};
-use spiece::{Model, TextNormalizer};
+use spiece::{Model, ModelError, NormalizerSpec, TextNormalizer};
 
 use super::args::{self, is_on, non_empty};
 use super::encode::open_model;
@@ -31,7 +31,8 @@ pub(crate) fn command() -> Command {
         .long_about(
             "Normalizes lines of text: as a model does before it splits them, or by built-in rules, or by rules from \
              a file.\n\nExamples:\n  spiece normalize --model=my.model < text.txt\n  spiece normalize \
-             --normalization_rule_name=nfkc < text.txt",
+             --normalization_rule_name=nfkc < text.txt\n  spiece normalize --normalization_rule_name=nmt_nfkc \
+             --decompile > rules.tsv",
         )
         .args([
             args::switch(
@@ -42,7 +43,7 @@ pub(crate) fn command() -> Command {
             args::value("normalization_rule_name", "Built-in rules: nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity"),
             args::file("normalization_rule_tsv", "File of normalization rules in TSV form"),
             args::switch("remove_extra_whitespaces", "Remove whitespace at both ends and repeated whitespace inside (the default)"),
-            args::switch("decompile", "Write the model's rules as a file of rules"),
+            args::switch("decompile", "Write the rules as a file of rules, to be changed and used with --normalization_rule_tsv"),
         ]);
     with_stream_flags(command)
 }
@@ -57,7 +58,7 @@ pub(crate) fn with_reference_defaults(command: Command) -> Command {
     })
 }
 
-/// Normalizes each line of the input, or writes the rules of the model.
+/// Normalizes each line of the input, or writes the rules.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     if is_on(matches, "decompile")? {
         return decompile(matches);
@@ -68,7 +69,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     if has_model && is_internal {
         return normalize_as_model(&stream, matches);
     }
-    let mut normalizer = normalizer(matches)?;
+    let mut normalizer = TextNormalizer::of_spec(&spec(matches)?)?;
     if !is_internal {
         apply_rules_only(&mut normalizer, matches)?;
     }
@@ -119,42 +120,49 @@ fn apply_rules_only(normalizer: &mut TextNormalizer, matches: &ArgMatches) -> Cl
     Ok(())
 }
 
-/// The normalizer that the flags select.
-fn normalizer(matches: &ArgMatches) -> CliResult<TextNormalizer> {
+/// The rules and flags of the model that is given, or the rules of a file, or built-in ones.
+fn spec(matches: &ArgMatches) -> CliResult<NormalizerSpec> {
     if let Some(path) = non_empty(matches, "model") {
-        return Ok(TextNormalizer::of_model(&Model::open(path)?));
+        return Ok(Model::open(path)?.normalizer_spec().clone());
     }
     if let Some(path) = non_empty(matches, "normalization_rule_tsv") {
-        return normalizer_of_file(path);
+        return spec_of_tsv(path);
     }
-    let name = non_empty(matches, "normalization_rule_name").ok_or_else(no_rules)?;
-    Ok(TextNormalizer::named(name)?)
+    match non_empty(matches, "normalization_rule_name") {
+        Some(name) => spec_of_name("normalization_rule_name", name),
+        None => Err(args::missing(
+            "model",
+            "give it, --normalization_rule_tsv or --normalization_rule_name",
+        )),
+    }
 }
 
-/// The error if no flag names rules.
-fn no_rules() -> CliError {
-    let remedy = "give it, --normalization_rule_tsv or --normalization_rule_name";
-    args::missing("model", remedy)
+/// The spec of the built-in rules that the flag `flag` names.
+pub(crate) fn spec_of_name(flag: &str, name: &str) -> CliResult<NormalizerSpec> {
+    NormalizerSpec::named(name).map_err(|error| match error {
+        ModelError::Charsmap { source, .. } => CliError::Usage(format!("--{flag}: {source}")),
+        error => error.into(),
+    })
 }
 
-/// The normalizer for a file of rules.
-fn normalizer_of_file(path: &str) -> CliResult<TextNormalizer> {
-    Ok(TextNormalizer::from_tsv(&io::read_file(path)?)?)
+/// The spec of the rules of a file, which it names as training does.
+pub(crate) fn spec_of_tsv(path: &str) -> CliResult<NormalizerSpec> {
+    let spec = NormalizerSpec::from_tsv(&io::read_file(path)?);
+    let mut spec = spec.map_err(|error| match error {
+        ModelError::Charsmap { source, .. } => CliError::in_file(path.as_ref(), source),
+        error => CliError::in_file(path.as_ref(), error),
+    })?;
+    spec.normalization_rule_tsv = Some(path.into());
+    Ok(spec)
 }
 
-/// Writes the rules of a model, one a line, in the format in which they are read.
+/// Writes the rules of the spec, one a line, in the format in which they are read.
 fn decompile(matches: &ArgMatches) -> CliResult {
-    let lines = rule_lines(&args::model(matches)?)?;
-    io::write_output(args::output_file(matches), &lines)
-}
-
-/// The lines of all rules of a model.
-fn rule_lines(model: &Model) -> CliResult<Vec<u8>> {
     let mut lines = Vec::new();
-    for (source, target) in model.normalization_rules()? {
+    for (source, target) in spec(matches)?.rules()? {
         push_line(rule_line(&source, &target).as_bytes(), &mut lines);
     }
-    Ok(lines)
+    io::write_output(args::output_file(matches), &lines)
 }
 
 /// A rule: code points of the source, code points of the target, and both as text in a comment.

@@ -16,7 +16,8 @@ use clap::{Arg, ArgMatches};
 
 use super::args::{self, RETIRED_HELP};
 use super::documents::{json_field_flag, with_records};
-use super::io::{self, CliError, CliResult};
+use super::io::{CliError, CliResult};
+use super::list_files;
 use super::progress::Messages;
 use spiece::{
     Corpus, OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags, Trainer,
@@ -28,9 +29,6 @@ const MAX_JOBS: usize = 1024;
 /// The help of `--jobs`.
 const JOBS_HELP: &str = "Number of threads that run, 1 to 1024; the model does not depend on it [default: one for each \
                          core; BPE, word and char models: at most num_threads]";
-
-/// Options that can also be given as the lines of a file.
-const LISTS_FROM_FILES: &[&str] = &["control_symbols", "user_defined_symbols"];
 
 /// Retired options that are switches.
 const RETIRED_SWITCHES: &[&str] = &[
@@ -153,7 +151,7 @@ pub(super) fn read_flags(matches: &ArgMatches, messages: &Messages) -> CliResult
     flags.recording = SpecRecording::All;
     set_options(matches, &mut flags)?;
     warn_of_retired(matches, messages);
-    add_lists_from_files(matches, &mut flags)?;
+    add_lists_from_files(matches, messages, &mut flags)?;
     Ok(flags)
 }
 
@@ -183,23 +181,29 @@ fn warn_of_retired(matches: &ArgMatches, messages: &Messages) {
 
 /// Reads the files of symbols and of required characters. Symbols are added to the symbols of the
 /// flags; required characters replace the flag.
-fn add_lists_from_files(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResult {
-    for name in LISTS_FROM_FILES {
-        let symbols = lines_of_flag(matches, name)?.unwrap_or_default();
-        add_symbols(flags, name, symbols);
+fn add_lists_from_files(
+    matches: &ArgMatches,
+    messages: &Messages,
+    flags: &mut TrainFlags,
+) -> CliResult {
+    let lists = [
+        ("control_symbols_file", &mut flags.control_symbols),
+        ("user_defined_symbols_file", &mut flags.user_defined_symbols),
+    ];
+    for (flag, list) in lists {
+        if let Some(path) = args::non_empty(matches, flag) {
+            let symbols = list_files::symbols(path)?;
+            // `spm_train` takes such a character as a part of the symbol.
+            if let Some(problem) = list_files::invisible_character(path, &symbols) {
+                messages.warn(&problem);
+            }
+            list.extend(symbols);
+        }
     }
-    if let Some(lines) = lines_of_flag(matches, "required_chars")? {
-        flags.required_chars = lines.concat();
+    if let Some(path) = args::non_empty(matches, "required_chars_file") {
+        flags.required_chars = list_files::lines(path)?.concat();
     }
     Ok(())
-}
-
-/// Adds symbols to one of [`LISTS_FROM_FILES`].
-fn add_symbols(flags: &mut TrainFlags, name: &str, symbols: Vec<String>) {
-    match name {
-        "control_symbols" => flags.control_symbols.extend(symbols),
-        _ => flags.user_defined_symbols.extend(symbols),
-    }
 }
 
 /// An error if the required flag `name` has no value.
@@ -208,37 +212,6 @@ pub(super) fn check_present(name: &str, is_missing: bool) -> CliResult {
         return Err(args::missing(name, "--help lists the flags"));
     }
     Ok(())
-}
-
-/// The lines of the file that `--NAME_file` names; `None` without that flag. The last line may lack
-/// its line feed.
-fn lines_of_flag(matches: &ArgMatches, name: &str) -> CliResult<Option<Vec<String>>> {
-    let Some(path) = args::non_empty(matches, &format!("{name}_file")) else {
-        return Ok(None);
-    };
-    let text = read_text(name, path)?;
-    Ok(Some(lines_of(&text)))
-}
-
-/// The text of the file of `--NAME_file`.
-fn read_text(name: &str, path: &str) -> CliResult<String> {
-    String::from_utf8(io::read_file(path)?).map_err(|_| not_utf8(name, path))
-}
-
-/// The error for the file of `--NAME_file`.
-fn not_utf8(name: &str, path: &str) -> CliError {
-    CliError::Error(format!(
-        "--{name}_file: {path} is not UTF-8; convert the file to UTF-8"
-    ))
-}
-
-/// The lines of a text, whose last line may lack its line feed; an empty text has none.
-fn lines_of(text: &str) -> Vec<String> {
-    let text = text.strip_suffix('\n').unwrap_or(text);
-    if text.is_empty() {
-        return Vec::new();
-    }
-    text.split('\n').map(str::to_owned).collect()
 }
 
 /// A flag that is set by SIGINT (Ctrl-C), SIGTERM and SIGHUP, so that training ends and removes its

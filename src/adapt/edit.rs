@@ -28,7 +28,7 @@ use super::found::FoundDifferences;
 use super::id_map::IdMap;
 use super::text_change::TextChange;
 use crate::error::EditError;
-use crate::model::{Model, ModelEditor, Piece, PieceEntry};
+use crate::model::{Model, ModelEditor, NormalizerSpec, Piece, PieceEntry};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
 
@@ -90,6 +90,18 @@ pub enum EditStep {
         flag: NormalizerFlag,
         /// Its value.
         value: bool,
+    },
+    /// Sets the rules by which text is normalized before it is encoded. The flags of the normalizer
+    /// spec stay.
+    SetNormalization {
+        /// A spec with the rules, their name and the path of their file.
+        rules: NormalizerSpec,
+    },
+    /// Sets the rules by which decoded text is changed. As in training, nothing but the rules is
+    /// applied to decoded text.
+    SetDenormalization {
+        /// A spec with the rules, their name and the path of their file.
+        rules: NormalizerSpec,
     },
 }
 
@@ -249,6 +261,18 @@ impl Application {
                 self.set_flag(*flag, *value);
                 Ok(())
             }
+            EditStep::SetNormalization { rules } => {
+                set_rules(self.editor.normalizer_spec_mut(), rules);
+                Ok(())
+            }
+            EditStep::SetDenormalization { rules } => {
+                let spec = self.editor.denormalizer_spec_mut();
+                set_rules(spec, rules);
+                spec.add_dummy_prefix = Some(false);
+                spec.remove_extra_whitespaces = Some(false);
+                spec.escape_whitespaces = Some(false);
+                Ok(())
+            }
         }
     }
 
@@ -331,7 +355,11 @@ impl Application {
     fn check_absent(&self, text: &[u8]) -> Result<(), EditError> {
         match self.lookup(text) {
             None => Ok(()),
-            Some(id) => Err(piece_exists(text, id)),
+            Some(id) => Err(EditError::PieceExists {
+                piece: lossy_string(text),
+                id: id.index(),
+                kind: self.slots[id.index()].kind,
+            }),
         }
     }
 
@@ -373,15 +401,17 @@ impl Application {
     }
 }
 
+fn set_rules(spec: &mut NormalizerSpec, rules: &NormalizerSpec) {
+    spec.name.clone_from(&rules.name);
+    spec.precompiled_charsmap
+        .clone_from(&rules.precompiled_charsmap);
+    // `spm_train` records an empty path, too.
+    let no_path = spec.normalization_rule_tsv.as_ref().map(|_| Vec::new());
+    spec.normalization_rule_tsv = rules.normalization_rule_tsv.clone().or(no_path);
+}
+
 fn no_such_piece(text: &[u8]) -> EditError {
     EditError::NoSuchPiece {
         piece: lossy_string(text),
-    }
-}
-
-fn piece_exists(text: &[u8], id: PieceId) -> EditError {
-    EditError::PieceExists {
-        piece: lossy_string(text),
-        id: id.index(),
     }
 }

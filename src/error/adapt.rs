@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::{ModelError, TrainError};
 use crate::model::ModelType;
-use crate::piece::PieceId;
+use crate::piece::{PieceId, PieceKind};
 
 /// A changed model violates a guarantee. The model should not be used.
 ///
@@ -41,12 +41,16 @@ pub enum EditError {
         piece: String,
     },
     /// A step adds a piece with a text that already exists, or renames a piece to such a text.
-    #[error("piece {id} has the text {piece:?} already; rename or remove it first")]
+    #[error(
+        "piece {id} has the text {piece:?} already and is of the kind {kind}; change its kind (--set_kind), or rename or remove it first"
+    )]
     PieceExists {
         /// The text.
         piece: String,
         /// The id at that moment.
         id: usize,
+        /// The kind at that moment.
+        kind: PieceKind,
     },
     /// A step inserts a piece at an id above the number of pieces.
     #[error("id {id} is above the number of pieces, {pieces}; use at most {pieces}")]
@@ -142,10 +146,14 @@ pub enum ExtendError {
         largest: usize,
     },
     /// A piece that is to be added already exists.
-    #[error("there is a piece {piece:?} already; do not add it")]
+    #[error(
+        "there is a piece {piece:?} already, of the kind {kind}; do not add it, or change its kind with `spiece edit --set_kind`"
+    )]
     PieceExists {
         /// The text.
         piece: String,
+        /// The kind of the piece.
+        kind: PieceKind,
     },
     /// The id of this piece cannot be reused.
     #[error(
@@ -198,13 +206,16 @@ pub enum PruneError {
     Tail,
     /// The size is below what is always kept.
     #[error(
-        "size {size} is too small; {smallest} pieces cannot be removed. Raise the size, or allow pieces of one character to be removed"
+        "size {size} is too small; {smallest} pieces cannot be removed. Raise the size{}",
+        if *keeps_chars { ", or allow pieces of one character to be removed (--keep_chars=false)" } else { "" }
     )]
     TooSmall {
         /// The size that was asked for.
         size: usize,
         /// The number of pieces that are always kept.
         smallest: usize,
+        /// Whether pieces of one character are among them.
+        keeps_chars: bool,
     },
     /// The usage was counted with a model of another size.
     #[error("the usage was counted with another model; count it with this one")]

@@ -280,7 +280,7 @@ macro_rules! train_options {
 
             /// Refuses values out of range, and NaN.
             fn check_ranges(&self) -> Result<(), OptionError> {
-                $($(check_bounds(stringify!($name), self.$name.into(), &$range)?;)?)*
+                $($(check_bounds(stringify!($name), self.$name, &$range)?;)?)*
                 Ok(())
             }
 

@@ -309,6 +309,8 @@ fn mistakes_of_changes_give_their_message_and_exit_status() {
     let text = testdata_argument("udhr_small.txt");
     let keep = format!("--keep_text={text}");
     let prefix = "--model_prefix=x";
+    let bad_rules = testdata_argument("bad_rules.tsv");
+    let bad_rules = format!("--denormalization_rule_tsv={bad_rules}");
     let cases: &[(&[&str], i32, &str)] = &[
         (&["edit", prefix], 2, "MODEL"),
         (&["edit", &model], 2, "--model_prefix is missing"),
@@ -322,6 +324,32 @@ fn mistakes_of_changes_give_their_message_and_exit_status() {
             &["edit", &model, prefix, "--add_control=<s>"],
             2,
             "piece 1 has the text \"<s>\" already",
+        ),
+        (
+            &["edit", &model, prefix, "--add_user_defined=▁the"],
+            2,
+            "already and is of the kind normal; change its kind (--set_kind)",
+        ),
+        (
+            &["edit", &model, prefix, "--normalization_rule_name=none"],
+            2,
+            "--normalization_rule_name: there are no rules \"none\"; use ",
+        ),
+        (
+            &["edit", &model, prefix, &bad_rules],
+            1,
+            "bad_rules.tsv: line ",
+        ),
+        (
+            &[
+                "edit",
+                &model,
+                prefix,
+                &bad_rules,
+                "--denormalization_rule_name=nfkc",
+            ],
+            2,
+            "--denormalization_rule_name, --denormalization_rule_tsv and --denormalization_rules_of exclude each other",
         ),
         (
             &["edit", &model, prefix, "--remove=<0x41>"],
@@ -369,7 +397,12 @@ fn mistakes_of_changes_give_their_message_and_exit_status() {
         (
             &["prune", &model, prefix, "--size=100"],
             2,
-            "size 100 is too small",
+            "Raise the size, or allow pieces of one character to be removed (--keep_chars=false)",
+        ),
+        (
+            &["prune", &model, prefix, "--size=100", "--keep_chars=false"],
+            2,
+            "cannot be removed. Raise the size\n",
         ),
         (
             &["prune", &model, prefix, &keep, "--tensors=e"],
@@ -463,4 +496,203 @@ fn what_older_releases_cannot_load_is_said_in_a_warning() {
     }
     let converted = report(folder, &["convert", &no_unknown, "y.model"]);
     assert!(converted.contains(unknown), "{converted}");
+}
+
+#[test]
+fn edited_rules_are_those_of_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let input = format!("--input={}", testdata_argument("udhr_small.txt"));
+    let train = |prefix: &str, flags: &[&str]| {
+        let prefix = format!("--model_prefix={prefix}");
+        let common = ["train", "--quiet", &input, &prefix, "--vocab_size=500"];
+        report(folder, &[&common, flags].concat());
+    };
+    let tsv = format!("={}", testdata_argument("normalize.tsv"));
+    let normalize = format!("--normalization_rule_tsv{tsv}");
+    let denormalize = format!("--denormalization_rule_tsv{tsv}");
+    train("identity", &["--normalization_rule_name=identity"]);
+    train("nfkc", &["--normalization_rule_name=nfkc"]);
+    train("tsv", &[&normalize, &denormalize]);
+    let specs = |name: &str| {
+        let model = Model::open(folder.join(name)).unwrap();
+        let denormalizer = model.denormalizer_spec().map(|spec| spec.to_bytes());
+        (model.normalizer_spec().to_bytes(), denormalizer)
+    };
+    let cases: &[(&str, &[&str], &str)] = &[
+        ("identity", &["--normalization_rule_name=nfkc"], "nfkc"),
+        ("identity", &["--normalization_rules_of=nfkc.model"], "nfkc"),
+        ("nfkc", &["--normalization_rule_name=identity"], "identity"),
+        ("identity", &[&normalize, &denormalize], "tsv"),
+        (
+            "nfkc",
+            &[
+                "--normalization_rules_of=tsv.model",
+                "--denormalization_rules_of=tsv.model",
+            ],
+            "tsv",
+        ),
+        ("tsv", &["--normalization_rules_of=tsv.model"], "tsv"),
+    ];
+    for (from, flags, like) in cases {
+        let model = format!("{from}.model");
+        let edited = report(
+            folder,
+            &[&["edit", &model, "--model_prefix=x"], *flags].concat(),
+        );
+        assert!(
+            specs("x.model") == specs(&format!("{like}.model")),
+            "{from} {flags:?}"
+        );
+        let says = |start: &str| edited.lines().any(|line| line.starts_with(start));
+        assert_eq!(
+            says("texts: the normalization differs"),
+            from != like,
+            "{edited}"
+        );
+        let is_decoded_differently = flags.iter().any(|flag| flag.contains("denormal"));
+        assert_eq!(says("decoding: "), is_decoded_differently, "{edited}");
+    }
+    report(
+        folder,
+        &[
+            "edit",
+            "tsv.model",
+            "--model_prefix=x",
+            "--denormalization_rule_name=identity",
+        ],
+    );
+    let without = Model::open(folder.join("x.model")).unwrap();
+    let rules = without.denormalizer_spec().unwrap().rules().unwrap();
+    assert!(rules.is_empty(), "{rules:?}");
+}
+
+#[test]
+fn pieces_are_added_from_files_in_the_order_of_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let sentinels: Vec<String> = (0..100).map(|i| format!("<extra_id_{i}>")).collect();
+    std::fs::write(folder.join("extra.txt"), sentinels.join("\n")).unwrap();
+    std::fs::write(folder.join("control.txt"), "# no comment\n a \n").unwrap();
+    let edit = [
+        "edit",
+        &llama2(),
+        "--model_prefix=x",
+        "--add_control=<first>",
+        "--add_user_defined_file=extra.txt",
+        "--add_control_file=control.txt",
+        "--add_control=<last>",
+    ];
+    report(folder, &edit);
+    let model = Model::open(folder.join("x.model")).unwrap();
+    let added: Vec<(String, String)> = model
+        .pieces()
+        .skip(4000)
+        .map(|piece| {
+            (
+                String::from_utf8_lossy(piece.text).into(),
+                piece.kind.to_string(),
+            )
+        })
+        .collect();
+    let mut expected = vec![("<first>".to_owned(), "control".to_owned())];
+    expected.extend(
+        sentinels
+            .into_iter()
+            .map(|text| (text, "user_defined".to_owned())),
+    );
+    expected.extend(
+        ["# no comment", " a ", "<last>"].map(|text| (text.to_owned(), "control".to_owned())),
+    );
+    assert_eq!(added, expected);
+    let input = format!("--input={}", testdata_argument("udhr_small.txt"));
+    let extend = [
+        "extend",
+        &llama2(),
+        &input,
+        "--pieces=1",
+        "--model_prefix=y",
+        "--control_symbols=<c>",
+        "--control_symbols_file=control.txt",
+        "--user_defined_symbols_file=extra.txt",
+    ];
+    report(folder, &extend);
+    let extended = Model::open(folder.join("y.model")).unwrap();
+    assert_eq!(extended.piece_to_id(" a "), Some(PieceId::new(4002)));
+    assert_eq!(
+        extended.piece_to_id("<extra_id_99>"),
+        Some(PieceId::new(4102))
+    );
+}
+
+#[test]
+fn files_of_pieces_are_refused_with_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let cases: &[(&[u8], &str)] = &[
+        (b"<a>\n\n<b>\n", "l.txt: line 2 is empty"),
+        (b"\n", "l.txt: line 1 is empty"),
+        (
+            b"<a>\r\n<b>\r\n",
+            "l.txt: line 1 ends with a carriage return",
+        ),
+        (
+            b"\xef\xbb\xbf<a>\n",
+            "l.txt: line 1 begins with a byte order mark",
+        ),
+        (b"<a>\n<b>\n<a>\n", "l.txt: line 3 is \"<a>\", as line 1 is"),
+        (b"<a>\n<b\xff>\n", "l.txt: line 2 is not UTF-8"),
+    ];
+    let input = format!("--input={}", testdata_argument("udhr_small.txt"));
+    let model = llama2();
+    for (content, message) in cases {
+        std::fs::write(folder.join("l.txt"), content).unwrap();
+        let edit = ["edit", &model, "--model_prefix=x"];
+        let extend = ["extend", &model, &input, "--pieces=1", "--model_prefix=x"];
+        for (command, flag) in [
+            (&edit[..], "--add_control_file=l.txt"),
+            (&edit, "--add_user_defined_file=l.txt"),
+            (&extend, "--control_symbols_file=l.txt"),
+            (&extend, "--user_defined_symbols_file=l.txt"),
+        ] {
+            let output = spiece(folder, &[command, &[flag]].concat());
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{flag}: {stderr}");
+            assert!(stderr.contains(message), "{flag}: {stderr}");
+        }
+        // `spm_train` accepts invisible characters, so they are a warning there.
+        let train = ["train", &input, "--model_prefix=t", "--vocab_size=500"];
+        let train = [&train[..], &["--control_symbols_file=l.txt"]].concat();
+        let output = spiece(folder, &train);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(message), "{stderr}");
+        let is_warning = stderr.contains(&format!("warning: {message}"));
+        assert_eq!(output.status.success(), is_warning, "{stderr}");
+    }
+    std::fs::write(folder.join("l.txt"), "<a>\nthe\n<s>\n").unwrap();
+    let edit = ["edit", &model, "--model_prefix=x", "--rename=<s>=<bos>"];
+    let output = spiece(
+        folder,
+        &[
+            &edit[..],
+            &["--add_user_defined_file=l.txt", "--add_user_defined=the"],
+        ]
+        .concat(),
+    );
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        stderr.contains("piece 4001 has the text \"the\" already"),
+        "{stderr}"
+    );
+    std::fs::write(folder.join("l.txt"), "<a>\n▁the\n").unwrap();
+    let output = spiece(
+        folder,
+        &[&edit[..], &["--add_user_defined_file=l.txt"]].concat(),
+    );
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr.contains("l.txt: line 2: piece 411 has the text \"▁the\" already"),
+        "{stderr}"
+    );
 }

@@ -279,7 +279,7 @@ fn mistakes_give_their_message_and_exit_status() {
         (&["normalize"], 2, "--model is missing"),
         (
             &["normalize", "--normalization_rule_name=x"],
-            1,
+            2,
             "there are no rules \"x\"",
         ),
         (
@@ -356,6 +356,78 @@ fn normalize_applies_the_rules_of_models_names_and_files() {
     let decompiled = run(&["normalize", "--decompile", &rules], "");
     assert_eq!(decompiled.lines().count(), 225_232);
     assert!(decompiled.lines().any(|line| line == "FF21\t41\t# Ａ => A"));
+}
+
+/// The SHA-256 digest in hexadecimal.
+fn sha256(bytes: &[u8]) -> String {
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Digests of what `SentencePieceNormalizer(..).Decompile()` of the Python package 0.2.3 gives,
+/// written as `spm_normalize --decompile` writes it.
+#[test]
+fn rules_of_a_name_or_a_file_are_decompiled_as_the_reference_does() {
+    let tsv = |name: &str| format!("--normalization_rule_tsv={}", testdata_argument(name));
+    let cases = [
+        (
+            "--normalization_rule_name=nfkc".to_owned(),
+            "6ccccf4b755f3bfbf9b12fdbc13eac30987dc2aeeb66378ac5cd1da86d52a611",
+        ),
+        (
+            "--normalization_rule_name=nmt_nfkc".to_owned(),
+            "bb30b204e44a165b838fca1ded796c4e84fbae3b3f6c21151fbc16aa265f5aea",
+        ),
+        (
+            "--normalization_rule_name=nmt_nfkc_cf".to_owned(),
+            "c02545ac691a91b9b65e6f0e0c866274d260c0982380c349f422fe9c98db4b81",
+        ),
+        (
+            tsv("normalize.tsv"),
+            "8ee1ecffeb11322b5016cce7bd53fccfd71611553f7961589ce23df1cb756534",
+        ),
+        (
+            tsv("denormalize.tsv"),
+            "bb362306522adaf86f2576e5b9c075b4c13e04d8f71323b55709237e274a5653",
+        ),
+    ];
+    for (rules, expected) in cases {
+        let decompiled = run(&["normalize", "--decompile", &rules], "");
+        assert_eq!(sha256(decompiled.as_bytes()), expected, "{rules}");
+    }
+    assert_eq!(
+        run(
+            &[
+                "normalize",
+                "--decompile",
+                "--normalization_rule_name=identity"
+            ],
+            ""
+        ),
+        ""
+    );
+
+    // The recipe of docs/NORMALIZATION.md: the default rules, and soft hyphens are deleted.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rules.tsv");
+    let own = format!("--normalization_rule_tsv={}", path.display());
+    let mut rules = run(
+        &[
+            "normalize",
+            "--decompile",
+            "--normalization_rule_name=nmt_nfkc",
+        ],
+        "",
+    );
+    std::fs::write(&path, &rules).unwrap();
+    assert!(run(&["normalize", "--decompile", &own], "") == rules);
+    rules.push_str("AD\t\n");
+    std::fs::write(&path, rules).unwrap();
+    assert_eq!(
+        run(&["normalize", &own], "soft\u{ad}ly Ａ\u{ad}\n"),
+        "softly A\n"
+    );
 }
 
 #[test]

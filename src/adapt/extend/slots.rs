@@ -10,7 +10,7 @@
 //!
 //! Cost: a copy of the model.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{ExtendOptions, IdMap};
 use crate::adapt::pieces::pieces_of_kind;
@@ -52,11 +52,20 @@ pub(super) fn base_model(model: &Model, options: &ExtendOptions) -> Result<Model
         editor.rename_piece(id, &text);
         texts.insert(text.into_bytes());
     }
+    let mut added = HashMap::new();
     for (text, kind) in special_pieces(options) {
         if !texts.insert(text.as_bytes().to_vec()) {
-            let piece = text.to_owned();
-            return Err(ExtendError::PieceExists { piece });
+            let old = model.piece_to_id(text).and_then(|id| model.piece(id));
+            return Err(ExtendError::PieceExists {
+                piece: text.to_owned(),
+                // Otherwise it is one of the reused pieces, which are control pieces now.
+                kind: old
+                    .map(|old| old.kind)
+                    .or(added.get(text).copied())
+                    .unwrap_or(PieceKind::Control),
+            });
         }
+        added.insert(text, kind);
         editor.add_piece(text, 0.0, kind);
     }
     Ok(editor.finish()?)

@@ -440,7 +440,7 @@ fn options_that_do_not_fit_the_model_are_refused() {
             options.control = vec!["<new>".to_owned()];
             options.user_defined = vec![text.to_owned()];
         });
-        assert!(matches!(&error, ExtendError::PieceExists { piece } if piece == text));
+        assert!(matches!(&error, ExtendError::PieceExists { piece, .. } if piece == text));
     }
     let error = refused(&|options| options.control = vec![String::new()]);
     assert!(matches!(error, ExtendError::Model(_)));

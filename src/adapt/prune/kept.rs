@@ -51,7 +51,12 @@ impl KeptPieces {
         let smallest = self.ids().count();
         match options.target {
             PruneGoal::Size(size) if smallest > size => {
-                Err(PruneError::TooSmall { size, smallest })
+                let keeps_chars = options.keep_chars;
+                Err(PruneError::TooSmall {
+                    size,
+                    smallest,
+                    keeps_chars,
+                })
             }
             _ => Ok(()),
         }

@@ -1,5 +1,6 @@
 //! Checks of the options before any input is read, with the reference's limits.
 
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use super::{PruningMethod, TrainFlags, TrainOptions};
@@ -52,11 +53,15 @@ impl TrainOptions {
             }
         }
         if is_unigram {
-            let finite = f32::MIN..=f32::MAX;
-            let power = self.unigram.seed_length_power;
-            check_bounds("seed_piece_length_power", power.into(), &finite)?;
-            let alpha = self.unigram.min_count_alpha;
-            check_bounds("min_freq_alpha", alpha.into(), &finite)?;
+            let numbers = [
+                ("seed_piece_length_power", self.unigram.seed_length_power),
+                ("min_freq_alpha", self.unigram.min_count_alpha),
+            ];
+            for (option, value) in numbers {
+                if !value.is_finite() {
+                    return Err(invalid_value(option, &value.to_string(), "a finite number"));
+                }
+            }
         }
         let pieces = [
             ("unk_piece", &self.unk),
@@ -109,17 +114,23 @@ pub(crate) fn conflict(option: &'static str, problem: &str, remedy: &'static str
 
 /// Refuses a value outside the range, and NaN. The bounds are compared as doubles: the float 0.98
 /// is a little more than the bound 0.98.
-pub(super) fn check_bounds<Bound: Copy + Into<f64>>(
+pub(super) fn check_bounds<Value: Copy + Into<f64> + Display, Bound: Copy + Into<f64>>(
     option: &'static str,
-    value: f64,
+    value: Value,
     range: &RangeInclusive<Bound>,
 ) -> Result<(), OptionError> {
     let (low, high) = ((*range.start()).into(), (*range.end()).into());
-    if (low..=high).contains(&value) {
-        Ok(())
-    } else {
-        Err(out_of_range(option, value, low, high))
+    if (low..=high).contains(&value.into()) {
+        return Ok(());
     }
+    // The digits that a float was given as: 0.9, where its exact value is 0.8999999761581421.
+    let digits = value.to_string().parse();
+    Err(out_of_range(
+        option,
+        digits.unwrap_or(value.into()),
+        low,
+        high,
+    ))
 }
 
 /// The error for a value that is not one of the option's values.
@@ -181,16 +192,40 @@ mod tests {
             let mut options = TrainOptions::default();
             change(&mut options);
             let error = options.validate().unwrap_err();
-            assert!(
-                matches!(&error, OptionError::Range { option, .. } if option == culprit),
-                "{culprit}: {error:?}"
-            );
+            let option = match &error {
+                OptionError::Range { option, .. } | OptionError::Value { option, .. } => option,
+                _ => panic!("{culprit}: {error:?}"),
+            };
+            assert_eq!(option, culprit, "{error:?}");
         }
         for coverage in [0.98, 0.99, 1.0] {
             let mut options = TrainOptions::default();
             options.character_coverage = coverage;
             assert_eq!(options.validate(), Ok(()), "{coverage}");
         }
+    }
+
+    #[test]
+    fn numbers_are_written_with_the_digits_they_were_given_as() {
+        let mut options = TrainOptions::default();
+        options.character_coverage = 0.9;
+        let error = options.validate().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "character_coverage: 0.9 is out of range; use 0.98 to 1"
+        );
+        options = TrainOptions::default();
+        options.model_type = ModelType::Unigram;
+        options.unigram.shrinking_factor = 1.7;
+        let error = options.validate().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "shrinking_factor: 1.7 is out of range; use 0.5 to 0.95"
+        );
+        options.unigram.shrinking_factor = 0.75;
+        options.unigram.min_count_alpha = f32::INFINITY;
+        let error = options.validate().unwrap_err().to_string();
+        assert_eq!(error, "min_freq_alpha: \"inf\" is not a finite number");
     }
 
     #[test]
