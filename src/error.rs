@@ -44,14 +44,12 @@ pub use self::model::{ModelError, PieceProblem};
 pub use self::options::OptionError;
 #[cfg(feature = "train")]
 pub use self::train::TrainError;
-#[cfg(feature = "jsonl")]
-use crate::input::{RECORD_REMEDY, RecordError};
 
 /// What to do about a file that could not be read.
-pub fn reading_remedy(error: &io::Error) -> &'static str {
-    #[cfg(feature = "jsonl")]
-    if is_of_record(error) {
-        return RECORD_REMEDY;
+pub fn reading_remedy(error: &io::Error) -> &str {
+    #[cfg(feature = "train")]
+    if let Some(remedy) = crate::input::remedy_of(error) {
+        return remedy;
     }
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => {
@@ -59,11 +57,4 @@ pub fn reading_remedy(error: &io::Error) -> &'static str {
         }
         _ => "check its name and permissions",
     }
-}
-
-/// Whether a record of a JSON Lines file is the cause.
-#[cfg(feature = "jsonl")]
-fn is_of_record(error: &io::Error) -> bool {
-    let cause = error.get_ref();
-    cause.is_some_and(|cause| cause.is::<RecordError>())
 }

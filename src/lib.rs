@@ -95,7 +95,7 @@
 //! |---|---|
 //! | `inspect` | the module `inspect`: facts about models and texts |
 //! | `train` | training, normalization rules by name or from files, atomic output files; implies `inspect` |
-//! | `compressed` | training on `.gz` and `.zst` files; implies `train` |
+//! | `compressed` | training on files in gzip and Zstandard; implies `train` |
 //! | `jsonl` | training on the texts of JSON Lines files; implies `train` |
 //! | `safetensors` | rows of embedding tables follow pruned pieces; implies `train` |
 //! | `convert` | what the formats of other programs have in common; implied by each of them |
@@ -169,6 +169,8 @@ pub use error::{
     TrainError,
 };
 pub use error::{ModelError, PieceProblem};
+#[cfg(feature = "train")]
+pub use input::{Document, InputWarning, OnBadRecord};
 #[cfg(feature = "proto")]
 pub use model::proto;
 pub use model::{

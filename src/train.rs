@@ -288,7 +288,7 @@ impl Trainer {
         mut run: Run<'_>,
     ) -> Result<(Model, Summary), TrainError> {
         run.reporter.start(Stage::Assembling)?;
-        let limit = self.vocabulary_limit(learned.len());
+        let limit = self.vocabulary_limit(learned.len(), run.summary.sentences.too_long);
         let pieces = assemble::assemble(&self.meta, &learned, limit)?;
         run.summary.pieces = pieces.len();
         let recorded_size = self.recorded_size(limit, pieces.len())?;
@@ -299,7 +299,7 @@ impl Trainer {
 
     /// The vocabulary size for this many learned pieces. A char model may always have fewer pieces
     /// than `vocab_size`.
-    fn vocabulary_limit(&self, learned: usize) -> VocabularyLimit {
+    fn vocabulary_limit(&self, learned: usize, too_long: u64) -> VocabularyLimit {
         let size = if self.options.use_all_vocab {
             learned + self.meta.len()
         } else {
@@ -308,6 +308,7 @@ impl Trainer {
         VocabularyLimit {
             size,
             is_hard: self.options.hard_vocab_limit && self.options.model_type != ModelType::Char,
+            too_long,
         }
     }
 
@@ -334,9 +335,25 @@ impl Trainer {
 
 // Defined here so that `options` does not depend on the trainer.
 impl TrainFlags {
-    /// The files that the flag `input` names; `-` is standard input.
-    pub fn corpus(&self) -> Corpus<'static> {
-        Corpus::files(&self.input)
+    /// The files that the flag `input` names, with JSON records if `json_field` is set.
+    ///
+    /// # Errors
+    /// `json_field` is no path, or spiece was built without JSON Lines.
+    pub fn corpus(&self) -> Result<Corpus<'static>, OptionError> {
+        let corpus = Corpus::files(&self.input);
+        if self.json_field.is_empty() {
+            return Ok(corpus);
+        }
+        #[cfg(feature = "jsonl")]
+        return Ok(corpus
+            .with_json_field(&self.json_field)?
+            .on_bad_record(self.on_bad_record));
+        #[cfg(not(feature = "jsonl"))]
+        Err(OptionError::Conflict {
+            option: "json_field",
+            problem: "spiece was built without JSON Lines".to_owned(),
+            remedy: "build it with the feature `jsonl`",
+        })
     }
 
     /// A trainer with these options, whose models record the flags as [`TrainFlags::recording`]

@@ -21,7 +21,7 @@ use clap::{ArgMatches, Command};
 use serde::Serialize;
 
 use super::args;
-use super::documents::json_field_flag;
+use super::documents::document_flags;
 use super::inspect::html::render_comparison;
 use super::inspect::json;
 use super::inspect::report::{InspectReport, piece_text, place_of, share};
@@ -54,9 +54,9 @@ pub(crate) fn command() -> Command {
             text_flag("The text to encode; repeat it for several files; - is standard input; required unless --format=html"),
             format_flag(),
             args::output_flag(),
-            json_field_flag(),
             threads_flag(),
-        ]);
+        ])
+        .args(document_flags());
     args::with_common_flags(command)
 }
 

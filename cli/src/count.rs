@@ -100,9 +100,9 @@ fn count(
     if !args::is_given(matches, "vocab_size") {
         flags.vocab_size = ANY_VOCAB_SIZE;
     }
-    training_flags::check_records(matches, &flags)?;
+    let corpus = training_flags::corpus(&flags, messages)?;
     let trainer = training_flags::trainer(&flags, matches)?;
-    let counted = trainer.count_observed(training_flags::corpus(matches, &flags)?, progress);
+    let counted = trainer.count_observed(corpus, progress);
     progress.finish();
     let mut counts = counted?;
     for name in &flags.input {
@@ -132,14 +132,11 @@ fn add_table(sum: &mut WordCounts, file: &Path) -> CliResult {
 
 /// The counts of `--input` if it names tables; `None` for text. The flags are changed to name the
 /// inputs that were counted.
-pub(super) fn counted_input(
-    matches: &ArgMatches,
-    flags: &mut TrainFlags,
-) -> CliResult<Option<WordCounts>> {
+pub(super) fn counted_input(flags: &mut TrainFlags) -> CliResult<Option<WordCounts>> {
     if flags.input_format != COUNTS_FORMAT {
         return Ok(None);
     }
-    if training_flags::has_records(matches) {
+    if !flags.json_field.is_empty() {
         return Err(CliError::usage(
             "--json_field and --input_format=counts exclude each other; a table has no records",
         ));

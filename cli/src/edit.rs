@@ -187,9 +187,9 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let mut output = OutputSet::new(matches, &[".model", ".vocab"])?;
     let edited = model.apply_edits(&steps.steps);
     let edited = edited.map_err(|error| steps.error(error))?;
-    let text = model_files::text_of_flag(matches, "text")?;
+    let text = model_files::text_of_flag(matches, "text", &messages)?;
     let check = edited.check(&model, model_files::lines(&text))?;
-    output.add_model(edited.model());
+    output.add_model(edited.model(), &messages);
     let written = output.write()?;
     report(&messages, &model, &edited);
     messages.say(&check_line(&check));

@@ -22,7 +22,7 @@ use clap::{ArgMatches, Command};
 use spiece::{EncodeError, EncodeOptions, Encoder, Rng, SampleOptions, Tokenizer, Tokens};
 
 use super::args;
-use super::documents::{document_flag, json_field_flag};
+use super::documents::document_flags;
 use super::io::{CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
 
@@ -127,9 +127,8 @@ pub(crate) fn command() -> Command {
             ),
             args::value("vocabulary_threshold", "With --vocabulary: leave out pieces with lower counts; a piece without a count has 1")
                 .value_name("N"),
-            json_field_flag(),
-            document_flag(),
         ])
+        .args(document_flags())
         .args(training_data::flags());
     with_stream_flags(command)
 }

@@ -44,7 +44,7 @@ use clap::{ArgMatches, Command};
 use spiece::{Encoder, ModelType, PieceId, Tokenizer};
 
 use super::args;
-use super::documents::json_field_flag;
+use super::documents::document_flags;
 use super::encode::open_model;
 use super::io::CliResult;
 use super::stream::{Block, Stream, output_error, with_stream_flags};
@@ -54,7 +54,7 @@ pub(crate) fn command() -> Command {
     let command = Command::new("eval")
         .about(ABOUT)
         .long_about(LONG_ABOUT)
-        .arg(json_field_flag());
+        .args(document_flags());
     with_stream_flags(command)
 }
 

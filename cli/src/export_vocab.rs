@@ -18,6 +18,7 @@ use spiece::{Model, Piece};
 
 use super::args;
 use super::io::{self, CliResult};
+use super::model_files::warn_of_broken_vocab;
 
 /// The command line: model, output file and format.
 pub(crate) fn command() -> Command {
@@ -39,7 +40,9 @@ pub(crate) fn command() -> Command {
 /// Writes the pieces of the model in the format of `--output_format`.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let export = export_function(matches)?;
-    let text = export(&args::model(matches)?);
+    let model = args::model(matches)?;
+    warn_of_broken_vocab(&args::messages(matches)?, &model);
+    let text = export(&model);
     io::write_output(args::output_file(matches), &text)
 }
 

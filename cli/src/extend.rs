@@ -15,18 +15,17 @@
 //! ```
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::args;
-use super::documents::{json_field_flag, with_records};
+use super::documents::{record_flags, set_record_flags};
 use super::io::{CliError, CliResult};
 use super::list_files;
 use super::model_files::{self, OutputSet, count, listed_pieces};
 use super::progress::{Messages, Progress};
 use super::train::superwords;
-use super::training_flags::{flag_without_note, jobs, set_option, stop_on_signal};
+use super::training_flags::{self, flag_without_note, jobs, set_option, stop_on_signal};
 use spiece::{
     Corpus, ExtendCheck, ExtendError, ExtendOptions, ExtendSize, ExtendedModel, Model,
     NewCharacters, PieceId, TrainFlags, TrainOptions,
@@ -35,6 +34,7 @@ use spiece::{
 /// The training flags that apply to extension.
 const TRAINING_FLAGS: &[&str] = &[
     "input_format",
+    "document",
     "input_sentence_size",
     "shuffle_input_sentence",
     "max_sentence_length",
@@ -65,7 +65,6 @@ pub(crate) fn command() -> Command {
         .arg(model_files::prefix_flag())
         .args([
             args::value("input", "Files with the text to learn from; - is standard input").value_name("A,B,..."),
-            json_field_flag(),
             args::value("pieces", "Learn so many pieces").value_name("N"),
             args::value("vocab_size", "Learn as many pieces as make a vocabulary of this size").value_name("N"),
             args::value(
@@ -92,6 +91,7 @@ pub(crate) fn command() -> Command {
             model_files::text_flag(),
             args::value("jobs", "Number of threads; the result does not depend on it [default: all cores]").value_name("N"),
         ])
+        .args(record_flags().filter(|flag| flag.get_id() != "document"))
         .args(TRAINING_FLAGS.iter().filter_map(|name| training_flag(name)));
     args::with_common_flags(command)
 }
@@ -109,16 +109,15 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
     let model = model_files::open_model(matches, "MODEL")?;
     let options = options(matches, &model)?;
-    let files = input_files(matches)?;
+    let corpus = corpus(matches, &messages)?;
     let mut output = OutputSet::new(matches, &[".model", ".vocab", ".extension.tsv"])?;
-    let text = model_files::text_of_flag(matches, "text")?;
+    let text = model_files::text_of_flag(matches, "text", &messages)?;
     let mut progress = Progress::new(&messages, stop_on_signal());
-    let corpus = with_records(Corpus::files(files), matches)?;
     let extended = model.extend_observed(corpus, &options, &mut progress);
     progress.finish();
     let extended = extended?;
     let check = extended.check(&model, model_files::lines(&text))?;
-    output.add_model(extended.model());
+    output.add_model(extended.model(), &messages);
     output.add(".extension.tsv", extended.to_tsv());
     let written = output.write()?;
     progress.summarize_input(extended.summary());
@@ -276,10 +275,13 @@ fn texts(matches: &ArgMatches, name: &'static str) -> CliResult<Vec<String>> {
     Ok(texts)
 }
 
-/// The files of `--input`.
-fn input_files(matches: &ArgMatches) -> CliResult<Vec<PathBuf>> {
+/// The corpus of `--input`.
+fn corpus(matches: &ArgMatches, messages: &Messages) -> CliResult<Corpus<'static>> {
     let files = args::required(matches, "input", "it names the text to learn from")?;
-    Ok(files.split(',').map(PathBuf::from).collect())
+    let mut flags = TrainFlags::default();
+    set_option(&mut flags, "input", files)?;
+    set_record_flags(matches, &mut flags)?;
+    training_flags::corpus(&flags, messages)
 }
 
 /// Reports the numbers of old, added and learned pieces.

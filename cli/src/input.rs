@@ -2,8 +2,8 @@
 //!
 //! A block has the whole documents of one read of up to 128 kB. A pipe or a terminal gives what is
 //! there, so that a line is answered although the next one has not been written. A line ends with a
-//! line feed or with its file. Files whose names end in `.gz` or `.zst` are decompressed.
-//! [`Documents`] decides what a document is: a line, the text in a JSON record, or a file.
+//! line feed or with its file. gzip and Zstandard are decompressed. [`DocumentRules`] decide what a
+//! document is: a line, the text in a JSON record or a line of it, or a file.
 //!
 //! Example: the files `"a\n\nb"` and `"c"` are two blocks. The first block has the lines 1 (`a`), 2
 //! (empty) and 3 (`b`); the second block has the line 4 (`c`). A carriage return is part of its
@@ -23,9 +23,10 @@ use std::sync::{Arc, Mutex};
 use flate2::Crc;
 use memchr::{memchr, memchr_iter, memrchr};
 
-use super::documents::Documents;
+use super::documents::DocumentRules;
 use super::io::{self, CliError, CliResult};
-use spiece::input::{JsonField, RECORD_REMEDY, RecordError, is_blank};
+use super::progress::Messages;
+use spiece::input::{Documents, JsonField};
 
 /// The most bytes of one read: block and result stay in the cache of a core.
 const BLOCK_BYTES: usize = 1 << 17;
@@ -36,7 +37,7 @@ pub(crate) struct Block {
     /// The lines with their line feeds; only the last line of a file may lack its own.
     text: Vec<u8>,
     /// What a document is.
-    documents: Documents,
+    rules: Arc<DocumentRules>,
     /// The number of the first line, from 1, through all files.
     first_line: u64,
     /// The number of lines, counted when the block was read; 1 for a block that is a file.
@@ -51,7 +52,7 @@ impl Default for Block {
     fn default() -> Self {
         Self {
             text: Vec::new(),
-            documents: Documents::Lines,
+            rules: Arc::new(DocumentRules::lines()),
             first_line: 0,
             line_count: 0,
             path: standard_input(),
@@ -71,8 +72,8 @@ impl Block {
         self.line_count
     }
 
-    /// Calls `take` with the text of each document. Its number is that of its line, or that of the
-    /// file.
+    /// Calls `take` with the text of each document. Its number is that of its line, that of its
+    /// record's line, or that of the file.
     ///
     /// # Errors
     /// A record has no text, or `take` fails.
@@ -81,12 +82,16 @@ impl Block {
         &self,
         mut take: impl FnMut(u64, &[u8]) -> CliResult,
     ) -> CliResult {
-        match &self.documents {
+        match &self.rules.documents {
             Documents::Lines => self
                 .lines()
                 .try_for_each(|(number, line)| take(number, line)),
             Documents::Files => take(self.first_line, &self.text),
             Documents::Records(field) => self.for_each_record(field, take),
+            Documents::RecordLines(field) => self.for_each_record(field, |number, text| {
+                let mut lines = line_ranges(text).map(|range| &text[range]);
+                lines.try_for_each(|line| take(number, line))
+            }),
         }
     }
 
@@ -96,19 +101,15 @@ impl Block {
         field: &JsonField,
         mut take: impl FnMut(u64, &[u8]) -> CliResult,
     ) -> CliResult {
-        let mut records = self.lines().filter(|(_, line)| !is_blank(line));
-        records.try_for_each(|(number, record)| match field.text_of(record) {
-            Ok(text) => take(number, text.as_bytes()),
-            Err(error) => Err(self.record_error(number, error)),
-        })
-    }
-
-    /// The error for a record without text in the line with this number.
-    fn record_error(&self, number: u64, error: RecordError) -> CliError {
-        let line = number - self.first_line + self.lines_before + 1;
-        let path = self.path.display();
-        let error = error.in_line(line);
-        CliError::Error(format!("cannot read {path}: {error}; {RECORD_REMEDY}"))
+        self.lines()
+            .try_for_each(|(number, line)| match field.text_in(line) {
+                Ok(Some(text)) => take(number, text.as_bytes()),
+                Ok(None) => Ok(()),
+                Err(problem) => {
+                    let line = number - self.first_line + self.lines_before + 1;
+                    self.rules.bad_record(&self.path, (number, line), &problem)
+                }
+            })
     }
 
     /// The lines without their line feeds, each with its number.
@@ -119,7 +120,7 @@ impl Block {
 
     /// Counts the documents: lines, or the file.
     fn count_documents(&self) -> u64 {
-        if matches!(self.documents, Documents::Files) {
+        if self.rules.documents == Documents::Files {
             return 1;
         }
         let line_feeds = memchr_iter(b'\n', &self.text).count() as u64;
@@ -133,7 +134,7 @@ impl Block {
         let last_byte = usize::try_from(position.saturating_sub(1)).unwrap_or(usize::MAX);
         let rest = self.text.get(last_byte..).unwrap_or_default();
         match memchr(b'\n', rest) {
-            Some(line_feed) if !matches!(self.documents, Documents::Files) => {
+            Some(line_feed) if self.rules.documents != Documents::Files => {
                 self.text.split_off(last_byte + line_feed + 1)
             }
             _ => Vec::new(),
@@ -149,7 +150,8 @@ pub(crate) struct Input {
     /// Files that are not open yet.
     files: std::vec::IntoIter<PathBuf>,
     /// What a document is.
-    documents: Documents,
+    rules: Arc<DocumentRules>,
+    messages: Messages,
     /// The file that is being read.
     open: Option<OpenFile>,
     /// The file that was opened last.
@@ -186,8 +188,8 @@ struct OpenFile {
 
 impl OpenFile {
     /// Opens a file, or standard input for `-`.
-    fn open(path: PathBuf) -> CliResult<Self> {
-        let reader = io::open(&path).map_err(CliError::reading(&path))?;
+    fn open(path: PathBuf, messages: &Messages) -> CliResult<Self> {
+        let reader = io::open_text(&path, messages)?;
         let reader = BufReader::with_capacity(BLOCK_BYTES, reader);
         let path = path.into();
         Ok(Self { reader, path })
@@ -207,13 +209,18 @@ impl OpenFile {
 
 impl Input {
     /// The documents of `files`; of standard input if there are no files.
-    pub(crate) fn new(mut files: Vec<PathBuf>, documents: &Documents) -> Self {
+    pub(crate) fn new(
+        mut files: Vec<PathBuf>,
+        rules: &Arc<DocumentRules>,
+        messages: &Messages,
+    ) -> Self {
         if files.is_empty() {
             files.push("-".into());
         }
         Self {
             files: files.into_iter(),
-            documents: documents.clone(),
+            rules: Arc::clone(rules),
+            messages: *messages,
             open: None,
             path: standard_input(),
             next_part: Vec::new(),
@@ -242,7 +249,7 @@ impl Input {
 
     /// Replaces `block` by the next block; returns false at the end of the part.
     pub(crate) fn read_block(&mut self, block: &mut Block) -> CliResult<bool> {
-        block.documents.clone_from(&self.documents);
+        block.rules = Arc::clone(&self.rules);
         block.text.clear();
         block.line_count = 0;
         if self.end.is_some_and(|end| self.position >= end) || !self.read_text(block)? {
@@ -270,7 +277,7 @@ impl Input {
             if self.open.is_none() && !self.open_next_file()? {
                 return Ok(false);
             }
-            if matches!(self.documents, Documents::Files) {
+            if self.rules.documents == Documents::Files {
                 self.fill_with_file(block)?;
                 return Ok(true);
             }
@@ -292,12 +299,15 @@ impl Input {
 
     /// Opens the next file; false if there is none.
     fn open_next_file(&mut self) -> CliResult<bool> {
-        self.open = self.files.next().map(OpenFile::open).transpose()?;
-        if let Some(file) = &self.open {
-            self.path = Arc::clone(&file.path);
-            self.lines_in_file = 0;
-        }
-        Ok(self.open.is_some())
+        let Some(path) = self.files.next() else {
+            return Ok(false);
+        };
+        self.rules.note_name(&path, &self.messages);
+        let file = OpenFile::open(path, &self.messages)?;
+        self.path = Arc::clone(&file.path);
+        self.lines_in_file = 0;
+        self.open = Some(file);
+        Ok(true)
     }
 
     /// Reads whole lines from the open file; closes the file at its end.
@@ -346,6 +356,11 @@ pub(crate) fn line_ranges(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
 mod tests {
     use super::*;
 
+    fn input_of(files: &[PathBuf], documents: Documents) -> Input {
+        let rules = Arc::new(DocumentRules::of(documents));
+        Input::new(files.to_vec(), &rules, &Messages::new(true))
+    }
+
     fn lines_of(contents: &[&[u8]]) -> (Vec<(u64, Vec<u8>)>, u64) {
         let folder = tempfile::tempdir().unwrap();
         let mut paths = Vec::new();
@@ -354,7 +369,7 @@ mod tests {
             std::fs::write(&path, content).unwrap();
             paths.push(path);
         }
-        let mut input = Input::new(paths.to_vec(), &Documents::Lines);
+        let mut input = input_of(&paths, Documents::Lines);
         let mut block = Block::default();
         let mut lines = Vec::new();
         let mut blocks = 0;
@@ -410,7 +425,7 @@ mod tests {
         let paths = [folder.path().join("a"), folder.path().join("b")];
         std::fs::write(&paths[0], content).unwrap();
         std::fs::write(&paths[1], content).unwrap();
-        let mut input = Input::new(paths.to_vec(), documents);
+        let mut input = input_of(&paths, documents.clone());
         let mut block = Block::default();
         let mut parts = Vec::new();
         for end in ends.iter().copied().map(Some).chain([None]) {
@@ -455,14 +470,14 @@ mod tests {
 
     #[test]
     fn records_are_documents_and_errors_name_file_and_line() {
-        let documents = Documents::Records(JsonField::parse("t").unwrap().into());
+        let documents = Documents::Records(JsonField::parse("t").unwrap());
         let parts = parts_of(b"{\"t\":\"a\\nb\"}\n\n{\"t\":\"\"}", &documents, &[]);
         assert_eq!(parts, [["a\nb", "", "a\nb", ""]]);
         let folder = tempfile::tempdir().unwrap();
         let paths = [folder.path().join("a"), folder.path().join("b.jsonl")];
         std::fs::write(&paths[0], "{\"t\":\"\"}\n").unwrap();
         std::fs::write(&paths[1], "{\"t\":\"\"}\n{\"u\":\"\"}\n").unwrap();
-        let mut input = Input::new(paths.to_vec(), &documents);
+        let mut input = input_of(&paths, documents);
         let mut block = Block::default();
         assert!(input.read_block(&mut block).unwrap());
         assert!(block.for_each_document(|_, _| Ok(())).is_ok());
@@ -477,7 +492,7 @@ mod tests {
     #[test]
     fn a_missing_file_is_an_error_with_its_name() {
         let path = [PathBuf::from("/no/such/file")];
-        let error = Input::new(path.to_vec(), &Documents::Lines)
+        let error = input_of(&path, Documents::Lines)
             .read_block(&mut Block::default())
             .unwrap_err();
         assert!(matches!(error, CliError::Error(message) if message.contains("/no/such/file")));

@@ -29,7 +29,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use self::languages::language_costs;
 use self::report::{InspectReport, TextFile, TextReport};
 use super::args;
-use super::documents::json_field_flag;
+use super::documents::document_flags;
 use super::io::{CliError, CliResult};
 use super::stream::{Gathering, Lines, output_error, threads_flag, with_output};
 use spiece::Tokenizer;
@@ -54,9 +54,9 @@ pub(crate) fn command() -> Command {
                 .default_value("text"),
             args::value("output", "Write to this file, which is replaced when the run has succeeded").value_name("FILE"),
             args::switch("languages", "Report what the Universal Declaration of Human Rights costs in 28 languages"),
-            json_field_flag(),
             threads_flag(),
-        ]);
+        ])
+        .args(document_flags());
     args::with_common_flags(command)
 }
 

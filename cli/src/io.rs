@@ -14,12 +14,12 @@
 
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use spiece::input::{Compression, decompressor, reading_remedy};
+use super::progress::Messages;
+use spiece::input::{OpenText, reading_remedy};
 use spiece::output::write_files;
 use spiece::{EncodeError, ModelError, TrainError, WriteError};
 
@@ -210,10 +210,21 @@ pub(crate) fn read_file_at(path: &Path) -> CliResult<Vec<u8>> {
     std::fs::read(path).map_err(CliError::reading(path))
 }
 
-/// Opens a file, which is decompressed if its name says so, or standard input for `-`.
-pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    if path.as_os_str() == "-" {
-        return Ok(Box::new(io::stdin()));
+/// Opens the text of a file, or of standard input for `-`; warns if it is doubtful.
+pub(crate) fn open_text(path: &Path, messages: &Messages) -> CliResult<Box<dyn Read + Send>> {
+    let text = OpenText::open(path).map_err(CliError::reading(path))?;
+    if let Some(warning) = &text.warning {
+        messages.warn(&warning.to_string());
     }
-    decompressor(File::open(path)?, Compression::of(path))
+    Ok(text.reader)
+}
+
+/// The text of a file.
+pub(crate) fn read_text(path: &Path, messages: &Messages) -> CliResult<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut reader = open_text(path, messages)?;
+    reader
+        .read_to_end(&mut text)
+        .map_err(CliError::reading(path))?;
+    Ok(text)
 }

@@ -69,7 +69,8 @@ impl OutputSet {
     }
 
     /// Adds PREFIX.model and PREFIX.vocab.
-    pub(crate) fn add_model(&mut self, model: &Model) {
+    pub(crate) fn add_model(&mut self, model: &Model, messages: &Messages) {
+        warn_of_broken_vocab(messages, model);
         let with_scores = model.trainer_spec().vocabulary_output_piece_score();
         self.add(".model", model.to_bytes());
         self.add(".vocab", model.to_vocab(with_scores));
@@ -135,6 +136,26 @@ pub(crate) fn warn_of_older_releases(messages: &Messages, model: &Model) {
     }
 }
 
+/// Warns if the texts of pieces break the lines or the columns of a .vocab file.
+pub(crate) fn warn_of_broken_vocab(messages: &Messages, model: &Model) {
+    let breaks = |piece: &Piece<'_>| piece.text.iter().any(|byte| b"\n\r\t".contains(byte));
+    let pieces: Vec<Piece<'_>> = model.pieces().filter(breaks).collect();
+    if pieces.is_empty() {
+        return;
+    }
+    let remedy = if pieces.iter().any(|piece| piece.text.ends_with(b"\r")) {
+        "; if they come from a file with CR LF at the ends of its lines, remove the CR"
+    } else {
+        ""
+    };
+    messages.warn(&format!(
+        "{} pieces contain a line feed, a carriage return or a tab, at which programs that read the .vocab file divide it: \
+         {}{remedy}",
+        count(pieces.len()),
+        listed_pieces(pieces.into_iter())
+    ));
+}
+
 /// A number with commas between thousands.
 pub(crate) fn count(number: usize) -> HumanCount {
     HumanCount(number as u64)
@@ -195,14 +216,18 @@ fn piece_entry(piece: &Piece<'_>) -> String {
     format!("{} {text:?} ({})", piece.id, piece.kind)
 }
 
-/// The content of the file that the flag `name` names; empty without the flag.
-pub(crate) fn text_of_flag(matches: &ArgMatches, name: &str) -> CliResult<Vec<u8>> {
+/// The text of the file that the flag `name` names; empty without the flag.
+pub(crate) fn text_of_flag(
+    matches: &ArgMatches,
+    name: &str,
+    messages: &Messages,
+) -> CliResult<Vec<u8>> {
     match args::non_empty(matches, name) {
         None => Ok(Vec::new()),
         Some("-") => Err(CliError::Usage(format!(
             "--{name}: cannot be standard input; name a file"
         ))),
-        Some(path) => io::read_file(path),
+        Some(path) => io::read_text(path.as_ref(), messages),
     }
 }
 

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use super::io::joined_names;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use spiece::{Event, Observer, Stage, Summary};
+use spiece::{Event, InputWarning, Observer, Stage, Summary};
 
 /// Time between two plain lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
@@ -74,6 +74,8 @@ pub(crate) struct Progress {
     stage_started: Instant,
     /// The time of the last line, or of the start of the stage.
     last_line: Instant,
+    /// The warnings that were written.
+    warned: Vec<InputWarning>,
 }
 
 impl Progress {
@@ -88,6 +90,7 @@ impl Progress {
             started: now,
             stage_started: now,
             last_line: now,
+            warned: Vec::new(),
         }
     }
 
@@ -115,6 +118,13 @@ impl Progress {
     /// Writes the counts of sentences and words.
     pub(crate) fn summarize_input(&self, summary: &Summary) {
         self.messages.say(&sentences_line(summary));
+        if summary.sentences.too_long > 0 {
+            let count = HumanCount(summary.sentences.too_long);
+            self.messages.warn(&format!(
+                "{count} sentences were skipped because they are longer than --max_sentence_length bytes; raise it to train \
+                 on them"
+            ));
+        }
         self.messages.say(&words_line(summary));
     }
 
@@ -163,6 +173,18 @@ impl Progress {
             Some(bar) => restart_bar(bar, name),
             None => self.say_timed(name),
         }
+    }
+
+    /// Writes a warning, once for all passes over the input.
+    fn warn(&mut self, warning: &InputWarning) {
+        if self.warned.contains(warning) {
+            return;
+        }
+        match &self.bar {
+            Some(bar) => bar.suspend(|| self.messages.warn(&warning.to_string())),
+            None => self.messages.warn(&warning.to_string()),
+        }
+        self.warned.push(warning.clone());
     }
 
     /// Reports an iteration of the estimation, which has no known end.
@@ -232,6 +254,7 @@ fn skipped_sentences(summary: &Summary) -> String {
         (sentences.empty, "empty"),
         (sentences.too_long, "too long"),
         (sentences.reserved, "with U+2585"),
+        (sentences.bad_records, "records without a text"),
     ];
     let reasons: Vec<String> = counts
         .into_iter()
@@ -297,6 +320,7 @@ impl Observer for Progress {
                     format!("merged {done} of {wanted}, {remaining}, the last pair {count} times")
                 },
             ),
+            Event::Warned(warning) => self.warn(warning),
             Event::Estimated {
                 iteration,
                 pieces,

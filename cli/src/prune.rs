@@ -24,7 +24,7 @@ use clap::{ArgMatches, Command};
 use indicatif::HumanCount;
 
 use super::args;
-use super::documents::json_field_flag;
+use super::documents::document_flags;
 use super::io::{CliError, CliResult};
 use super::model_files::{self, OutputSet, count};
 use super::progress::Messages;
@@ -63,9 +63,9 @@ pub(crate) fn command() -> Command {
             args::switch("keep_chars", "Keep all pieces of one character [default: true]"),
             args::file("weights", "A .safetensors file with tables of embeddings"),
             args::value("tensors", "The names of the tables: tensors with a row for each piece").value_name("NAME,..."),
-            json_field_flag(),
             threads_flag(),
-        ]);
+        ])
+        .args(document_flags());
     args::with_common_flags(command)
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         Some(check) => check,
         None => check_lines(&tokenizer, &pruned, &task)?,
     };
-    output.add_model(pruned.model());
+    output.add_model(pruned.model(), &messages);
     output.add(".ids.tsv", pruned.ids().to_tsv());
     let gather = gather(matches, &pruned, &names)?;
     let written = write(&mut output, gather)?;

@@ -23,7 +23,7 @@ use std::thread;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::args;
-use super::documents::Documents;
+use super::documents::DocumentRules;
 pub(crate) use super::input::Block;
 use super::input::{Input, SharedInput};
 use super::io::{self, CliError, CliResult};
@@ -76,7 +76,7 @@ pub(crate) fn thread_count(matches: &ArgMatches) -> CliResult<usize> {
 
 /// How lines are read and given to threads.
 pub(crate) struct Lines {
-    documents: Documents,
+    documents: Arc<DocumentRules>,
     /// At least 1.
     threads: usize,
     messages: Messages,
@@ -97,7 +97,7 @@ impl Lines {
     /// Reads the flags of a subcommand, [`threads_flag`] among them.
     pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
         Ok(Self {
-            documents: Documents::new(matches)?,
+            documents: Arc::new(DocumentRules::new(matches)?),
             threads: thread_count(matches)?,
             messages: args::messages(matches)?,
         })
@@ -105,7 +105,8 @@ impl Lines {
 
     /// The documents of the files from the beginning; of standard input if there are no files.
     pub(crate) fn open(&self, files: &[PathBuf]) -> SharedInput {
-        Arc::new(Mutex::new(Input::new(files.to_vec(), &self.documents)))
+        let input = Input::new(files.to_vec(), &self.documents, &self.messages);
+        Arc::new(Mutex::new(input))
     }
 
     /// Maps the blocks of the input. `make` makes the state of one thread, an encoder for example.
@@ -138,6 +139,7 @@ impl Lines {
             let threads = threads.collect::<Result<Vec<_>, _>>().map_err(no_thread)?;
             // Dropping `jobs`, which this call does, ends the threads.
             self.take_in_order(&empty, jobs, arrivals, take)?;
+            self.documents.report_skipped(&self.messages);
             let workers = threads.into_iter().map(thread::ScopedJoinHandle::join);
             workers.collect::<Result<_, _>>().map_err(|_| panicked())
         })
@@ -335,7 +337,7 @@ impl Stream {
     }
 
     /// What a document is.
-    pub(crate) fn documents(&self) -> &Documents {
+    pub(crate) fn documents(&self) -> &DocumentRules {
         &self.lines.documents
     }
 
@@ -416,7 +418,7 @@ mod tests {
 
     fn three_threads() -> Lines {
         Lines {
-            documents: Documents::Lines,
+            documents: Arc::new(DocumentRules::lines()),
             threads: 3,
             messages: Messages::new(true),
         }

@@ -33,11 +33,10 @@ use self::superwords::SuperwordStage;
 use super::args;
 use super::count;
 use super::io::{self, CliError, CliResult};
-use super::model_files::warn_of_older_releases;
+use super::model_files::{warn_of_broken_vocab, warn_of_older_releases};
 use super::progress::{Messages, Progress};
 use super::training_flags::{
-    check_present, check_records, corpus, default_note, jobs, read_flags, stop_on_signal, trainer,
-    training_flags,
+    check_present, corpus, default_note, jobs, read_flags, stop_on_signal, trainer, training_flags,
 };
 use spiece::output::{check_writable, write_files};
 use spiece::{TrainFlags, Trainer};
@@ -95,37 +94,31 @@ fn with_unigram_default(flag: Arg) -> Arg {
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
     let mut flags = flags(matches, &messages)?;
-    let counts = count::counted_input(matches, &mut flags)?;
+    let counts = count::counted_input(&mut flags)?;
     let superwords = SuperwordStage::new(matches, &mut flags)?;
     if counts.is_some() && superwords.is_some() {
         return Err(superwords_without_text());
     }
     let stop = stop_on_signal();
     let mut progress = Progress::new(&messages, stop);
-    if counts.is_none() {
-        check_records(matches, &flags)?;
-    }
     let trainer = with_min_word_count(trainer(&flags, matches)?, matches)?;
     let paths = output_paths(&flags.model_prefix);
     check_writable(&paths.each_ref().map(PathBuf::as_path))?;
     note_default_type(matches, &messages);
     let trained = match counts {
         Some(counts) => trainer.train_counts_observed(counts, &mut progress),
-        None => trainer.train_observed(corpus(matches, &flags)?, &mut progress),
+        None => trainer.train_observed(corpus(&flags, &messages)?, &mut progress),
     };
     progress.finish();
     let (mut model, mut summary) = trained?;
     if let Some(stage) = superwords {
-        let extended = stage.extend(
-            &model,
-            corpus(matches, &flags)?,
-            jobs(matches)?,
-            &mut progress,
-        );
+        let corpus = flags.corpus().map_err(args::invalid_option)?;
+        let extended = stage.extend(&model, corpus, jobs(matches)?, &mut progress);
         progress.finish();
         model = extended?;
         summary.pieces = model.len();
     }
+    warn_of_broken_vocab(&messages, &model);
     let vocab = model.to_vocab(flags.vocabulary_output_piece_score);
     write_files(&[(&paths[0], &model.to_bytes()), (&paths[1], &vocab)])?;
     warn_of_older_releases(&messages, &model);

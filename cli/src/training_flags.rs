@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Arg, ArgMatches};
 
 use super::args::{self, RETIRED_HELP};
-use super::documents::{json_field_flag, with_records};
-use super::io::{CliError, CliResult};
+use super::documents::note_json_lines;
+use super::io::CliResult;
 use super::list_files;
 use super::progress::Messages;
 use spiece::{
@@ -51,7 +51,6 @@ pub(super) fn training_flags() -> impl Iterator<Item = Arg> {
             "required_chars_file",
             "File with the required characters; replaces required_chars",
         ),
-        json_field_flag(),
         args::value("jobs", JOBS_HELP).value_name("N"),
     ];
     let options = TrainFlags::DESCRIPTORS.iter().map(flag);
@@ -96,25 +95,15 @@ fn retired(name: &'static str) -> Arg {
     make(name, RETIRED_HELP).hide(true)
 }
 
-/// Fails if `--json_field` is invalid, or given with `--input_format=tsv`: records have no counts.
-pub(super) fn check_records(matches: &ArgMatches, flags: &TrainFlags) -> CliResult {
-    corpus(matches, flags)?;
-    if has_records(matches) && flags.input_format == "tsv" {
-        return Err(CliError::usage(
-            "--json_field and --input_format=tsv exclude each other; a record has no count",
-        ));
+/// The corpus of `--input`. A file whose name says that it has records gets a note if they are not
+/// read.
+pub(super) fn corpus(flags: &TrainFlags, messages: &Messages) -> CliResult<Corpus<'static>> {
+    if flags.json_field.is_empty() {
+        for path in &flags.input {
+            note_json_lines(path.as_ref(), messages);
+        }
     }
-    Ok(())
-}
-
-/// Whether `--json_field` is given.
-pub(super) fn has_records(matches: &ArgMatches) -> bool {
-    args::non_empty(matches, "json_field").is_some()
-}
-
-/// The corpus of `--input`, with JSON records if `--json_field` is given.
-pub(super) fn corpus(matches: &ArgMatches, flags: &TrainFlags) -> CliResult<Corpus<'static>> {
-    with_records(flags.corpus(), matches)
+    flags.corpus().map_err(args::invalid_option)
 }
 
 /// The trainer for the flags, with as many threads as `--jobs` says.

@@ -32,6 +32,11 @@ impl PyWordCounter {
         let values = flags;
         let mut flags = TrainFlags::default();
         set_flags(py, &mut flags, &values)?;
+        if !flags.json_field.is_empty() {
+            return Err(PyValueError::new_err(
+                "json_field is for files; pass the texts",
+            ));
+        }
         // Counts do not depend on the size of the vocabulary.
         flags.vocab_size = i32::MAX;
         let error = |error: TrainError| errors::of_train(py, &error);

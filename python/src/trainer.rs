@@ -6,15 +6,18 @@
 //! callback stops the run and is raised at its end.
 
 use std::collections::VecDeque;
+use std::ffi::CString;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyString};
-use spiece::{Corpus, Event, Model, NormalizerSpec, Observer, Summary, TrainError, TrainFlags};
+use spiece::{
+    Corpus, Document, Event, Model, NormalizerSpec, Observer, Summary, TrainError, TrainFlags,
+};
 
 use crate::errors;
 use crate::text::Text;
@@ -192,6 +195,10 @@ impl PyObserver {
         if matches!(event, Event::Started(_)) {
             self.finish(py)?;
         }
+        if let Event::Warned(warning) = event {
+            let message = CString::new(warning.to_string()).unwrap_or_default();
+            return PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 3);
+        }
         self.held = None;
         self.call(py, event)
     }
@@ -224,7 +231,8 @@ impl Observer for PyObserver {
             .is_none_or(|looked| looked.elapsed() >= SIGNAL_PERIOD);
         // Iterations of unigram training are few.
         let is_rare = matches!(event, Event::Started(_) | Event::Estimated { .. });
-        if is_time || (self.progress.is_some() && is_rare) {
+        let is_warning = matches!(event, Event::Warned(_));
+        if is_time || is_warning || (self.progress.is_some() && is_rare) {
             self.looked = Some(Instant::now());
             if let Err(error) = Python::attach(|py| self.report(py, event)) {
                 self.failure.set(error);
@@ -286,6 +294,7 @@ pub fn summary_dict<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'
     dict.set_item("empty_sentences", summary.sentences.empty)?;
     dict.set_item("too_long_sentences", summary.sentences.too_long)?;
     dict.set_item("reserved_sentences", summary.sentences.reserved)?;
+    dict.set_item("bad_records", summary.sentences.bad_records)?;
     dict.set_item("distinct_words", summary.distinct_words)?;
     dict.set_item("characters", summary.characters)?;
     dict.set_item("coverage", summary.coverage)?;
@@ -405,8 +414,15 @@ pub fn _train<'py>(
     let failure = Failure::default();
     let flags = request.flags(py)?;
     let corpus = match &request.sentences {
+        Some(_) if !flags.json_field.is_empty() || flags.document != Document::Line => {
+            return Err(PyValueError::new_err(
+                "json_field and document are for files; each of the sentences is one sentence",
+            ));
+        }
         Some(sentences) => Corpus::texts(PySentences::new(sentences, failure.clone())?),
-        None => flags.corpus(),
+        None => flags
+            .corpus()
+            .map_err(|error| errors::of_option(py, &error))?,
     };
     let trainer = request.trainer(py, &flags, &failure)?;
     let progress = request

@@ -1,6 +1,8 @@
 """Training, in both interfaces."""
 
+import gzip
 import io
+import json
 import os
 import signal
 import threading
@@ -202,3 +204,38 @@ def test_symbols_in_a_set_have_the_ids_of_their_order(corpus):
     expected = spiece.train(corpus, user_defined_symbols=sorted(symbols), **OPTIONS)
     assert spiece.train(corpus, user_defined_symbols=set(symbols), **OPTIONS) == expected
     assert spiece.train(corpus, user_defined_symbols=(s for s in sorted(symbols)), **OPTIONS) == expected
+
+
+def test_records_are_read_as_lines_or_as_wholes_and_bad_ones_are_skipped(corpus, tmp_path):
+    texts = ["\n".join(corpus[start : start + 3]) for start in range(0, len(corpus), 3)]
+    records = [json.dumps({"text": text, "score": float("nan")}) for text in texts]
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("\ufeff" + "\n".join(records), encoding="utf-8")
+    options = {"normalization_rule_name": "identity", **OPTIONS}
+    lines = spiece.train(files=path, json_field="text", **options)
+    assert lines.pieces() == spiece.train(corpus, **options).pieces()
+    wholes = spiece.train(files=path, json_field="text", document="record", **options)
+    assert wholes.pieces() == spiece.train(texts, **options).pieces()
+    assert any("\n" in text for text, _, _ in wholes.pieces())
+
+    path.write_text("\n".join([records[0], '{"text": null}', *records[1:]]), encoding="utf-8")
+    with pytest.raises(Exception, match='line 2: the field "text" is null'):
+        spiece.train(files=path, json_field="text", **options)
+    with pytest.warns(UserWarning, match='line 2: the field "text" is null'):
+        skipped = spiece.train(files=path, json_field="text", on_bad_record="skip", **options)
+    assert skipped.pieces() == lines.pieces()
+    assert skipped.summary["bad_records"] == 1
+    with pytest.raises(ValueError, match="for files"):
+        spiece.train(texts, document="record", **options)
+
+
+def test_files_that_are_no_text_are_refused_or_doubted(corpus, tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_bytes("\n".join(corpus).encode("utf-16"))
+    with pytest.raises(Exception, match="UTF-16"):
+        spiece.train(files=path, **OPTIONS)
+    path.write_bytes(gzip.compress("\n".join(corpus).encode()))
+    assert spiece.train(files=path, **OPTIONS).pieces() == spiece.train(corpus, **OPTIONS).pieces()
+    path.write_bytes(b"a\0b\n" + "\n".join(corpus).encode())
+    with pytest.warns(UserWarning, match="NUL"):
+        spiece.train(files=path, **OPTIONS)

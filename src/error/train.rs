@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::reading_remedy;
 use crate::error::{ModelError, OptionError};
+use crate::train::SentenceCounts;
 
 /// A training run that failed. No output was changed.
 #[derive(Debug, thiserror::Error)]
@@ -62,11 +63,21 @@ pub enum TrainError {
         /// The chunks that were returned for it.
         chunks: Vec<String>,
     },
-    /// The input has no character to learn from.
+    /// The input has no sentence to learn from.
+    #[error("input: there is no sentence to train on: {}", why_no_sentence(sentences, *max_sentence_length))]
+    NoText {
+        /// What became of the sentences.
+        sentences: SentenceCounts,
+        /// The option: longer sentences are skipped.
+        max_sentence_length: u32,
+    },
+    /// No character of the sentences can become a piece: normalization leaves nothing of them, or
+    /// they have only characters that cannot be pieces.
     #[error(
-        "input: there is no sentence to train on; every line is empty, longer than max_sentence_length, or contains U+2585. Give other text"
+        "input: the sentences have no character that can be a piece after normalization; give other text, or other \
+         normalization rules"
     )]
-    NoText,
+    NoCharacters,
     /// A character that SentencePiece reserves would become a piece.
     #[error("the character U+{:04X} cannot be a piece, because SentencePiece reserves it; remove it from required_chars, from the normalization rules or from the text", u32::from(*character))]
     ReservedCharacter {
@@ -90,13 +101,16 @@ pub enum TrainError {
     /// The input does not yield enough pieces.
     #[error(
         "vocab_size: {vocab_size} is too large; this input gives {largest} pieces at most. \
-         Lower vocab_size, give more text, or set hard_vocab_limit=false to accept fewer pieces"
+         Lower vocab_size, give more text, or set hard_vocab_limit=false to accept fewer pieces{}",
+        too_long_note(*too_long)
     )]
     VocabularyTooLarge {
         /// The size that was asked for.
         vocab_size: usize,
         /// The largest size that is possible.
         largest: usize,
+        /// Sentences that were skipped because they are longer than `max_sentence_length`.
+        too_long: u64,
     },
     /// A special piece has an id that the vocabulary does not reach.
     #[error(
@@ -176,6 +190,41 @@ impl TrainError {
             _ => None,
         }
     }
+}
+
+/// What became of the sentences, none of which was used.
+fn why_no_sentence(sentences: &SentenceCounts, max_sentence_length: u32) -> String {
+    let too_long = format!(
+        "longer than {max_sentence_length} bytes (raise max_sentence_length, or give shorter lines)"
+    );
+    let reasons = [
+        (sentences.empty, "empty"),
+        (sentences.too_long, &too_long),
+        (
+            sentences.reserved,
+            "with U+2585, which SentencePiece reserves",
+        ),
+        (sentences.bad_records, "records without a text"),
+    ];
+    let reasons: Vec<String> = reasons
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, reason)| format!("{count} {reason}"))
+        .collect();
+    if reasons.is_empty() {
+        return "the input is empty".to_owned();
+    }
+    format!("all were skipped: {}", reasons.join(", "))
+}
+
+/// The end of a message, if sentences were skipped because of their length.
+fn too_long_note(too_long: u64) -> String {
+    if too_long == 0 {
+        return String::new();
+    }
+    format!(
+        ". {too_long} sentences were skipped because they are too long: raise max_sentence_length to use them"
+    )
 }
 
 /// The prefix of a message: the name of the file, if there is one.

@@ -1,33 +1,37 @@
-//! Corpora in .gz (RFC 1952) and .zst (RFC 8878) files, decompressed while they are read.
-//!
-//! In: an open file and its name. Out: a reader of the decompressed bytes. The extension of the
-//! name decides: `a.txt.gz` is decompressed, `a.txt` is not, whatever its content.
+//! Text in gzip (RFC 1952) and Zstandard (RFC 8878), decompressed while it is read.
 //!
 //! Both formats allow several compressed streams in one file (`cat a.gz b.gz > c.gz`, `pzstd`), all
 //! of which are read. For example, the concatenation of the compressed files of "one\n" and "two\n"
 //! is the corpus "one\ntwo\n". A truncated stream and a wrong checksum are errors, so that a
 //! damaged file is never silently a shorter corpus. Memory: the window of a .zst frame, 128 MiB at
-//! most, or 32 KiB for .gz.
+//! most, or 32 KiB for gzip.
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fmt;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// How a file is compressed, by the extension of its name.
+/// How bytes are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    /// Not compressed.
+pub(crate) enum Compression {
     None,
-    /// `.gz`.
     Gzip,
-    /// `.zst`.
     Zstd,
 }
 
 impl Compression {
-    /// The compression that the extension of a name says.
-    pub fn of(path: &Path) -> Self {
+    /// The compression of content that begins with these bytes.
+    pub(crate) fn of(head: &[u8]) -> Self {
+        match head {
+            [0x1f, 0x8b, 8, ..] => Self::Gzip,
+            // A frame, or one that decoders skip.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
+            _ => Self::None,
+        }
+    }
+
+    /// The compression that the name of a file promises.
+    pub(crate) fn of_name(path: &Path) -> Self {
         match path.extension().and_then(OsStr::to_str) {
             Some("gz") => Self::Gzip,
             Some("zst") => Self::Zstd,
@@ -36,27 +40,41 @@ impl Compression {
     }
 }
 
-/// A reader of the decompressed content of `file`.
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "uncompressed",
+            Self::Gzip => "gzip",
+            Self::Zstd => "Zstandard",
+        })
+    }
+}
+
+/// A reader of the decompressed content of `reader`.
 ///
 /// # Errors
-/// The file is compressed, and this build has no decompressor.
-pub fn decompressor(file: File, compression: Compression) -> io::Result<Box<dyn Read + Send>> {
+/// The content is compressed, and this build has no decompressor.
+pub(crate) fn decompressor(
+    reader: Box<dyn Read + Send>,
+    compression: Compression,
+) -> io::Result<Box<dyn Read + Send>> {
     match compression {
-        Compression::None => Ok(Box::new(file)),
+        Compression::None => Ok(reader),
         #[cfg(feature = "compressed")]
         Compression::Gzip => Ok(Box::new(flate2::bufread::MultiGzDecoder::new(
-            io::BufReader::with_capacity(1 << 16, file),
+            io::BufReader::with_capacity(1 << 16, reader),
         ))),
         #[cfg(feature = "compressed")]
         Compression::Zstd => Ok(Box::new(zstd::Frames::new(io::BufReader::with_capacity(
             1 << 16,
-            file,
+            reader,
         )))),
         #[cfg(not(feature = "compressed"))]
-        _ => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "spiece was built without the feature `compressed`; decompress the file first",
-        )),
+        _ => Err(super::InputError {
+            problem: format!("the content is compressed ({compression})").into(),
+            remedy: "decompress it, or build spiece with the feature `compressed`".into(),
+        }
+        .into()),
     }
 }
 
@@ -153,7 +171,9 @@ mod tests {
 
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-    use super::*;
+    use std::io;
+
+    use crate::input::content::OpenText;
 
     const TEXT: &[u8] = b"one line\nanother line\n";
 
@@ -162,7 +182,7 @@ mod tests {
         let path = folder.path().join(name);
         std::fs::write(&path, content)?;
         let mut text = Vec::new();
-        decompressor(File::open(&path)?, Compression::of(&path))?.read_to_end(&mut text)?;
+        OpenText::open(&path)?.reader.read_to_end(&mut text)?;
         Ok(text)
     }
 
@@ -196,6 +216,20 @@ mod tests {
             TEXT.repeat(100_000)
         );
         assert_eq!(read("a.txt", TEXT).unwrap(), TEXT);
+    }
+
+    #[test]
+    fn the_content_decides_and_a_name_that_promises_more_is_an_error() {
+        for name in ["a", "a.txt", "a.gz", "a.zst"] {
+            assert_eq!(read(name, &gzip(TEXT)).unwrap(), TEXT, "{name}");
+            assert_eq!(read(name, &zstd(TEXT)).unwrap(), TEXT, "{name}");
+        }
+        for name in ["a.gz", "a.zst"] {
+            let message = read(name, TEXT).unwrap_err().to_string();
+            assert!(message.contains("which the name says"), "{message}");
+        }
+        let twice = read("a.gz", &gzip(&zstd(TEXT))).unwrap_err();
+        assert!(twice.to_string().contains("twice"), "{twice}");
     }
 
     #[test]

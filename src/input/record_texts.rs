@@ -1,16 +1,17 @@
-//! The texts of a JSON Lines file as lines, for training.
+//! The texts of a JSON Lines file, for training.
 //!
-//! Input: a reader of records, one on each line, and the field of the text. Output: a reader of the
-//! texts, each as a file with that content would give its lines: a text that does not end with a
-//! line feed gets one, and an empty text gives no line. Blank lines between records are skipped.
-//! Memory: one record, 1 GiB at most. Cost: one pass over each record and a copy of its text.
+//! Each line that is not blank is a record. A text is read as a whole ([`RecordTexts::next_text`]),
+//! or all texts are read as lines ([`Read`]), as files with that content would give them: a text
+//! that does not end with a line feed gets one, and an empty text gives no line. Memory: one
+//! record, 1 GiB at most.
 //!
-//! Example: the records `{"text": "one\ntwo"}` and `{"text": "three\n"}` give `one`, `two` and
-//! `three`.
+//! Example: the records `{"text": "one\ntwo"}` and `{"text": "three\n"}` give the lines `one`, `two`
+//! and `three`.
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use super::json_field::{JsonField, RecordError, is_blank};
+use super::document::OnBadRecord;
+use super::json_field::{JsonField, record_error};
 
 /// The largest record. A file without line feeds is refused before it fills the memory.
 const MAX_RECORD_BYTES: u64 = 1 << 30;
@@ -22,6 +23,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 pub(crate) struct RecordTexts<R> {
     source: BufReader<R>,
     field: JsonField,
+    on_bad_record: OnBadRecord,
     /// The line of the record that was read last, with its line feed.
     record: Vec<u8>,
     /// Its text.
@@ -30,70 +32,75 @@ pub(crate) struct RecordTexts<R> {
     given: usize,
     /// The number of the record's line, from 1.
     line: u64,
+    /// The records that were skipped because they have no text.
+    pub(crate) skipped: u64,
+    /// The line and the cause of the first of them, until it is taken.
+    pub(crate) first_skipped: Option<String>,
 }
 
 impl<R: Read> RecordTexts<R> {
     /// The texts in the field of the records of `source`.
-    pub(crate) fn new(source: R, field: JsonField) -> Self {
+    pub(crate) fn new(source: R, field: JsonField, on_bad_record: OnBadRecord) -> Self {
         Self {
             source: BufReader::with_capacity(BUFFER_BYTES, source),
             field,
+            on_bad_record,
             record: Vec::new(),
             text: Vec::new(),
             given: 0,
             line: 0,
+            skipped: 0,
+            first_skipped: None,
         }
     }
 
-    /// Reads the next record; false at the end.
-    fn next_record(&mut self) -> io::Result<bool> {
-        self.record.clear();
-        let mut limited = self.source.by_ref().take(MAX_RECORD_BYTES);
-        let read = limited.read_until(b'\n', &mut self.record)?;
-        self.line += 1;
-        if self.is_too_long() {
-            return Err(self.invalid(RecordError::new("the record is longer than 1 GiB")));
-        }
-        Ok(read > 0)
+    /// The text of the next record; `None` at the end.
+    pub(crate) fn next_text(&mut self) -> io::Result<Option<&[u8]>> {
+        Ok(self.read_text()?.then_some(self.text.as_slice()))
     }
 
-    /// Whether the record was cut off at the limit.
-    fn is_too_long(&self) -> bool {
-        self.record.len() as u64 == MAX_RECORD_BYTES && !self.record.ends_with(b"\n")
-    }
-
-    /// Makes the text of the record the next one.
-    fn take_text(&mut self) -> io::Result<()> {
-        self.text.clear();
-        self.given = 0;
-        if is_blank(&self.record) {
-            return Ok(());
+    /// Reads the next text; false at the end.
+    fn read_text(&mut self) -> io::Result<bool> {
+        loop {
+            self.record.clear();
+            let mut limited = self.source.by_ref().take(MAX_RECORD_BYTES);
+            if limited.read_until(b'\n', &mut self.record)? == 0 {
+                return Ok(false);
+            }
+            self.line += 1;
+            if self.record.len() as u64 == MAX_RECORD_BYTES && !self.record.ends_with(b"\n") {
+                return Err(record_error(self.line, "the record is longer than 1 GiB").into());
+            }
+            match self.field.text_in(&self.record) {
+                Ok(None) => {}
+                Ok(Some(text)) => {
+                    self.text.clear();
+                    self.text.extend_from_slice(text.as_bytes());
+                    return Ok(true);
+                }
+                Err(problem) if self.on_bad_record == OnBadRecord::Skip => {
+                    if self.skipped == 0 {
+                        self.first_skipped = Some(format!("line {}: {problem}", self.line));
+                    }
+                    self.skipped += 1;
+                }
+                Err(problem) => return Err(record_error(self.line, &problem).into()),
+            }
         }
-        match self.field.text_of(&self.record) {
-            Ok(text) => self.text.extend_from_slice(text.as_bytes()),
-            Err(error) => return Err(self.invalid(error)),
-        }
-        self.end_line();
-        Ok(())
-    }
-
-    /// Ends the text with a line feed, unless it is empty.
-    fn end_line(&mut self) {
-        if self.text.last().is_some_and(|last| *last != b'\n') {
-            self.text.push(b'\n');
-        }
-    }
-
-    /// An error that concerns the record.
-    fn invalid(&self, error: RecordError) -> io::Error {
-        io::Error::new(io::ErrorKind::InvalidInput, error.in_line(self.line))
     }
 }
 
 impl<R: Read> Read for RecordTexts<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.given == self.text.len() && self.next_record()? {
-            self.take_text()?;
+        while self.given == self.text.len() {
+            self.given = 0;
+            if !self.read_text()? {
+                self.text.clear();
+                return Ok(0);
+            }
+            if self.text.last().is_some_and(|last| *last != b'\n') {
+                self.text.push(b'\n');
+            }
         }
         let count = (&self.text[self.given..]).read(buffer)?;
         self.given += count;
@@ -105,10 +112,13 @@ impl<R: Read> Read for RecordTexts<R> {
 mod tests {
     use super::*;
 
+    fn texts(records: &[u8], on_bad_record: OnBadRecord) -> RecordTexts<&[u8]> {
+        RecordTexts::new(records, JsonField::parse("text").unwrap(), on_bad_record)
+    }
+
     fn read(records: &str) -> io::Result<String> {
-        let field = JsonField::parse("text").unwrap();
         let mut text = String::new();
-        RecordTexts::new(records.as_bytes(), field).read_to_string(&mut text)?;
+        texts(records.as_bytes(), OnBadRecord::Error).read_to_string(&mut text)?;
         Ok(text)
     }
 
@@ -123,12 +133,31 @@ mod tests {
     }
 
     #[test]
+    fn whole_texts_keep_their_line_feeds() {
+        let records = b"{\"text\": \"one\\ntwo\"}\n\n{\"text\": \"\"}\n{\"text\": \"\\nthree\\n\"}";
+        let mut texts = texts(records, OnBadRecord::Error);
+        for expected in [&b"one\ntwo"[..], b"", b"\nthree\n"] {
+            assert_eq!(texts.next_text().unwrap(), Some(expected));
+        }
+        assert_eq!(texts.next_text().unwrap(), None);
+    }
+
+    #[test]
     fn errors_name_the_line() {
         let error = read("{\"text\": \"a\"}\n\n{\"body\": \"b\"}\n").unwrap_err();
         let message = error.to_string();
-        assert!(
-            message.starts_with("line 3: the field \"text\" is missing"),
-            "{message}"
-        );
+        assert_eq!(message, "line 3: the field \"text\" is missing");
+    }
+
+    #[test]
+    fn bad_records_are_skipped_and_counted() {
+        let records =
+            b"{\"text\": null}\n{\"text\": \"a\"}\n\xff\xfe\n[\n{\"text\": \"b\"}\n{\"body\": 1}";
+        let mut texts = texts(records, OnBadRecord::Skip);
+        let mut text = String::new();
+        texts.read_to_string(&mut text).unwrap();
+        assert_eq!((text.as_str(), texts.skipped), ("a\nb\n", 4));
+        let first = texts.first_skipped.unwrap();
+        assert_eq!(first, "line 1: the field \"text\" is null, not a text");
     }
 }

@@ -203,7 +203,7 @@ impl Alphabet {
     ) -> Result<Self, TrainError> {
         let total = counts.total - counts.of_nul();
         if total == 0 {
-            return Err(TrainError::NoText);
+            return Err(TrainError::NoCharacters);
         }
         let mut characters = Vec::new();
         let mut taken = 0;
@@ -328,10 +328,13 @@ mod tests {
 
     #[test]
     fn unusable_alphabets_are_refused() {
-        assert!(matches!(chosen(&[], 1.0, ""), Err(TrainError::NoText)));
+        assert!(matches!(
+            chosen(&[], 1.0, ""),
+            Err(TrainError::NoCharacters)
+        ));
         assert!(matches!(
             chosen(&[("\0", 1)], 1.0, ""),
-            Err(TrainError::NoText)
+            Err(TrainError::NoCharacters)
         ));
         assert!(matches!(
             chosen(&[("a", 1)], 1.0, " "),

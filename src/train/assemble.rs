@@ -38,6 +38,8 @@ pub(crate) struct VocabularyLimit {
     pub(crate) size: usize,
     /// Whether fewer pieces are an error.
     pub(crate) is_hard: bool,
+    /// Sentences that were skipped because of their length, for the error.
+    pub(crate) too_long: u64,
 }
 
 impl VocabularyLimit {
@@ -53,6 +55,7 @@ impl VocabularyLimit {
         TrainError::VocabularyTooLarge {
             vocab_size: self.size,
             largest,
+            too_long: self.too_long,
         }
     }
 }

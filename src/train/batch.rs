@@ -163,6 +163,9 @@ pub struct SentenceCounts {
     pub too_long: u64,
     /// Skipped because they contain U+2585.
     pub reserved: u64,
+    /// Records of JSON Lines that were skipped because they have no text; see
+    /// [`OnBadRecord::Skip`](crate::OnBadRecord::Skip).
+    pub bad_records: u64,
 }
 
 impl SentenceCounts {
@@ -171,6 +174,20 @@ impl SentenceCounts {
         self.empty += other.empty;
         self.too_long += other.too_long;
         self.reserved += other.reserved;
+        self.bad_records += other.bad_records;
+    }
+}
+
+impl TrainOptions {
+    /// Fails if no sentence was used.
+    pub(crate) fn check_used(&self, sentences: &SentenceCounts) -> Result<(), TrainError> {
+        if sentences.used > 0 {
+            return Ok(());
+        }
+        Err(TrainError::NoText {
+            sentences: *sentences,
+            max_sentence_length: self.max_sentence_length,
+        })
     }
 }
 
@@ -325,7 +342,8 @@ mod tests {
                 used: 3,
                 empty: 1,
                 too_long: 1,
-                reserved: 1
+                reserved: 1,
+                bad_records: 0,
             }
         );
     }

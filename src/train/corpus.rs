@@ -2,8 +2,8 @@
 //!
 //! Bytes are read in batches that end at a line end, so memory does not depend on the size of
 //! the input; the counting threads divide the batches into lines. A sentence is a line without its
-//! newline; a carriage return is text. Names that end in `.gz` or `.zst` are decompressed while
-//! they are read.
+//! newline; a carriage return is text. With [`Document::Record`] and [`Document::File`] a sentence is
+//! a whole text, with the newlines inside it. Files are decompressed while they are read.
 //!
 //! One quirk of the reference affects its models and is reproduced: an empty file that is not the
 //! last of the list counts as a line. The line is the last line of the file before it if that file
@@ -17,15 +17,13 @@ use std::io::{self, Read};
 use std::iter::repeat;
 use std::path::{Path, PathBuf};
 
-use self::line_reader::LineReader;
-#[cfg(feature = "jsonl")]
-use crate::error::OptionError;
-use crate::error::TrainError;
-#[cfg(feature = "jsonl")]
-use crate::input::JsonField;
+use self::line_reader::{LineReader, LineSource};
+use crate::error::{OptionError, TrainError};
 #[cfg(feature = "jsonl")]
 use crate::input::record_texts::RecordTexts;
-use crate::input::{Compression, decompressor};
+use crate::input::{Document, Documents, InputWarning, OpenText, plain_size, without_line_ends};
+#[cfg(feature = "jsonl")]
+use crate::input::{JsonField, OnBadRecord};
 use crate::train::batch::Batch;
 
 /// The target size of a batch: small enough to distribute work evenly, large enough to amortize the
@@ -45,28 +43,12 @@ pub(crate) const BATCH_BYTES: usize = 1 << 20;
 /// ```
 pub struct Corpus<'a> {
     pub(crate) source: CorpusSource<'a>,
-    format: CorpusFormat,
-}
-
-/// What files and readers contain.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum CorpusFormat {
-    /// Lines.
-    Text,
-    /// JSON records, one on each line, whose texts consist of lines.
+    /// The field of the text in the records of files and readers; lines without records if there is
+    /// none.
     #[cfg(feature = "jsonl")]
-    Records(JsonField),
-}
-
-impl CorpusFormat {
-    /// A reader of the lines in the content of `reader`.
-    fn lines<'a>(&self, reader: Box<dyn Read + Send + 'a>) -> Box<dyn Read + Send + 'a> {
-        match self {
-            Self::Text => reader,
-            #[cfg(feature = "jsonl")]
-            Self::Records(field) => Box::new(RecordTexts::new(reader, field.clone())),
-        }
-    }
+    json_field: Option<JsonField>,
+    #[cfg(feature = "jsonl")]
+    on_bad_record: OnBadRecord,
 }
 
 pub(crate) enum CorpusSource<'a> {
@@ -86,14 +68,15 @@ impl fmt::Debug for Corpus<'_> {
 }
 
 impl<'a> Corpus<'a> {
-    /// Files, in this order; `-` is standard input.
+    /// Files, in this order; `-` is standard input. gzip and Zstandard are decompressed, whatever the
+    /// name (feature `compressed`); other content that is no text is refused.
     pub fn files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
         Corpus::new(CorpusSource::Files(
             paths.into_iter().map(Into::into).collect(),
         ))
     }
 
-    /// Lines of bytes, in the format that the option `input_format` names.
+    /// The bytes of one file, which are not decompressed.
     pub fn reader(reader: impl Read + Send + 'a) -> Self {
         Corpus::new(CorpusSource::Reader(Box::new(reader)))
     }
@@ -118,9 +101,10 @@ impl<'a> Corpus<'a> {
     }
 
     /// Reads the files, or the reader, as JSON Lines: each line is an object with a text in the
-    /// field `path`. Each line of a text is a sentence, as if the text were a file. The names of
-    /// nested fields are separated by dots (`meta.body`); a backslash before a dot makes it part of
-    /// a name. A corpus of texts is not changed.
+    /// field `path`. The option [`TrainOptions::document`](crate::TrainOptions::document) says whether
+    /// each line of a text is a sentence, as if the text were a file, or the whole text is one. The
+    /// names of nested fields are separated by dots (`meta.body`); a backslash before a dot makes it
+    /// part of a name. A corpus of texts is not changed.
     ///
     /// ```
     /// let records = std::io::Cursor::new("{\"id\": 1, \"text\": \"one\\ntwo\"}\n");
@@ -137,21 +121,62 @@ impl<'a> Corpus<'a> {
             value: path.to_owned(),
             expected: "names of fields separated by dots",
         })?;
-        self.format = CorpusFormat::Records(field);
+        self.json_field = Some(field);
         Ok(self)
     }
 
-    /// Lines of text, or texts.
+    /// Says what happens with a record of JSON Lines that has no text. The default is
+    /// [`OnBadRecord::Error`].
+    #[cfg(feature = "jsonl")]
+    #[must_use]
+    pub fn on_bad_record(mut self, choice: OnBadRecord) -> Self {
+        self.on_bad_record = choice;
+        self
+    }
+
     fn new(source: CorpusSource<'a>) -> Self {
-        let format = CorpusFormat::Text;
-        Corpus { source, format }
+        Corpus {
+            source,
+            #[cfg(feature = "jsonl")]
+            json_field: None,
+            #[cfg(feature = "jsonl")]
+            on_bad_record: OnBadRecord::default(),
+        }
+    }
+
+    /// What a sentence of the files or the reader is, if it is a document of this kind.
+    ///
+    /// # Errors
+    /// The corpus has no such documents.
+    pub(crate) fn documents(&self, document: Document) -> Result<Documents, OptionError> {
+        if matches!(self.source, CorpusSource::Texts(_)) {
+            // A text is a sentence, whatever the option.
+            return Ok(Documents::Lines);
+        }
+        #[cfg(feature = "jsonl")]
+        if let Some(field) = &self.json_field {
+            return Documents::with_field(document, field.clone());
+        }
+        Documents::without_field(document)
+    }
+
+    /// Whether the corpus consists of JSON records.
+    pub(crate) fn has_records(&self) -> bool {
+        #[cfg(feature = "jsonl")]
+        return self.json_field.is_some();
+        #[cfg(not(feature = "jsonl"))]
+        return false;
     }
 
     /// A copy of the corpus to read a second time, if it consists of regular files.
     pub(crate) fn reread(&self) -> Option<Self> {
-        let mut copy = Self::files(self.regular_files()?);
-        copy.format = self.format.clone();
-        Some(copy)
+        Some(Self {
+            source: CorpusSource::Files(self.regular_files()?.to_vec()),
+            #[cfg(feature = "jsonl")]
+            json_field: self.json_field.clone(),
+            #[cfg(feature = "jsonl")]
+            on_bad_record: self.on_bad_record,
+        })
     }
 
     /// The files, if the corpus consists of regular files only.
@@ -162,10 +187,10 @@ impl<'a> Corpus<'a> {
 
     /// Bytes to read, if that is known before reading.
     pub(crate) fn total_bytes(&self) -> Option<u64> {
-        if self.format != CorpusFormat::Text {
+        if self.has_records() {
             return None;
         }
-        self.paths()?.iter().map(|path| known_size(path)).sum()
+        self.paths()?.iter().map(|path| plain_size(path)).sum()
     }
 
     /// The files, if the corpus consists of files.
@@ -216,13 +241,6 @@ fn read_error(path: &Path, source: io::Error) -> TrainError {
     TrainError::Read { path, source }
 }
 
-/// The bytes of a file that is not compressed.
-fn known_size(path: &Path) -> Option<u64> {
-    let metadata = path.metadata().ok()?;
-    let is_known = metadata.is_file() && Compression::of(path) == Compression::None;
-    is_known.then_some(metadata.len())
-}
-
 fn check_file(path: &Path) -> Result<(), TrainError> {
     try_open(path).map_err(|source| read_error(path, source))
 }
@@ -239,74 +257,148 @@ fn try_open(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    if is_standard_input(path) {
-        Ok(Box::new(io::stdin()))
-    } else {
-        open_decompressed(path)
-    }
-}
-
 fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == "-"
-}
-
-fn open_decompressed(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    decompressor(File::open(path)?, Compression::of(path))
 }
 
 /// Reads a corpus as batches, in order.
 pub(crate) struct Batches<'a> {
     source: CorpusSource<'a>,
-    format: CorpusFormat,
+    documents: Documents,
+    #[cfg(feature = "jsonl")]
+    on_bad_record: OnBadRecord,
     line_limit: usize,
     batch_bytes: usize,
     next_file: usize,
-    open: Option<LineReader<'a>>,
+    open: Option<OpenSource<'a>>,
     last_line: Vec<u8>,
+    warnings: Vec<InputWarning>,
+    /// The records that were skipped in the files before the open one.
+    bad_records: u64,
+}
+
+#[cfg(feature = "jsonl")]
+type Records<'a> = RecordTexts<Box<dyn Read + Send + 'a>>;
+
+/// A file or a reader that is being read.
+enum OpenSource<'a> {
+    Lines(LineReader<'a>),
+    #[cfg(feature = "jsonl")]
+    Records {
+        texts: Records<'a>,
+        path: Option<PathBuf>,
+    },
+    /// A document is a file.
+    Whole {
+        reader: Box<dyn Read + Send + 'a>,
+        path: Option<PathBuf>,
+    },
+    /// A whole file that was read.
+    Read,
 }
 
 impl<'a> Batches<'a> {
     /// Batches of about `batch_bytes`. The bytes of a line beyond `line_limit` may be dropped while
     /// reading, so that one endless line does not fill the memory.
-    pub(crate) fn new(corpus: Corpus<'a>, line_limit: usize, batch_bytes: usize) -> Self {
-        Batches {
+    ///
+    /// # Errors
+    /// The corpus has no documents of this kind.
+    pub(crate) fn new(
+        corpus: Corpus<'a>,
+        document: Document,
+        line_limit: usize,
+        batch_bytes: usize,
+    ) -> Result<Self, OptionError> {
+        Ok(Batches {
+            documents: corpus.documents(document)?,
             source: corpus.source,
-            format: corpus.format,
+            #[cfg(feature = "jsonl")]
+            on_bad_record: corpus.on_bad_record,
             line_limit,
             batch_bytes,
             next_file: 0,
             open: None,
             last_line: Vec::new(),
-        }
+            warnings: Vec::new(),
+            bad_records: 0,
+        })
     }
 
     /// The next batch, or `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Batch>, TrainError> {
-        match &mut self.source {
+        let batch = match &mut self.source {
             CorpusSource::Texts(texts) => Ok(batch_of_texts(texts, self.batch_bytes)),
             CorpusSource::Reader(reader) => {
                 let reader = std::mem::replace(reader, Box::new(io::empty()));
-                self.next_of_reader(reader)
+                if self.open.is_none() {
+                    self.open = Some(self.open_source(reader, None));
+                }
+                self.next_of_open()
             }
             CorpusSource::Files(_) => self.next_of_files(),
-        }
+        };
+        self.take_warning_of_records();
+        batch
     }
 
-    /// The next batch of the only reader. `reader` is read if this is the first call.
-    fn next_of_reader(
-        &mut self,
-        reader: Box<dyn Read + Send + 'a>,
-    ) -> Result<Option<Batch>, TrainError> {
-        if self.open.is_none() {
-            self.open = Some(self.line_reader(reader, None));
+    /// What is doubtful about the input that was read since the last call.
+    pub(crate) fn take_warnings(&mut self) -> Vec<InputWarning> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// The records that were skipped because they have no text.
+    pub(crate) fn bad_records(&self) -> u64 {
+        let open = self.open.as_ref().map_or(0, OpenSource::bad_records);
+        self.bad_records + open
+    }
+
+    /// Reports the first record that was skipped.
+    fn take_warning_of_records(&mut self) {
+        #[cfg(feature = "jsonl")]
+        if let Some((texts, path)) = self.open.as_mut().and_then(OpenSource::records)
+            && let Some(problem) = texts.first_skipped.take()
+            && self.bad_records == 0
+        {
+            let path = path.map_or_else(|| "input".into(), Path::to_owned);
+            self.warnings
+                .push(InputWarning::BadRecord { path, problem });
         }
-        self.next_of_open()
     }
 
     /// The next batch of the open file or reader.
     fn next_of_open(&mut self) -> Result<Option<Batch>, TrainError> {
-        self.open.as_mut().map_or(Ok(None), LineReader::next_batch)
+        match &mut self.open {
+            None | Some(OpenSource::Read) => Ok(None),
+            Some(OpenSource::Lines(lines)) => lines.next_batch(),
+            #[cfg(feature = "jsonl")]
+            Some(OpenSource::Records { texts, path }) => {
+                let mut batch = Batch::texts();
+                while batch.bytes() < self.batch_bytes
+                    && let Some(text) = texts
+                        .next_text()
+                        .map_err(|source| read_error(name_of(path.as_deref()), source))?
+                {
+                    batch.push(without_line_ends(text), 1);
+                }
+                Ok((!batch.is_empty()).then_some(batch))
+            }
+            Some(OpenSource::Whole { reader, path }) => {
+                let mut text = Vec::new();
+                let read = reader
+                    .take(self.line_limit as u64 + 1)
+                    .read_to_end(&mut text);
+                read.map_err(|source| read_error(name_of(path.as_deref()), source))?;
+                self.open = Some(OpenSource::Read);
+                let mut batch = Batch::texts();
+                if text.len() > self.line_limit {
+                    // The end was not read. The text is skipped because of its length.
+                    batch.push(&text, 1);
+                } else {
+                    batch.push(without_line_ends(&text), 1);
+                }
+                Ok(Some(batch))
+            }
+        }
     }
 
     fn next_of_files(&mut self) -> Result<Option<Batch>, TrainError> {
@@ -314,11 +406,15 @@ impl<'a> Batches<'a> {
             if let Some(batch) = self.next_of_open()? {
                 return Ok(Some(batch));
             }
+            self.take_warning_of_records();
             let was_empty = self.close_file();
             let Some(path) = self.next_path() else {
                 return Ok(None);
             };
-            self.open_file(&path)?;
+            let text = OpenText::open(&path).map_err(|source| read_error(&path, source))?;
+            self.warnings.extend(text.warning);
+            self.open = Some(self.open_source(text.reader, Some(path.clone())));
+            self.next_file += 1;
             if was_empty {
                 // See the module page: an empty file counts as a line.
                 return Ok(Some(self.repeat_last_line(path)));
@@ -326,9 +422,11 @@ impl<'a> Batches<'a> {
         }
     }
 
-    /// Closes the open file, if there is one, and returns whether it was empty.
+    /// Closes the open file, if there is one, and returns whether it was a file of lines without
+    /// any.
     fn close_file(&mut self) -> bool {
-        let Some(finished) = self.open.take() else {
+        self.bad_records = self.bad_records();
+        let Some(OpenSource::Lines(finished)) = self.open.take() else {
             return false;
         };
         let was_empty = finished.is_empty();
@@ -346,21 +444,30 @@ impl<'a> Batches<'a> {
         }
     }
 
-    fn open_file(&mut self, path: &Path) -> Result<(), TrainError> {
-        let reader = open(path).map_err(|source| read_error(path, source))?;
-        self.open = Some(self.line_reader(reader, Some(path.to_owned())));
-        self.next_file += 1;
-        Ok(())
-    }
-
-    /// A [`LineReader`] of the content of `reader`.
-    fn line_reader(
+    fn open_source(
         &self,
         reader: Box<dyn Read + Send + 'a>,
         path: Option<PathBuf>,
-    ) -> LineReader<'a> {
-        let lines = self.format.lines(reader);
-        LineReader::new(lines, path, self.line_limit, self.batch_bytes)
+    ) -> OpenSource<'a> {
+        let source = match &self.documents {
+            Documents::Lines => LineSource::Text(reader),
+            Documents::Files => return OpenSource::Whole { reader, path },
+            #[cfg(feature = "jsonl")]
+            Documents::RecordLines(field) => {
+                LineSource::Records(RecordTexts::new(reader, field.clone(), self.on_bad_record))
+            }
+            #[cfg(feature = "jsonl")]
+            Documents::Records(field) => {
+                let texts = RecordTexts::new(reader, field.clone(), self.on_bad_record);
+                return OpenSource::Records { texts, path };
+            }
+        };
+        OpenSource::Lines(LineReader::new(
+            source,
+            path,
+            self.line_limit,
+            self.batch_bytes,
+        ))
     }
 
     /// A batch that repeats the last line, as line 0 of the file at `path`.
@@ -369,6 +476,40 @@ impl<'a> Batches<'a> {
         bytes.push(b'\n');
         Batch::lines(bytes, Some(path), 0)
     }
+}
+
+impl<'a> OpenSource<'a> {
+    /// The records that were skipped.
+    fn bad_records(&self) -> u64 {
+        match self {
+            #[cfg(feature = "jsonl")]
+            Self::Lines(LineReader {
+                reader: LineSource::Records(texts),
+                ..
+            })
+            | Self::Records { texts, .. } => texts.skipped,
+            _ => 0,
+        }
+    }
+
+    /// The reader of records and its file.
+    #[cfg(feature = "jsonl")]
+    fn records(&mut self) -> Option<(&mut Records<'a>, Option<&Path>)> {
+        match self {
+            Self::Lines(LineReader {
+                reader: LineSource::Records(texts),
+                path,
+                ..
+            })
+            | Self::Records { texts, path } => Some((texts, path.as_deref())),
+            _ => None,
+        }
+    }
+}
+
+/// The name of a file in messages; a reader has none.
+fn name_of(path: Option<&Path>) -> &Path {
+    path.unwrap_or(Path::new("input"))
 }
 
 fn batch_of_texts(

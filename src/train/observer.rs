@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::error::TrainError;
+use crate::input::InputWarning;
 use crate::train::alphabet::Alphabet;
 use crate::train::batch::SentenceCounts;
 use crate::train::bpe::merge::LearnedMerge;
@@ -40,6 +41,8 @@ pub enum Event<'a> {
         /// Bytes in all, if known.
         total: Option<u64>,
     },
+    /// The input is probably not what was meant. Reported again when the file is read again.
+    Warned(&'a InputWarning),
     /// Pairs were merged. Reported about once every hundred merges, and after the last one.
     Merged {
         /// Merges so far.

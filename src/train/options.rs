@@ -47,6 +47,7 @@ pub use self::values::{
     SpecialPiece, UnigramOptions,
 };
 use crate::error::OptionError;
+use crate::input::{Document, OnBadRecord};
 use crate::model::{ModelType, NormalizerSpec, TrainerSpec};
 
 /// Allowed values of `max_sentencepiece_length`, in characters.
@@ -397,9 +398,15 @@ macro_rules! train_options {
 train_options! {
     flags {
         input: Vec<String> = Vec::new(), trainer_spec, model,
-            "Files to train on; `-` is standard input; names that end in .gz or .zst are decompressed.";
+            "Files to train on; `-` is standard input; gzip and Zstandard are decompressed.";
         input_format: String = String::new(), trainer_spec, model,
             "Format of the input: text (one sentence a line) or tsv (sentence, tab, count).";
+        json_field: String = String::new(), elsewhere, model,
+            "The files are JSON Lines: each line is an object, and its field of this name is a text; meta.body is the field body of the object meta.";
+        document: Document = Document::Line, elsewhere, words, as Document,
+            "What a sentence of files and readers is: line (of a file, or with json_field of a record's text), record (the whole text of a record, with its line feeds) or file.";
+        on_bad_record: OnBadRecord = OnBadRecord::Error, elsewhere, model,
+            "What to do about a record that has no text: error or skip.";
         model_prefix: String = String::new(), trainer_spec, model,
             "Prefix of the output files: PREFIX.model and PREFIX.vocab.";
         model_type: ModelType = ModelType::Bpe, trainer_spec, by_rule, as ModelType,

@@ -21,8 +21,8 @@ use super::corpus::{Batches, Corpus};
 use super::counts::SharedCounts;
 use super::execution::ExecutionConfig;
 use super::meta::MetaPieces;
-use super::observer::{Reporter, Run, Stage};
-use super::options::{SentenceSelection, TrainOptions};
+use super::observer::{Event, Reporter, Run, Stage};
+use super::options::{InputFormat, SentenceSelection, TrainOptions};
 use super::prepare::Preparation;
 use super::sample::{DEFAULT_SEED, Reservoir, SentenceCursor};
 use super::sentence_list::SentencePreparer;
@@ -52,10 +52,9 @@ impl SelectedBatches<'_> {
         if self.is_complete() {
             return Ok(None);
         }
-        let Some(batch) = self.batches.next()? else {
+        let Some(batch) = next_batch(&mut self.batches, reporter)? else {
             return Ok(None);
         };
-        reporter.read(batch.bytes())?;
         match &mut self.selection {
             Some(selection) => selection.select(&batch, &mut self.filter).map(Some),
             None => Ok(Some(batch)),
@@ -92,13 +91,29 @@ impl SelectedBatches<'_> {
             .map_or(Ok(()), SentenceCursor::check_found)
     }
 
-    /// The sentences that the selection skipped, by the reason.
+    /// The sentences that the selection skipped, by the reason, and the records without a text.
     fn skipped(&self) -> SentenceCounts {
         SentenceCounts {
             used: 0,
+            bad_records: self.filter.counts.bad_records + self.batches.bad_records(),
             ..self.filter.counts
         }
     }
+}
+
+/// The next batch, after its warnings and its size were reported.
+fn next_batch(
+    batches: &mut Batches<'_>,
+    reporter: &mut Reporter<'_>,
+) -> Result<Option<Batch>, TrainError> {
+    let batch = batches.next();
+    for warning in batches.take_warnings() {
+        reporter.report(Event::Warned(&warning))?;
+    }
+    if let Ok(Some(batch)) = &batch {
+        reporter.read(batch.bytes())?;
+    }
+    batch
 }
 
 /// Batches per thread that are prepared at the same time, while as many are read. With more, the
@@ -179,9 +194,7 @@ impl<'a> CorpusReader<'a> {
         let counts_characters = self.options.model_type == ModelType::Char;
         let rules = (!counts_characters).then(|| self.word_rules());
         let sentences = self.count_parts_into(rules, corpus, &counts, reporter)?;
-        if sentences.used == 0 {
-            return Err(TrainError::NoText);
-        }
+        self.options.check_used(&sentences)?;
         Ok(CountedWords {
             sentences,
             words: counts.into_counts(),
@@ -245,9 +258,10 @@ impl<'a> CorpusReader<'a> {
             group.iter().for_each(|batch| texts.append(batch));
             Ok(())
         })?;
+        self.options.check_used(&run.summary.sentences)?;
         texts.remove_empty();
         if texts.len() == 0 {
-            return Err(TrainError::NoText);
+            return Err(TrainError::NoCharacters);
         }
         Ok(texts)
     }
@@ -278,6 +292,7 @@ impl<'a> CorpusReader<'a> {
     ) -> Result<SegmentedSentences, TrainError> {
         let mut counter = SegmentCounter::new(rules);
         self.for_each_group(corpus, run, |group| counter.add(group))?;
+        self.options.check_used(&run.summary.sentences)?;
         counter.finish()
     }
 
@@ -316,6 +331,16 @@ impl<'a> CorpusReader<'a> {
         corpus: Corpus<'c>,
         reporter: &mut Reporter<'_>,
     ) -> Result<SelectedBatches<'c>, TrainError> {
+        if self.options.input_format == InputFormat::Tsv && corpus.has_records() {
+            return Err(OptionError::Conflict {
+                option: "json_field",
+                problem: "a record has no count, which input_format=tsv needs".to_owned(),
+                remedy: "use one of the two",
+            }
+            .into());
+        }
+        // An error of the options before one of the files.
+        corpus.documents(self.options.document)?;
         let takes_first = matches!(self.options.sentences, SentenceSelection::First(_));
         // Training on the first sentences may not need the later files.
         if !takes_first {
@@ -326,7 +351,7 @@ impl<'a> CorpusReader<'a> {
         reporter.start(Stage::Reading)?;
         reporter.expect_bytes(corpus.total_bytes());
         Ok(SelectedBatches {
-            batches: self.batches(corpus),
+            batches: self.batches(corpus)?,
             selection,
             filter,
         })
@@ -347,8 +372,10 @@ impl<'a> CorpusReader<'a> {
         ))
     }
 
-    fn batches<'c>(&self, corpus: Corpus<'c>) -> Batches<'c> {
-        Batches::new(corpus, self.line_limit(), self.work.batch_bytes)
+    fn batches<'c>(&self, corpus: Corpus<'c>) -> Result<Batches<'c>, TrainError> {
+        let document = self.options.document;
+        let batches = Batches::new(corpus, document, self.line_limit(), self.work.batch_bytes);
+        Ok(batches?)
     }
 
     /// The number of bytes to read of a line.
@@ -407,14 +434,14 @@ impl<'a> CorpusReader<'a> {
         mut use_sentence: impl FnMut(&[u8], u64),
     ) -> Result<(), TrainError> {
         reporter.expect_bytes(corpus.total_bytes());
-        let mut batches = self.batches(corpus);
-        while let Some(batch) = batches.next()? {
-            reporter.read(batch.bytes())?;
+        let mut batches = self.batches(corpus)?;
+        while let Some(batch) = next_batch(&mut batches, reporter)? {
             filter.for_each_used(&batch, |sentence, count| {
                 use_sentence(sentence, count);
                 Ok(ControlFlow::Continue(()))
             })?;
         }
+        filter.counts.bad_records += batches.bad_records();
         Ok(())
     }
 }

@@ -131,7 +131,7 @@ fn golden_models_do_not_depend_on_the_real_threads() {
         let mut trainer = flags.trainer().unwrap();
         for threads in [1, 2, 7] {
             trainer.work.threads = threads;
-            let model = trainer.train(flags.corpus()).unwrap();
+            let model = trainer.train(flags.corpus().unwrap()).unwrap();
             assert!(
                 model.to_bytes() == read("model"),
                 "{case}, {threads} threads: .model"

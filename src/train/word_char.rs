@@ -123,7 +123,7 @@ pub(crate) fn char_pieces(
 ) -> Result<Vec<LearnedPiece>, TrainError> {
     let sum = alphabet.characters.iter().map(|(_, count)| *count).sum();
     if sum == 0 {
-        return Err(TrainError::NoText);
+        return Err(TrainError::NoCharacters);
     }
     let characters = alphabet.characters.iter().take(room);
     let texts = characters.map(|(c, count)| (c.to_string().into_boxed_str(), *count));

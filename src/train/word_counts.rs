@@ -205,13 +205,6 @@ impl WordCounts {
         inputs.try_for_each(|name| self.add_input(&other.input_format, name))
     }
 
-    fn check_has_text(&self) -> Result<(), TrainError> {
-        if self.sentences.used == 0 || self.is_empty() {
-            return Err(TrainError::NoText);
-        }
-        Ok(())
-    }
-
     /// Calls `visit` with each word and its count, in no particular order. A count of 2^64 or more
     /// is `u64::MAX`.
     pub fn for_each(&self, mut visit: impl FnMut(&str, u64)) {
@@ -361,7 +354,10 @@ impl Trainer {
     ) -> Result<(Model, Summary), TrainError> {
         let mut run = self.run(observer)?;
         self.check_fingerprint(&counts.fingerprint)?;
-        counts.check_has_text()?;
+        self.options.check_used(&counts.sentences)?;
+        if counts.is_empty() {
+            return Err(TrainError::NoCharacters);
+        }
         run.pool.install(|| self.check_words(&counts))?;
         run.summary.sentences = counts.sentences;
         let counted = self.choose_alphabet(counts.words, &mut run)?;

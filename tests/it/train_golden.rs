@@ -138,7 +138,7 @@ fn assert_trains_the_golden_files(case: &str) {
     for threads in [1, 2, 4] {
         let threads = NonZeroUsize::new(threads).unwrap();
         let trainer = flags.trainer().unwrap().with_threads(threads);
-        let trained = trainer.train(flags.corpus()).unwrap();
+        let trained = trainer.train(flags.corpus().unwrap()).unwrap();
         assert!(
             trained.to_bytes() == model,
             "{case}: differs on {threads} threads"
@@ -149,7 +149,7 @@ fn assert_trains_the_golden_files(case: &str) {
 fn train(case: &str, flags: &TrainFlags) -> Model {
     let trained = flags
         .trainer()
-        .and_then(|trainer| trainer.train(flags.corpus()));
+        .and_then(|trainer| trainer.train(flags.corpus()?));
     trained.unwrap_or_else(|error| panic!("{case}: {error}"))
 }
 
@@ -308,7 +308,7 @@ fn facts_of(error: &TrainError) -> String {
             line,
             ..
         } => format!("row {}:{line}", path.display()),
-        TrainError::NoText => "no text".to_owned(),
+        TrainError::NoText { .. } => "no text".to_owned(),
         TrainError::ReservedCharacter { character } => {
             format!("reserved character U+{:04X}", u32::from(*character))
         }
@@ -320,6 +320,7 @@ fn facts_of(error: &TrainError) -> String {
         TrainError::VocabularyTooLarge {
             vocab_size,
             largest,
+            ..
         } => format!("vocabulary {vocab_size} above {largest}"),
         other => format!("not expected of any row: {other:?}"),
     }
@@ -335,7 +336,7 @@ fn option_sets_that_the_reference_refuses_give_the_right_error() {
         let mut lines: Vec<&str> = fields.collect();
         lines.insert(0, "model_type=bpe");
         let trained =
-            flags(lines.iter().copied()).and_then(|flags| flags.trainer()?.train(flags.corpus()));
+            flags(lines.iter().copied()).and_then(|flags| flags.trainer()?.train(flags.corpus()?));
         let error = trained
             .err()
             .unwrap_or_else(|| panic!("{reason}: {lines:?} is not refused"));

@@ -6,6 +6,7 @@
 //! | `count_program` | `spiece count`, and training from its tables |
 //! | `run_program` | `spiece encode`, `decode`, `normalize`, `export-vocab`, `eval` |
 //! | `answers_program` | programs in a pipe answer each line before the next one is written |
+//! | `input_program` | records of JSON Lines, and files that are no text, in every subcommand |
 //! | `training_data` | `spiece encode --output_format=u16` and its like; JSON Lines and compressed text |
 //! | `inspect_program` | `spiece inspect` and `spiece compare` |
 //! | `convert_program` | `spiece convert`: GGUF and back, templates |
@@ -21,6 +22,7 @@ mod convert_program;
 mod count_program;
 mod determinism;
 mod extend_program;
+mod input_program;
 mod inspect_program;
 mod link_program;
 mod run_program;

@@ -459,7 +459,7 @@ fn training_on_records_learns_from_their_lines() {
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        message.contains("cannot read bad.jsonl: line 2: invalid type: integer `1`, expected a text, column 10; correct the record"),
+        message.contains("cannot read bad.jsonl: line 2: the field \"text\" is a number, not a text; correct the record"),
         "{message}"
     );
 }
@@ -502,7 +502,11 @@ fn wrong_flags_and_inputs_are_refused_before_any_file_appears() {
         ),
         (2, &[u16, output, "--separator=4000", "a"], "below 4,000"),
         (2, &[u16, output, "--separator=<none>", "a"], "\"<none>\""),
-        (2, &[u16, output, "--document=page", "a"], "line or file"),
+        (
+            2,
+            &[u16, output, "--document=page", "a"],
+            "line, record or file",
+        ),
         (
             2,
             &[u16, output, "--json_field=a..b", "a"],

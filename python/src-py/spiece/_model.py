@@ -248,7 +248,11 @@ class Trainer:
     ) -> Model:
         """A model of the sentences of an iterable, or of the lines of files.
 
-        ``progress`` is called with a ``dict`` for each step, about 20 times a second; ``progress=True`` shows a bar for
+        With ``json_field="text"`` the files are JSON Lines, and the lines of the texts in the field ``text`` are sentences;
+        with ``document="record"`` each text is one sentence, with its line feeds. ``on_bad_record="skip"`` skips records
+        without a text; ``summary["bad_records"]`` of the model is their number.
+
+                ``progress`` is called with a ``dict`` for each step, about 20 times a second; ``progress=True`` shows a bar for
         each stage with ``tqdm``. Ctrl-C stops training.
         """
         if (sentences is None) == (files is None):

@@ -571,8 +571,8 @@ fn extend_as_far_as_possible(
             options.size = ExtendSize::Learn(available);
             Some(extend(model, lines, options))
         }
-        // Lines of nothing but whitespace.
-        Err(ExtendError::Train(TrainError::NoText)) => None,
+        // Empty lines, or lines of nothing but whitespace.
+        Err(ExtendError::Train(TrainError::NoText { .. } | TrainError::NoCharacters)) => None,
         Err(error) => panic!("{error}"),
     }
 }

@@ -5,16 +5,35 @@
 //! reading. Cost: linear; memory: a batch and a line.
 
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::read_error;
+use super::{name_of, read_error};
 use crate::error::TrainError;
+#[cfg(feature = "jsonl")]
+use crate::input::record_texts::RecordTexts;
 use crate::train::batch::Batch;
+
+/// Where the bytes of lines come from.
+pub(super) enum LineSource<'a> {
+    Text(Box<dyn Read + Send + 'a>),
+    #[cfg(feature = "jsonl")]
+    Records(RecordTexts<Box<dyn Read + Send + 'a>>),
+}
+
+impl Read for LineSource<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Text(reader) => reader.read(buffer),
+            #[cfg(feature = "jsonl")]
+            Self::Records(texts) => texts.read(buffer),
+        }
+    }
+}
 
 /// Divides the bytes of one reader into batches of whole lines.
 pub(super) struct LineReader<'a> {
-    reader: Box<dyn Read + Send + 'a>,
-    path: Option<PathBuf>,
+    pub(super) reader: LineSource<'a>,
+    pub(super) path: Option<PathBuf>,
     line_limit: usize,
     batch_bytes: usize,
     /// The beginning of a line whose end has not been read yet.
@@ -28,7 +47,7 @@ pub(super) struct LineReader<'a> {
 
 impl<'a> LineReader<'a> {
     pub(super) fn new(
-        reader: Box<dyn Read + Send + 'a>,
+        reader: LineSource<'a>,
         path: Option<PathBuf>,
         line_limit: usize,
         batch_bytes: usize,
@@ -87,15 +106,10 @@ impl<'a> LineReader<'a> {
         let wanted = self.batch_bytes as u64;
         bytes.reserve(self.batch_bytes + 1);
         let read = self.reader.by_ref().take(wanted).read_to_end(bytes);
-        let read = read.map_err(|source| self.read_error(source))? as u64;
+        let read = read.map_err(|source| read_error(name_of(self.path.as_deref()), source))? as u64;
         self.at_end = read < wanted;
         self.bytes_read += read;
         Ok(())
-    }
-
-    fn read_error(&self, source: io::Error) -> TrainError {
-        let path = self.path.as_deref().unwrap_or(Path::new("input"));
-        read_error(path, source)
     }
 
     fn batch(&mut self, bytes: Vec<u8>) -> Batch {

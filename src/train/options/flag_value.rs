@@ -6,6 +6,7 @@
 
 use super::OptionKind;
 use super::record::flag_text;
+use crate::input::{Document, OnBadRecord};
 use crate::model::{BytesList, ModelType};
 use crate::text::flag::parse_flag;
 use crate::train::options::csv::{join_csv, split_csv};
@@ -174,3 +175,34 @@ impl FlagValue for ModelType {
         record.map(Ok)
     }
 }
+
+/// Implements [`FlagValue`] for an enum with names, which models do not record.
+macro_rules! name_flag {
+    ($type:ty) => {
+        impl FlagValue for $type {
+            const KIND: OptionKind = OptionKind::Value;
+            const EXPECTED: &'static str = <$type>::EXPECTED;
+            type Record = ();
+
+            /// An empty text is the default, as an empty `input_format` is.
+            fn parse(text: &str) -> Option<Self> {
+                if text.is_empty() {
+                    return Some(Self::default());
+                }
+                text.parse().ok()
+            }
+
+            fn text(&self) -> String {
+                self.to_string()
+            }
+
+            fn record(&self, _present: bool) {}
+
+            fn of_record(_record: &()) -> Option<Result<Self, String>> {
+                None
+            }
+        }
+    };
+}
+name_flag!(Document);
+name_flag!(OnBadRecord);

@@ -105,7 +105,7 @@ impl Model {
     /// let record = model.training_record();
     /// assert!(record.gaps.is_empty());
     /// assert_eq!(record.flags.vocab_size, 4000);
-    /// let trained = record.flags.trainer()?.train(record.flags.corpus())?;
+    /// let trained = record.flags.trainer()?.train(record.flags.corpus()?)?;
     /// assert_eq!(trained.to_bytes(), model.to_bytes());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

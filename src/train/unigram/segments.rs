@@ -215,7 +215,7 @@ impl SegmentCounter {
     /// No sentence has text.
     pub(crate) fn finish(mut self) -> Result<SegmentedSentences, TrainError> {
         if self.remaining == 0 {
-            return Err(TrainError::NoText);
+            return Err(TrainError::NoCharacters);
         }
         self.end_segment()?;
         self.hold_pending();

@@ -81,6 +81,9 @@ fn characters_beyond_the_room_count_only_in_the_sum() {
 fn an_alphabet_that_does_not_occur_is_refused() {
     for characters in [&[][..], &[('€', 0)]] {
         let refused = char_pieces(&alphabet(characters), 2);
-        assert!(matches!(refused, Err(TrainError::NoText)), "{characters:?}");
+        assert!(
+            matches!(refused, Err(TrainError::NoCharacters)),
+            "{characters:?}"
+        );
     }
 }

@@ -6,7 +6,7 @@
 //! | part | because |
 //! |---|---|
 //! | `model_type` | word models count words, BPE and char models count smaller parts |
-//! | `max_sentence_length`, `input_sentence_size` | they choose the sentences |
+//! | `document`, `max_sentence_length`, `input_sentence_size` | they choose the sentences |
 //! | the normalization rules, `add_dummy_prefix`, ... | they change the text |
 //! | `split_by_whitespace`, `split_digits`, ... | they divide the text |
 //! | special pieces, `byte_fallback`, the delimiter | no word crosses them |

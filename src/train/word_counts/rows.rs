@@ -8,6 +8,7 @@
 //! |---|---|
 //! | a word, UTF-8 | its count |
 //! | FF, `sentences_used` (`_empty`, `_too_long`, `_reserved`) | sentences that were read, by what became of them |
+//! | FF, `bad_records` | records of JSON Lines that were skipped |
 //! | FF, `fingerprint`, line feed, the text of the fingerprint | the tables that were added |
 //! | FF, `input`, and on a line each: a number, the format, a name | the tables that name this input |
 //!
@@ -37,12 +38,13 @@ const FINGERPRINT: &str = "fingerprint\n";
 const INPUT: &str = "input\n";
 
 /// The numbers of sentences and the names of their rows.
-fn sentence_rows(sentences: &mut SentenceCounts) -> [(&'static str, &mut u64); 4] {
+fn sentence_rows(sentences: &mut SentenceCounts) -> [(&'static str, &mut u64); 5] {
     [
         ("sentences_used", &mut sentences.used),
         ("sentences_empty", &mut sentences.empty),
         ("sentences_too_long", &mut sentences.too_long),
         ("sentences_reserved", &mut sentences.reserved),
+        ("bad_records", &mut sentences.bad_records),
     ]
 }
 

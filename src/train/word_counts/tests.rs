@@ -127,6 +127,7 @@ fn a_table_of_other_options_is_refused_by_the_name_of_the_option() {
         set(&mut options);
         changed.push((name, options));
     };
+    change("document", &|o| o.document = crate::Document::Record);
     change("max_sentence_length", &|o| o.max_sentence_length = 100);
     change("max_sentencepiece_length", &|o| {
         o.max_sentencepiece_length = 1;

@@ -14,7 +14,7 @@
 //! Example: a run with `--shards 4` is killed in the third shard. The same command reads the first
 //! half of the text, finds it unchanged, and encodes the rest.
 //!
-//! Cost: the first run decompresses .gz and .zst files once more, to determine the size of the
+//! Cost: the first run decompresses compressed files once more, to determine the size of the
 //! text.
 
 use std::fs::File;
@@ -30,8 +30,9 @@ use super::shard_files::{FileSum, Shard, ShardFiles};
 use crate::args;
 use crate::input::{Block, Input, SharedInput};
 use crate::io::{self, CliError, CliResult};
+use crate::progress::Messages;
 use crate::stream::Stream;
-use spiece::input::Compression;
+use spiece::input::plain_size;
 use spiece::output::check_writable;
 use spiece::{EncodeOptions, PieceId, Tokenizer};
 
@@ -65,7 +66,7 @@ pub(super) fn identity(
         ("index", data.index.name().to_owned()),
         ("separator", id_text(data.separator)),
         ("extra_options", format!("{:?}", options.extra)),
-        ("documents", format!("{:?}", stream.documents())),
+        ("documents", format!("{:?}", stream.documents().documents)),
         ("shards", count.to_string()),
     ];
     Ok(RunIdentity {
@@ -162,9 +163,9 @@ fn text_bytes(
     }
     let mut sum = 0;
     for (path, file) in stream.files().iter().zip(&identity.input) {
-        sum += match Compression::of(path) {
-            Compression::None => file.bytes,
-            _ => decompressed_bytes(stream, path)?,
+        sum += match plain_size(path) {
+            Some(_) => file.bytes,
+            None => decompressed_bytes(stream, path)?,
         };
     }
     Ok(sum)
@@ -173,12 +174,9 @@ fn text_bytes(
 /// The size of the text in a compressed file.
 fn decompressed_bytes(stream: &Stream, path: &Path) -> CliResult<u64> {
     stream.say(&format!("{}: finding the size of the text", path.display()));
-    count_bytes(path).map_err(CliError::reading(path))
-}
-
-/// The number of bytes in a file, decompressed.
-fn count_bytes(path: &Path) -> std::io::Result<u64> {
-    std::io::copy(&mut io::open(path)?, &mut std::io::sink())
+    // The pass that encodes the text gives the warnings.
+    let mut text = io::open_text(path, &Messages::new(true))?;
+    std::io::copy(&mut text, &mut std::io::sink()).map_err(CliError::reading(path))
 }
 
 /// A run over all shards.
