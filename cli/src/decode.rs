@@ -19,8 +19,6 @@ use super::encode::open_model;
 use super::io::{CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
 
-/// The command line: formats, changes before decoding, and the flags of all subcommands that read
-/// lines.
 pub(crate) fn command() -> Command {
     let command = Command::new("decode")
         .about("Joins lines of pieces or ids to text")
@@ -35,14 +33,22 @@ pub(crate) fn command() -> Command {
     with_stream_flags(command)
 }
 
-/// Appends the text of one line of pieces or ids. The error does not name the line.
-type LineDecoder = fn(&Tokenizer, &[ExtraOption], &[u8], &mut Vec<u8>) -> Result<(), String>;
-
 /// Decodes each line of the input. Checks all flags before the first line is read.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let stream = Stream::new(matches)?;
-    check_output_format(matches)?;
-    let decode = line_decoder(matches)?;
+    // `spm_decode` has the flag, too, with this value only.
+    match args::text(matches, "output_format") {
+        "string" => {}
+        other => {
+            let expected = "supported; the only format is string";
+            return Err(args::invalid("output_format", other, expected));
+        }
+    }
+    let decode = match args::text(matches, "input_format") {
+        "piece" => decode_pieces,
+        "id" => decode_ids,
+        other => return Err(args::invalid("input_format", other, "piece or id")),
+    };
     let tokenizer = open_model(matches)?;
     let extra = args::extra_options(matches)?;
     // An error of the options concerns every line, so it is reported before the first one.
@@ -58,34 +64,24 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     )
 }
 
-/// Checks `--output_format`, which has only one value; the flag exists because `spm_decode` has it.
-fn check_output_format(matches: &ArgMatches) -> CliResult {
-    match args::text(matches, "output_format") {
-        "string" => Ok(()),
-        other => {
-            let expected = "supported; the only format is string";
-            Err(args::invalid("output_format", other, expected))
-        }
-    }
-}
-
-/// The function for the value of `--input_format`.
-fn line_decoder(matches: &ArgMatches) -> CliResult<LineDecoder> {
-    match args::text(matches, "input_format") {
-        "piece" => Ok(decode_pieces),
-        "id" => Ok(decode_ids),
-        other => Err(args::invalid("input_format", other, "piece or id")),
-    }
-}
-
-/// Decodes a line of ids. A word that is not a 32-bit number is skipped, as in `spm_decode`.
+/// Appends the text of a line of ids.
 fn decode_ids(
     tokenizer: &Tokenizer,
     extra: &[ExtraOption],
     line: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
-    let mut ids = parse_ids(line)?;
+    let mut ids = Vec::new();
+    // `spm_decode` knows only spaces; logs and notebooks have lists such as `[1, 2]`.
+    for word in line.split(|byte| b" \t,[]".contains(byte)) {
+        let word = str::from_utf8(word).unwrap_or_default();
+        // A word that is not a 32-bit number is skipped, as in `spm_decode`.
+        if let Ok(number) = word.trim_ascii().parse::<i32>() {
+            let id = u32::try_from(number);
+            let id = id.map_err(|_| format!("there is no piece with the id {number}"))?;
+            ids.push(PieceId::new(id));
+        }
+    }
     tokenizer
         .apply_extra(extra, &mut ids)
         .map_err(|error| error.to_string())?;
@@ -94,33 +90,7 @@ fn decode_ids(
         .map_err(|error| error.to_string())
 }
 
-/// The ids of a line. A negative number is an error: no model has such an id.
-fn parse_ids(line: &[u8]) -> Result<Vec<PieceId>, String> {
-    // `spm_decode` knows only spaces; logs and notebooks have lists such as `[1, 2]`.
-    line.split(|byte| b" \t,[]".contains(byte))
-        .filter_map(parse_number)
-        .map(id_of_number)
-        .collect()
-}
-
-/// The id with this number, or an error that no model has such an id.
-fn id_of_number(number: i32) -> Result<PieceId, String> {
-    let id = u32::try_from(number).map(PieceId::new);
-    id.map_err(|_| no_such_id(number))
-}
-
-fn no_such_id(number: i32) -> String {
-    format!("there is no piece with the id {number}")
-}
-
-/// The number in a word, ignoring whitespace around it.
-fn parse_number(word: &[u8]) -> Option<i32> {
-    let word = std::str::from_utf8(word).ok()?;
-    word.trim_ascii().parse().ok()
-}
-
-/// Decodes a line of pieces. The options `bos` and `eos` add pieces without text, so only `reverse`
-/// has an effect.
+/// Appends the text of a line of pieces.
 fn decode_pieces(
     tokenizer: &Tokenizer,
     extra: &[ExtraOption],
@@ -128,15 +98,11 @@ fn decode_pieces(
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
     let mut pieces: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
-    if reverses(extra) {
+    // `bos` and `eos` add pieces without text, so only `reverse` has an effect; two cancel each other.
+    let reversals = extra.iter().filter(|o| **o == ExtraOption::Reverse);
+    if reversals.count() % 2 == 1 {
         pieces.reverse();
     }
     out.extend_from_slice(&tokenizer.decode_pieces_to_bytes(&pieces));
     Ok(())
-}
-
-/// Whether the options reverse the pieces: two reversals cancel each other.
-fn reverses(extra: &[ExtraOption]) -> bool {
-    let reversals = extra.iter().filter(|o| **o == ExtraOption::Reverse);
-    reversals.count() % 2 == 1
 }

@@ -22,16 +22,22 @@ pub(super) fn write_best(
     let model = encoder.tokenizer().model();
     match format {
         Format::Id => write_ids(encoder.encode(line).iter().copied(), out),
-        // An unknown token is written as the text of its span. Without one, the ids suffice, and no
-        // spans are computed.
         Format::Piece => {
-            let ids = encoder.encode(line).iter();
-            let pieces = ids.filter_map(|id| model.piece(*id));
-            if pieces.clone().all(|piece| piece.kind != PieceKind::Unknown) {
-                write_joined(pieces.map(|piece| piece.text), out);
-            } else {
-                write(format, &encoder.tokens(line), out);
+            let start = out.len();
+            for piece in encoder
+                .encode(line)
+                .iter()
+                .filter_map(|id| model.piece(*id))
+            {
+                if piece.kind == PieceKind::Unknown {
+                    // It is written as the text of its span; without one, no spans are computed.
+                    out.truncate(start);
+                    return write(format, &encoder.tokens(line), out);
+                }
+                out.extend_from_slice(piece.text);
+                out.push(b' ');
             }
+            end_line(start, out);
         }
         Format::Json => write(format, &encoder.tokens(line), out),
     }
@@ -40,7 +46,14 @@ pub(super) fn write_best(
 /// Appends one segmentation as a line.
 pub(super) fn write(format: Format, tokens: &Tokens<'_>, out: &mut Vec<u8>) {
     match format {
-        Format::Piece => write_joined(tokens.iter().map(|token| token.piece()), out),
+        Format::Piece => {
+            let start = out.len();
+            for token in tokens.iter() {
+                out.extend_from_slice(token.piece());
+                out.push(b' ');
+            }
+            end_line(start, out);
+        }
         Format::Id => write_ids(tokens.ids(), out),
         Format::Json => write_json(tokens, out),
     }
@@ -51,15 +64,6 @@ fn write_ids(ids: impl Iterator<Item = PieceId>, out: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
     for id in ids {
         out.extend_from_slice(digits.format(id.get()).as_bytes());
-        out.push(b' ');
-    }
-    end_line(start, out);
-}
-
-fn write_joined<'t>(texts: impl Iterator<Item = &'t [u8]>, out: &mut Vec<u8>) {
-    let start = out.len();
-    for text in texts {
-        out.extend_from_slice(text);
         out.push(b' ');
     }
     end_line(start, out);
