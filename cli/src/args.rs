@@ -1,8 +1,5 @@
 //! The flags of the command line, in all forms that `spm_train` accepts.
 //!
-//! Input: the arguments of the process. Output: arguments in the one form that `clap` is configured
-//! for, and functions that read the parsed values. Cost: one pass over the arguments.
-//!
 //! `--vocab_size=8000`, `--vocab_size 8000`, `--vocab-size=8000` and `-vocab_size=8000` are the
 //! same flag; `--byte_fallback`, `--byte_fallback=true` and `--nobyte_fallback` are all accepted.
 //! If a flag is given twice, the last value counts. `--byte_fallback true` is accepted where it can
@@ -113,34 +110,21 @@ fn bare_switch(argument: &str, switches: &HashSet<String>) -> Option<(String, bo
 
 /// The canonical form of a flag of more than one letter; `None` for any other argument.
 fn canonical_name(argument: &str) -> Option<String> {
-    let (name, value) = name_and_value(without_hyphens(argument)?);
-    let name = is_flag_name(name).then(|| name.replace('-', "_"))?;
-    Some(format!("--{name}{value}"))
+    let body = without_hyphens(argument)?;
+    // The equals sign stays with the value.
+    let (name, value) = body.split_at(body.find('=').unwrap_or(body.len()));
+    let is_flag_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    // `-5` and `-` are values.
+    let is_name = name.len() > 1
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(is_flag_char);
+    is_name.then(|| format!("--{}{value}", name.replace('-', "_")))
 }
 
 /// The argument without its one or two leading hyphens; `None` if it has none.
 fn without_hyphens(argument: &str) -> Option<&str> {
     let after_two = argument.strip_prefix("--");
     after_two.or_else(|| argument.strip_prefix('-'))
-}
-
-/// Splits `name=value` before the equals sign, which stays with the value. The value may be
-/// missing.
-fn name_and_value(body: &str) -> (&str, &str) {
-    body.split_at(body.find('=').unwrap_or(body.len()))
-}
-
-/// Whether `name` can be the name of a flag: at least two characters, the first one a letter. `-5`
-/// and `-` are therefore values.
-fn is_flag_name(name: &str) -> bool {
-    name.len() > 1
-        && name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.chars().all(is_flag_char)
-}
-
-/// Whether the name of a flag may contain `c`.
-fn is_flag_char(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
 }
 
 /// A flag with a value, which may start with a hyphen. The last value counts.
@@ -228,15 +212,9 @@ pub(crate) fn number<N: FromStr>(matches: &ArgMatches, name: &str) -> CliResult<
     to_number(name, text(matches, name))
 }
 
-/// Parses the value of a numeric flag.
 fn to_number<N: FromStr>(name: &str, text: &str) -> CliResult<N> {
     let number = text.trim_ascii().parse();
-    number.map_err(|_| not_a_number(name, text))
-}
-
-/// The error for a value that is not a number in the range of the flag.
-fn not_a_number(name: &str, text: &str) -> CliError {
-    invalid(name, text, "a number that it takes")
+    number.map_err(|_| invalid(name, text, "a number that it takes"))
 }
 
 /// The numeric value of the flag `name`; `None` if it is not given.
@@ -248,12 +226,9 @@ pub(crate) fn given_number<N: FromStr>(matches: &ArgMatches, name: &str) -> CliR
 
 /// Whether the flag `name` is on; false if it is not given.
 pub(crate) fn is_on(matches: &ArgMatches, name: &str) -> CliResult<bool> {
-    given(matches, name).map_or(Ok(false), |text| switch_value(name, text))
-}
-
-/// The value of the switch `name`.
-fn switch_value(name: &str, text: &str) -> CliResult<bool> {
-    parse_switch(text).ok_or_else(|| invalid(name, text, "true or false"))
+    given(matches, name).map_or(Ok(false), |text| {
+        parse_switch(text).ok_or_else(|| invalid(name, text, "true or false"))
+    })
 }
 
 /// The value of a switch, in the spellings of the reference.
@@ -287,28 +262,18 @@ pub(crate) fn output_file(matches: &ArgMatches) -> Option<&str> {
 
 /// The messages that `--quiet` and `--minloglevel` leave. Any level except 0 leaves errors only.
 pub(crate) fn messages(matches: &ArgMatches) -> CliResult<Messages> {
-    let quiet = is_on(matches, "quiet")? || has_min_log_level(matches);
+    let level = given(matches, "minloglevel");
+    let quiet = is_on(matches, "quiet")? || level.is_some_and(|level| level != "0");
     Ok(Messages::new(quiet))
-}
-
-/// Whether `--minloglevel` suppresses messages.
-fn has_min_log_level(matches: &ArgMatches) -> bool {
-    given(matches, "minloglevel").is_some_and(|level| level != "0")
 }
 
 /// Adds the flags that all subcommands share.
 pub(crate) fn with_common_flags(command: Command) -> Command {
-    command.args([quiet_flag(), log_level_flag()])
-}
-
-fn quiet_flag() -> Arg {
-    switch("quiet", "Write nothing to standard error but errors").short('q')
-}
-
-/// The flag of the SentencePiece programs that `--quiet` replaces.
-fn log_level_flag() -> Arg {
+    // The SentencePiece programs have this flag in place of `--quiet`.
     let help = "Messages to leave out: 0 none, 1 or more all but errors";
-    value("minloglevel", help).hide(true)
+    let log_level = value("minloglevel", help).hide(true);
+    let quiet = switch("quiet", "Write nothing to standard error but errors").short('q');
+    command.args([quiet, log_level])
 }
 
 #[cfg(test)]

@@ -55,28 +55,17 @@ impl CliError {
 
     /// Prints the message to standard error. Returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
-        if let Some(message) = self.message() {
+        let (status, message) = match self {
+            Self::ClosedPipe => (0, None),
+            Self::Different => (1, None),
+            Self::Error(message) => (1, Some(message)),
+            Self::Usage(message) => (2, Some(message)),
+        };
+        if let Some(message) = message {
             // A failure to print cannot be reported anywhere else.
             let _ = writeln!(io::stderr(), "spiece: {message}");
         }
-        ExitCode::from(self.status())
-    }
-
-    /// What is printed, if anything.
-    fn message(&self) -> Option<&str> {
-        match self {
-            Self::Error(message) | Self::Usage(message) => Some(message),
-            Self::ClosedPipe | Self::Different => None,
-        }
-    }
-
-    /// The exit status.
-    fn status(&self) -> u8 {
-        match self {
-            Self::ClosedPipe => 0,
-            Self::Error(_) | Self::Different => 1,
-            Self::Usage(_) => 2,
-        }
+        ExitCode::from(status)
     }
 
     /// An error that concerns the line with this number, from 1.
@@ -182,22 +171,12 @@ pub(crate) fn joined_names(paths: &[PathBuf]) -> String {
 
 /// Writes `bytes` to the file, which is replaced as a whole, or to standard output without a file.
 pub(crate) fn write_output(file: Option<&str>, bytes: &[u8]) -> CliResult {
-    match file {
-        Some(path) => replace_file(path, bytes),
-        None => print_bytes(bytes).map_err(CliError::standard_output),
+    if let Some(path) = file {
+        return Ok(write_files(&[(path.as_ref(), bytes)])?);
     }
-}
-
-/// Writes the file as a whole.
-fn replace_file(path: &str, bytes: &[u8]) -> CliResult {
-    Ok(write_files(&[(path.as_ref(), bytes)])?)
-}
-
-/// Writes all of `bytes` to standard output.
-fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     let mut output = standard_output();
-    output.write_all(bytes)?;
-    output.flush()
+    let written = output.write_all(bytes).and_then(|()| output.flush());
+    written.map_err(CliError::standard_output)
 }
 
 /// The content of a file.

@@ -4,9 +4,7 @@
 //! whitespace marks and user-defined symbols; with `--nouse_internal_normalization` only the rules
 //! are applied, which is the default of `spm_normalize`.
 //!
-//! Input: lines of text, and a model, a file of rules or the name of built-in rules. Output: the
-//! normalized lines, or the rules with `--decompile`. Cost: one normalization of each
-//! line, by all threads.
+//! The rules are those of a model, of a file or built-in ones; `--decompile` writes them.
 //!
 //! ```text
 //! $ echo 'Ｈｅｌｌｏ  ①' | spiece normalize --normalization_rule_name=nfkc
@@ -23,8 +21,6 @@ use super::encode::open_model;
 use super::io::{self, CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
 
-/// The command line: the source of the rules, the extent of the normalization, and the flags of all
-/// subcommands that read lines.
 pub(crate) fn command() -> Command {
     let command = Command::new("normalize")
         .about("Normalizes lines of text as a model does before it splits them")
@@ -67,13 +63,26 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let has_model = non_empty(matches, "model").is_some();
     let is_internal = is_on_or(matches, "use_internal_normalization", has_model)?;
     if has_model && is_internal {
-        return normalize_as_model(&stream, matches);
+        // The encoder also finds user-defined symbols.
+        let tokenizer = open_model(matches)?;
+        let make = || Ok(tokenizer.encoder());
+        return stream.run(make, |encoder, _, line, out| {
+            push_line(encoder.normalize(line), out);
+            Ok(())
+        });
     }
     let mut normalizer = TextNormalizer::of_spec(&spec(matches)?)?;
     if !is_internal {
-        apply_rules_only(&mut normalizer, matches)?;
+        normalizer.set_add_dummy_prefix(false);
+        normalizer.set_escape_whitespaces(false);
+        let removes = is_on_or(matches, "remove_extra_whitespaces", true)?;
+        normalizer.set_remove_extra_whitespaces(removes);
     }
-    normalize_by_rules(&stream, &normalizer)
+    let make = || Ok(());
+    stream.run(make, |(), _, line, out| {
+        push_line(normalizer.normalize(line).as_bytes(), out);
+        Ok(())
+    })
 }
 
 /// Whether the switch `name` is on; `default` if it is not given.
@@ -85,39 +94,6 @@ fn is_on_or(matches: &ArgMatches, name: &str, default: bool) -> CliResult<bool> 
 fn push_line(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
     out.push(b'\n');
-}
-
-/// Writes each line as the encoder of the model normalizes it, with user-defined symbols.
-fn normalize_as_model(stream: &Stream, matches: &ArgMatches) -> CliResult {
-    let tokenizer = open_model(matches)?;
-    stream.run(
-        || Ok(tokenizer.encoder()),
-        |encoder, _, line, out| {
-            push_line(encoder.normalize(line), out);
-            Ok(())
-        },
-    )
-}
-
-/// Writes each line as `normalizer` normalizes it.
-fn normalize_by_rules(stream: &Stream, normalizer: &TextNormalizer) -> CliResult {
-    stream.run(
-        || Ok(()),
-        |(), _, line, out| {
-            push_line(normalizer.normalize(line).as_bytes(), out);
-            Ok(())
-        },
-    )
-}
-
-/// Switches off what is not a rule: the dummy prefix, whitespace marks, and, if the flags say so,
-/// the removal of whitespace.
-fn apply_rules_only(normalizer: &mut TextNormalizer, matches: &ArgMatches) -> CliResult {
-    normalizer.set_add_dummy_prefix(false);
-    normalizer.set_escape_whitespaces(false);
-    let removes = is_on_or(matches, "remove_extra_whitespaces", true)?;
-    normalizer.set_remove_extra_whitespaces(removes);
-    Ok(())
 }
 
 /// The rules and flags of the model that is given, or the rules of a file, or built-in ones.
@@ -166,14 +142,12 @@ fn decompile(matches: &ArgMatches) -> CliResult {
 }
 
 /// A rule: code points of the source, code points of the target, and both as text in a comment.
-/// Backspace, vertical tab, form feed, line feed and carriage return become spaces.
 fn rule_line(source: &str, target: &str) -> String {
-    let comment = format!("{source} => {target}").replace(CONTROL_CHARACTERS, " ");
+    // These would disturb the comment.
+    let controls = ['\u{8}', '\u{b}', '\u{c}', '\n', '\r'];
+    let comment = format!("{source} => {target}").replace(controls, " ");
     format!("{}\t{}\t# {comment}", points(source), points(target))
 }
-
-/// The control characters that would disturb the comment of a rule.
-const CONTROL_CHARACTERS: [char; 5] = ['\u{8}', '\u{b}', '\u{c}', '\n', '\r'];
 
 /// The code points of `text` in hexadecimal.
 fn points(text: &str) -> String {
