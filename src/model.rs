@@ -67,8 +67,6 @@ use crate::normalize::charsmap::Charsmap;
 use crate::output::WriteError;
 #[cfg(feature = "train")]
 use crate::output::write_files;
-#[cfg(feature = "tokenizer-json")]
-use crate::piece::PieceIndex;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 
 /// Pieces, scores and everything else that a `.model` file holds.
@@ -236,22 +234,6 @@ impl Model {
     /// A rule is broken; see [`Model::from_bytes`].
     fn from_unchecked_parts(pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
         Self::without_lookup_of_parts(pieces, specs)?.with_lookup()
-    }
-
-    /// The same for a BPE model whose pieces are already in an index by text, which implies that
-    /// their texts are different.
-    ///
-    /// # Errors
-    /// As for [`Model::from_unchecked_parts`].
-    #[cfg(feature = "tokenizer-json")]
-    fn from_indexed_parts(
-        pieces: PieceTable,
-        specs: Specs,
-        index: PieceIndex,
-    ) -> Result<Self, ModelError> {
-        let mut model = Self::without_lookup_of_parts(pieces, specs)?;
-        model.lookup = PieceLookup::of_bpe(index);
-        Ok(model)
     }
 
     /// Checks pieces and specs, except that the texts of pieces are different, and writes the file.

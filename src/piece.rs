@@ -216,27 +216,10 @@ impl PieceTable {
         }
     }
 
-    /// Normal pieces with the score 0.
-    #[cfg(feature = "tokenizer-json")]
-    pub(crate) fn of_texts(texts: TextArena) -> Self {
-        Self {
-            scores: vec![0.0; texts.len()],
-            kinds: vec![PieceKind::Normal; texts.len()],
-            texts,
-        }
-    }
-
     pub(crate) fn push(&mut self, text: &[u8], score: f32, kind: PieceKind) {
         self.texts.push(text);
         self.scores.push(score);
         self.kinds.push(kind);
-    }
-
-    /// Sets the score and the kind of piece `index`.
-    #[cfg(feature = "tokenizer-json")]
-    pub(crate) fn set(&mut self, index: usize, score: f32, kind: PieceKind) {
-        self.scores[index] = score;
-        self.kinds[index] = kind;
     }
 
     /// Makes every piece with this text unused.

@@ -18,21 +18,15 @@
 //! is merged to `ab c` and then to `abc`: the last merge of `abc` is `ab c`. The pair `a bc` is
 //! never merged.
 //!
-//! Merges that are known from a list are checked instead of executed; see [`listed`].
-//!
 //! # Cost
-//! For a piece of n characters: O(n) lookups and O(n log n) steps of the queue; at most n hash
-//! tests if the list has its last merge.
-
-pub(crate) mod listed;
+//! For a piece of n characters: O(n) lookups and O(n log n) steps of the queue.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use self::listed::{ListedMergeCheck, ListedMerges};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::ModelError;
-use crate::model::Model;
+use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::num::low_u32;
 use crate::text::{char_length, is_char};
@@ -75,37 +69,14 @@ impl MergeTable {
     /// # Errors
     /// The user-defined symbols do not fit in a trie, which cannot happen for a loaded model.
     pub(crate) fn new(model: &Model) -> Result<Self, ModelError> {
-        Self::with_listed(model, &ListedMerges::unknown(model), &|_| Vec::new())
-    }
-
-    /// Like [`MergeTable::new`], with the merges of a list: correct merges save work, wrong ones do
-    /// not change the result. `other_splits` gives, for a piece, the lengths of the left symbols in
-    /// its other pairs in the list.
-    ///
-    /// # Errors
-    /// As [`MergeTable::new`].
-    pub(crate) fn with_listed(
-        model: &Model,
-        listed: &ListedMerges,
-        other_splits: &dyn Fn(PieceId) -> Vec<usize>,
-    ) -> Result<Self, ModelError> {
-        let mut process = MergeProcess::new(model, listed.ranks())?;
-        let check = ListedMergeCheck::new(model, listed, &process.user_defined);
-        let executed = check.executed(other_splits);
-        let pieces = model.table();
-        let formations = executed
-            .into_iter()
-            .enumerate()
-            .map(|(id, split)| match (pieces.kind(id), split) {
-                (PieceKind::Normal | PieceKind::Unused, Some(split)) => Formation::Merged { split },
-                (PieceKind::Normal | PieceKind::Unused, None) => process.formation(pieces.text(id)),
-                _ => Formation::NotMerged,
-            })
-            .collect();
-        Ok(Self {
-            formations,
-            ranks: listed.ranks().to_vec(),
-        })
+        let ranks = score_ranks(model);
+        let mut process = MergeProcess::new(model, &ranks)?;
+        let formation = |piece: Piece<'_>| match piece.kind {
+            PieceKind::Normal | PieceKind::Unused => process.formation(piece.text),
+            _ => Formation::NotMerged,
+        };
+        let formations = model.pieces().map(formation).collect();
+        Ok(Self { formations, ranks })
     }
 
     /// The formation of a piece.
@@ -116,6 +87,11 @@ impl MergeTable {
     /// The rank of the score of a piece: 0 for the best score, equal for equal scores.
     pub(crate) fn rank(&self, id: PieceId) -> u32 {
         self.ranks[id.index()]
+    }
+
+    /// The ranks of all pieces, by id.
+    pub(crate) fn ranks(&self) -> &[u32] {
+        &self.ranks
     }
 
     /// The pieces that text is merged to, with the lengths of their left symbols, by id.

@@ -67,8 +67,6 @@ use self::classes::ascii::AsciiBigrams;
 use self::classes::char_table::CharTable;
 use self::classes::class_bigrams::ClassBigramsBuilder;
 use self::lookup::symbol_table::SymbolTable;
-#[cfg(feature = "tokenizer-json")]
-pub(crate) use self::lookup::text_hash::{TextHash, TextHasher};
 use self::scan::{ChunkScanner, ScanTables};
 use self::strategies::chunk_context::{ChunkContext, MergeState, Strategy};
 use self::strategies::full_merge::{FullMerge, FullMergeState};

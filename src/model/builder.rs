@@ -9,8 +9,6 @@ use std::fmt;
 use super::spec::{NormalizerSpec, TrainerSpec};
 use super::{Model, ModelType, Specs};
 use crate::error::ModelError;
-#[cfg(feature = "tokenizer-json")]
-use crate::piece::PieceIndex;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 
 /// Builds a [`Model`] from pieces and specs.
@@ -118,29 +116,6 @@ impl ModelBuilder {
     /// A rule for models is broken; see [`Model::from_bytes`].
     pub fn build(&self) -> Result<Model, ModelError> {
         Model::from_unchecked_parts(self.pieces.clone(), self.specs())
-    }
-
-    /// Builds a model of `pieces` instead of the builder's own. `index` contains all of them. If
-    /// there is an unknown piece, its id and text are recorded in the trainer spec.
-    ///
-    /// # Errors
-    /// As [`ModelBuilder::build`].
-    #[cfg(feature = "tokenizer-json")]
-    pub(crate) fn build_indexed(
-        mut self,
-        pieces: PieceTable,
-        index: PieceIndex,
-    ) -> Result<Model, ModelError> {
-        if let Some(id) = pieces.ids_of(PieceKind::Unknown).next() {
-            self.trainer_spec.unk_id = i32::try_from(id).ok();
-            self.trainer_spec.unk_piece = Some(pieces.text(id).to_vec());
-        }
-        self.pieces = pieces;
-        let specs = self.specs();
-        match self.trainer_spec.model_type() {
-            ModelType::Bpe => Model::from_indexed_parts(self.pieces, specs, index),
-            _ => Model::from_unchecked_parts(self.pieces, specs),
-        }
     }
 
     /// The specs of the model.

@@ -9,11 +9,7 @@
 
 #[cfg(feature = "convert")]
 use crate::convert::{ConvertedModel, FileFormat};
-#[cfg(feature = "tokenizer-json")]
-use crate::error::ConvertError;
 use crate::error::ModelError;
-#[cfg(feature = "tokenizer-json")]
-use crate::join::join;
 use crate::model::Model;
 
 impl Model {
@@ -23,56 +19,32 @@ impl Model {
     /// # Errors
     /// The file cannot be converted, or has other ids for some text.
     pub(super) fn from_other_format(file: &[u8]) -> Result<Option<Self>, ModelError> {
-        let found = Self::from_other_format_with(file, |_| ())?;
-        Ok(found.map(|(model, ())| model))
-    }
-
-    /// Like [`Model::from_other_format`], but also calls `make_tables`; for a `tokenizer.json`,
-    /// another thread determines the verdict meanwhile. The tables are dropped if the model is
-    /// refused.
-    #[cfg(feature = "convert")]
-    pub(crate) fn from_other_format_with<T>(
-        file: &[u8],
-        make_tables: impl FnOnce(&Self) -> T,
-    ) -> Result<Option<(Self, T)>, ModelError> {
-        let found = match FileFormat::of_content(file) {
-            #[cfg(feature = "tokenizer-json")]
-            FileFormat::TokenizerJson => Self::from_tokenizer_json_with(file, make_tables),
-            #[cfg(feature = "gguf")]
-            FileFormat::Gguf => {
-                let model = Self::from_gguf(file).and_then(ConvertedModel::into_exact);
-                model.map(|model| {
-                    let tables = make_tables(&model);
-                    (model, tables)
-                })
-            }
-            _ => return Ok(None),
-        };
-        let refused = |error| ModelError::of_refused_file(error, file);
-        found.map(Some).map_err(refused)
-    }
-
-    /// The same without support for other formats.
-    #[cfg(not(feature = "convert"))]
-    pub(crate) fn from_other_format_with<T>(
-        _: &[u8],
-        _: impl FnOnce(&Self) -> T,
-    ) -> Result<Option<(Self, T)>, ModelError> {
+        #[cfg(feature = "convert")]
+        {
+            let read = match FileFormat::of_content(file) {
+                #[cfg(feature = "tokenizer-json")]
+                FileFormat::TokenizerJson => Self::from_tokenizer_json(file),
+                #[cfg(feature = "gguf")]
+                FileFormat::Gguf => Self::from_gguf(file),
+                _ => return Ok(None),
+            };
+            let refused = |error| ModelError::of_refused_file(error, file);
+            let exact = read.and_then(ConvertedModel::into_exact);
+            exact.map(Some).map_err(refused)
+        }
+        #[cfg(not(feature = "convert"))]
         Ok(None)
     }
 
-    /// The model of a `tokenizer.json` whose ids are equal for all text, and its tables.
-    #[cfg(feature = "tokenizer-json")]
-    fn from_tokenizer_json_with<T>(
+    /// Like [`Model::from_other_format`], but also calls `make_tables`.
+    pub(crate) fn from_other_format_with<T>(
         file: &[u8],
         make_tables: impl FnOnce(&Self) -> T,
-    ) -> Result<(Self, T), ConvertError> {
-        let read = Self::read_tokenizer_json(file)?;
-        let (tables, verdict) = join(|| make_tables(&read.model), || read.verdict());
-        let converted = ConvertedModel {
-            verdict: verdict?,
-            model: read.model,
-        };
-        Ok((converted.into_exact()?, tables))
+    ) -> Result<Option<(Self, T)>, ModelError> {
+        let model = Self::from_other_format(file)?;
+        Ok(model.map(|model| {
+            let tables = make_tables(&model);
+            (model, tables)
+        }))
     }
 }

@@ -37,16 +37,6 @@ impl PieceLookup {
         }
     }
 
-    /// The lookup of a BPE model; `index` contains all of its pieces.
-    #[cfg(feature = "tokenizer-json")]
-    pub(super) fn of_bpe(index: PieceIndex) -> Self {
-        Self {
-            first: index,
-            second: PieceIndex::default(),
-            is_bpe: true,
-        }
-    }
-
     /// Adds piece `id`. Returns false and changes nothing if its table already has a piece with the
     /// same text.
     pub(super) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {

@@ -1,20 +1,17 @@
-//! What a `tokenizer.json` has besides its two long lists, as parts that borrow from its text.
+//! The parts of a `tokenizer.json`, borrowed from its text unless they have escapes.
 //!
-//! Input: the rest of a file that [`lists`](super::lists) leaves. Output: [`JsonFile`]. Texts are
-//! borrowed unless they have escapes. Fields that do not change ids, such as the decoder, are
-//! skipped. Only the types of the fields are checked. Example: `{"added_tokens": [], "model":
-//! {"type": "BPE", "vocab": null}}` has no normalizer, and a model of the type `BPE`.
+//! Fields that do not change ids, such as the decoder, are skipped. Only the types of the fields are
+//! checked. A vocabulary is an object of texts and ids, or a list of texts and scores; a merge is a
+//! text with one space in it, or a list of two texts.
 //!
 //! Limits: objects and lists may be nested 128 deep (the limit of `serde_json`). Memory: an empty
 //! component takes 58 times its bytes in the file (measured, with a list that grows).
-//!
-//! Cost: linear.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::piece::PieceKind;
 
@@ -182,18 +179,146 @@ pub(super) struct JsonModel<'j> {
     pub(super) byte_fallback: Option<bool>,
     #[serde(default)]
     pub(super) ignore_merges: Option<bool>,
-    /// Read by `lists`; here, only a second one is refused.
-    #[serde(default)]
-    #[expect(dead_code, reason = "read by `lists`")]
-    vocab: Option<IgnoredAny>,
-    #[serde(default)]
-    #[expect(dead_code, reason = "read by `lists`")]
-    merges: Option<IgnoredAny>,
+    #[serde(borrow, default)]
+    pub(super) vocab: Option<JsonVocab<'j>>,
+    #[serde(borrow, default)]
+    pub(super) merges: JsonMerges<'j>,
 }
 
 impl JsonModel<'_> {
     pub(super) fn has_dropout(&self) -> bool {
         self.dropout.is_some_and(|dropout| dropout > 0.0)
+    }
+}
+
+/// The vocabulary, in the order of the file.
+#[derive(Debug)]
+pub(super) enum JsonVocab<'j> {
+    /// Texts and ids.
+    Ids(Vec<(JsonText<'j>, u32)>),
+    /// Texts and scores; the position is the id.
+    Scores(Vec<(JsonText<'j>, f64)>),
+}
+
+impl JsonVocab<'_> {
+    /// The number of entries.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Ids(entries) => entries.len(),
+            Self::Scores(entries) => entries.len(),
+        }
+    }
+
+    /// The texts and ids, in the order of the file.
+    pub(super) fn ids(&self) -> impl Iterator<Item = (&str, u32)> {
+        let (ids, scores) = match self {
+            Self::Ids(ids) => (&ids[..], &[][..]),
+            Self::Scores(scores) => (&[][..], &scores[..]),
+        };
+        let ids = ids.iter().map(|(text, id)| (&**text, *id));
+        ids.chain(scores.iter().map(|(text, _)| &**text).zip(0..))
+    }
+
+    /// The scores, by id; empty if the vocabulary has ids.
+    pub(super) fn scores(&self) -> impl Iterator<Item = f64> {
+        let scores = match self {
+            Self::Scores(scores) => &scores[..],
+            Self::Ids(_) => &[],
+        };
+        scores.iter().map(|(_, score)| *score)
+    }
+}
+
+impl<'de: 'j, 'j> Deserialize<'de> for JsonVocab<'j> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(VocabVisitor)
+    }
+}
+
+struct VocabVisitor;
+
+impl<'j> Visitor<'j> for VocabVisitor {
+    type Value = JsonVocab<'j>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of texts and ids, or a list of texts and scores")
+    }
+
+    fn visit_map<A: MapAccess<'j>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(JsonVocab::Ids(entries))
+    }
+
+    fn visit_seq<A: SeqAccess<'j>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = list.next_element()? {
+            entries.push(entry);
+        }
+        Ok(JsonVocab::Scores(entries))
+    }
+}
+
+/// The merges: the two texts of each.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct JsonMerges<'j>(#[serde(borrow)] Option<Vec<JsonMerge<'j>>>);
+
+impl<'j> JsonMerges<'j> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[JsonText<'j>; 2]> {
+        self.0.iter().flatten().map(|merge| &merge.0)
+    }
+}
+
+#[derive(Debug)]
+struct JsonMerge<'j>([JsonText<'j>; 2]);
+
+impl<'de: 'j, 'j> Deserialize<'de> for JsonMerge<'j> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(MergeVisitor)
+    }
+}
+
+struct MergeVisitor;
+
+impl MergeVisitor {
+    /// The parts of a merge that is one text.
+    fn parts<E: Error>(text: &str) -> Result<[&str; 2], E> {
+        let mut parts = text.split(' ');
+        match [parts.next(), parts.next(), parts.next()] {
+            [Some(left), Some(right), None] => Ok([left, right]),
+            _ => Err(E::custom(format_args!(
+                "the merge {text:?} does not have two parts"
+            ))),
+        }
+    }
+}
+
+impl<'j> Visitor<'j> for MergeVisitor {
+    type Value = JsonMerge<'j>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text with one space, or a list of two texts")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'j str) -> Result<Self::Value, E> {
+        let parts = Self::parts(text)?;
+        Ok(JsonMerge(parts.map(|part| JsonText(Cow::Borrowed(part)))))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        let parts = Self::parts(text)?;
+        Ok(JsonMerge(
+            parts.map(|part| JsonText(Cow::Owned(part.to_owned()))),
+        ))
+    }
+
+    fn visit_seq<A: SeqAccess<'j>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let (Some(left), Some(right)) = (list.next_element()?, list.next_element()?) else {
+            return Err(A::Error::invalid_length(1, &self));
+        };
+        Ok(JsonMerge([left, right]))
     }
 }
 
@@ -212,10 +337,44 @@ mod tests {
     }
 
     #[test]
-    fn a_second_list_is_refused() {
-        for list in ["vocab", "merges"] {
-            let json = format!(r#"{{"model": {{"{list}": null, "{list}": null}}}}"#);
-            assert!(serde_json::from_str::<JsonFile<'_>>(&json).is_err());
+    fn lists_have_both_forms_and_escapes() {
+        let json = r#"{"vocab": [1], "model" : {"a": {"merges": 1}, "voc\u0061b" :[["\n", -1.5e0]],
+            "merges": ["a b", ["\u0062", ""], "\u0061 c"]}, "x": "{"}"#;
+        let file = JsonFile::parse(json).unwrap();
+        let vocab = file.model.vocab.as_ref().unwrap();
+        assert!(vocab.scores().eq([-1.5]));
+        assert!(vocab.ids().eq([("\n", 0)]));
+        let merges = file.model.merges.iter();
+        let merges: Vec<[&str; 2]> = merges.map(|[left, right]| [&**left, &**right]).collect();
+        assert_eq!(merges, [["a", "b"], ["b", ""], ["a", "c"]]);
+        let json = r#"{"model": {"vocab": {"a": 0, "\u0062": 1}}}"#;
+        let file = JsonFile::parse(json).unwrap();
+        assert!(file.model.vocab.unwrap().ids().eq([("a", 0), ("b", 1)]));
+    }
+
+    #[test]
+    fn lists_of_other_values_and_second_lists_are_refused() {
+        for model in [
+            r#"{"vocab": {"a": "b"}}"#,
+            r#"{"vocab": {"a": 1,}}"#,
+            r#"{"vocab": {"a": -1}}"#,
+            r#"{"vocab": {"a": 4294967296}}"#,
+            r#"{"vocab": {"a" 1}}"#,
+            r#"{"vocab": [["a", 1, 2]]}"#,
+            r#"{"vocab": [["a", nan]]}"#,
+            r#"{"vocab": "a"}"#,
+            r#"{"merges": ["ab"]}"#,
+            r#"{"merges": ["a b c"]}"#,
+            r#"{"merges": [["a"]]}"#,
+            r#"{"merges": [["a", "b", "c"]]}"#,
+            r#"{"merges": ["a b" "a b"]}"#,
+            r#"{"merges": ["\x b"]}"#,
+            r#"{"merges": ["a b""#,
+            r#"{"vocab": null, "vocab": null}"#,
+            r#"{"merges": null, "merges": null}"#,
+        ] {
+            let json = format!(r#"{{"model": {model}}}"#);
+            assert!(JsonFile::parse(&json).is_err(), "{json}");
         }
     }
 

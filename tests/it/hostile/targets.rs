@@ -280,7 +280,10 @@ fn read_gguf(file: &[u8]) {
     };
     let vocab = read.model.to_gguf_vocab(&spiece::GgufOptions::default());
     let vocab = vocab.expect("what was read can be written");
-    assert_eq!(vocab.verdict, read.verdict);
+    // What was read can have more reasons, such as an unknown piece that llama.cpp finds in text.
+    for reason in vocab.verdict.reasons() {
+        assert!(read.verdict.reasons().contains(reason), "{reason}");
+    }
     let back = Model::from_gguf(&vocab.bytes[..]).expect("what was written can be read");
     let key = |piece: spiece::Piece<'_>| (piece.text.to_vec(), piece.score.to_bits(), piece.kind);
     assert!(

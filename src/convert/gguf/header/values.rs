@@ -200,6 +200,5 @@ impl<R: Read> HeaderSource<R> {
 
 /// The bytes of numbers of four bytes.
 fn fours(bytes: &[u8]) -> impl Iterator<Item = [u8; 4]> {
-    let numbers = bytes.chunks_exact(4);
-    numbers.map(|number| number.try_into().unwrap_or_default())
+    bytes.as_chunks().0.iter().copied()
 }
