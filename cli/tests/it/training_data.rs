@@ -531,7 +531,7 @@ fn wrong_flags_and_inputs_are_refused_before_any_file_appears() {
         (
             1,
             &[u16, output, "--json_field=text", "bad.jsonl"],
-            "bad.jsonl: line 2: the field \"text\" is missing, column",
+            "bad.jsonl: line 2: the field \"text\" is missing; correct",
         ),
         (1, &[u16, output, "bad.gz"], "bad.gz"),
         (1, &[u16, "--output=none/t.bin", "a"], "create its folder"),
