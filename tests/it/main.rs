@@ -9,11 +9,13 @@
 //! | `run_library` | encoding and decoding as a library: properties for all texts and ids |
 //! | `hostile` | untrusted models, texts, rules and corpora; shared with the fuzz targets |
 //! | `allocations` | a warm encoder does not allocate; readers need the documented memory |
+//! | `modules` | the modules of the library have no cycles |
 //! | `support` | paths, for all modules |
 
 mod allocations;
 #[cfg(feature = "train")]
 mod hostile;
+mod modules;
 mod run_golden;
 mod run_library;
 mod support;
