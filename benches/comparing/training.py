@@ -63,9 +63,9 @@ def train(text, name, args):
             for side in ("spiece", REFERENCE)]
     agree = made[0] == made[1]
     size = text.stat().st_size / 1e6
-    head(f"train on {text.name}, {size:.3g} MB, {args.model_type}, {args.vocab_size} pieces, {name} options, "
-         f"{args.num_threads} {'partial sums' if args.model_type == 'unigram' else 'threads'}, {args.jobs} jobs",
-         ["program", "wall", "user", "peak memory", "throughput", "wall / spiece", "memory / spiece"])
+    title = (f"train on {text.name}, {size:.3g} MB, {args.model_type}, {args.vocab_size} pieces, {name} options, "
+         f"{args.num_threads} {'partial sums' if args.model_type == 'unigram' else 'threads'}, {args.jobs} jobs")
+    head(title, ["program", "wall", "user", "peak memory", "throughput", "wall / spiece", "memory / spiece"])
     for side, own in runs.items():
         cells = [side, f"{median(own, 0):.2f} s", f"{median(own, 1):.2f} s", f"{median(own, 2):.0f} MB",
                  f"{size / median(own, 0):.1f} MB/s"]
@@ -76,4 +76,7 @@ def train(text, name, args):
         else:
             cells += [ratios(own, runs["spiece"], 0), ratios(own, runs["spiece"], 2)]
         row(cells)
+    same = runs if agree else {}
+    args.summary.append((title, {side: median(own, 0) for side, own in same.items()
+                                if side in ("spiece", REFERENCE)}))
     return agree
