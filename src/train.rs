@@ -62,14 +62,22 @@ pub use options::{
 };
 pub use word_counts::{CountFingerprint, CountRows, WordCounter, WordCounts};
 
-use crate::error::{OptionError, TrainError};
+use crate::error::{CountsError, OptionError, TrainError};
 use crate::model::{Model, ModelType};
+use alphabet::{Alphabet, CharacterCounts};
 use assemble::{LearnedPiece, VocabularyLimit};
+use bpe::coverage_search;
+use bpe::merge::MergeTrainer;
+use bpe::queue::ShortestText;
+use bpe::symbols::SymbolArena;
+use bpe::word_buffer::{Characters, WordBuffer};
+use counts::WordTable;
 use execution::ExecutionConfig;
 use meta::MetaPieces;
 use observer::Run;
 use prepare::Pretokenizer;
 use rules::NormalizerSpecs;
+use split::SplitRules;
 
 /// Trains models. The options are checked and the normalization rules compiled on construction.
 ///
@@ -270,61 +278,118 @@ impl Trainer {
         corpus: Corpus<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(Model, Summary), TrainError> {
-        let mut run = self.run(observer)?;
+        let mut run = Run::new(observer, self.work.thread_pool()?);
         let learned = match self.options.model_type {
-            ModelType::Unigram => self.learn_unigram(corpus, &mut run),
+            ModelType::Unigram => self.learn_unigram(corpus, &mut run)?,
             ModelType::Bpe | ModelType::Word | ModelType::Char => {
-                let counted = self.count_corpus(corpus, &mut run)?;
-                self.learn_from(counted, &mut run)
+                // 1. Read the corpus, and count its words (for a char model its characters).
+                let (words, sentences) = self.reader()?.count_words(corpus, &mut run.reporter)?;
+                run.summary.sentences = sentences;
+                self.learn_from_words(words, &mut run)?
             }
-        }?;
+        };
         self.finish(learned, run)
     }
 
-    /// Assembles the model from the learned pieces.
+    /// Steps 2 to 4 of BPE, word and char models: from counted words to the learned pieces, best
+    /// first.
+    fn learn_from_words(
+        &self,
+        mut words: WordTable,
+        run: &mut Run<'_>,
+    ) -> Result<Vec<LearnedPiece>, TrainError> {
+        // 2. Choose the characters that become pieces.
+        run.reporter.start(Stage::Characters)?;
+        let characters = run.pool.install(|| CharacterCounts::of(&words))?;
+        let alphabet = self.choose_characters(&characters)?;
+        let distinct_parts = match self.options.model_type {
+            // Training a char model counts characters, but a table of counts has words.
+            ModelType::Char => characters.len(),
+            _ => words.len(),
+        };
+        run.summary.note_words(distinct_parts, &alphabet);
+        // 3. Leave rare words out. Their characters were counted.
+        if self.min_word_count > NonZeroU64::MIN {
+            words.remove_rare(self.min_word_count.get());
+        }
+        // 4. Learn the pieces.
+        let room = if self.options.use_all_vocab {
+            usize::MAX
+        } else {
+            self.learned_size()
+        };
+        match self.options.model_type {
+            ModelType::Bpe => self.learn_bpe(words, &characters, &alphabet, run),
+            ModelType::Word => run
+                .pool
+                .install(|| word_char::word_pieces(&words, &alphabet, room)),
+            ModelType::Char => word_char::char_pieces(&alphabet, room),
+            ModelType::Unigram => Err(CountsError::Unigram.into()),
+        }
+    }
+
+    /// Merges pairs, best first, until the vocabulary is full.
+    fn learn_bpe(
+        &self,
+        words: WordTable,
+        characters: &CharacterCounts,
+        alphabet: &Alphabet,
+        run: &mut Run<'_>,
+    ) -> Result<Vec<LearnedPiece>, TrainError> {
+        run.reporter.start(Stage::Merging)?;
+        let rules = SplitRules::new(&self.options);
+        let symbols = SymbolArena::new(alphabet, &rules);
+        let spelling = Characters::of(&symbols);
+        let words = run
+            .pool
+            .install(|| WordBuffer::new(words, &spelling, &self.work.hasher))?;
+        let mut wanted = self.learned_size();
+        if !self.options.auto_character_coverage {
+            // All characters of the alphabet fit: `choose_characters` has checked it.
+            wanted -= alphabet.characters.len();
+        }
+        run.reporter.expect_merges(wanted);
+        let merger: MergeTrainer<'_, ShortestText> =
+            MergeTrainer::new(&rules, &run.pool, &self.work.hasher, symbols, words);
+        let merges = merger.run(wanted, &mut |merges| run.reporter.merged(merges))?;
+        run.reporter.end_merges(&merges)?;
+        run.summary.merges = merges.len();
+        let texts = if self.options.auto_character_coverage {
+            coverage_search::divide(merges, characters, self.learned_size())
+        } else {
+            assemble::learned_texts(merges, alphabet)
+        };
+        Ok(assemble::bpe_pieces(texts))
+    }
+
+    /// Step 5: assembles the model from the learned pieces.
     fn finish(
         &self,
         learned: Vec<LearnedPiece>,
         mut run: Run<'_>,
     ) -> Result<(Model, Summary), TrainError> {
         run.reporter.start(Stage::Assembling)?;
-        let limit = self.vocabulary_limit(learned.len(), run.summary.sentences.too_long);
+        // A char model may always have fewer pieces than `vocab_size`.
+        let limit = VocabularyLimit {
+            size: if self.options.use_all_vocab {
+                learned.len() + self.meta.len()
+            } else {
+                self.options.vocab_size as usize
+            },
+            is_hard: self.options.hard_vocab_limit && self.options.model_type != ModelType::Char,
+            too_long: run.summary.sentences.too_long,
+        };
         let pieces = assemble::assemble(&self.meta, &learned, limit)?;
         run.summary.pieces = pieces.len();
-        let recorded_size = self.recorded_size(limit, pieces.len())?;
+        let is_recorded_as_given = limit.is_hard && !self.options.use_all_vocab;
+        let recorded_size = match i32::try_from(pieces.len()) {
+            _ if is_recorded_as_given => None,
+            Ok(pieces) => Some(pieces),
+            Err(_) => return Err(TrainError::TooLarge { what: "pieces" }),
+        };
         let specs = self.specs.specs(&self.record, recorded_size);
         let model = Model::from_parts(pieces, specs)?;
         Ok((model, run.summary))
-    }
-
-    /// The vocabulary size for this many learned pieces. A char model may always have fewer pieces
-    /// than `vocab_size`.
-    fn vocabulary_limit(&self, learned: usize, too_long: u64) -> VocabularyLimit {
-        let size = if self.options.use_all_vocab {
-            learned + self.meta.len()
-        } else {
-            self.options.vocab_size as usize
-        };
-        VocabularyLimit {
-            size,
-            is_hard: self.options.hard_vocab_limit && self.options.model_type != ModelType::Char,
-            too_long,
-        }
-    }
-
-    /// The vocabulary size that the model records, if it is not the option `vocab_size`.
-    fn recorded_size(
-        &self,
-        limit: VocabularyLimit,
-        pieces: usize,
-    ) -> Result<Option<i32>, TrainError> {
-        if limit.is_hard && !self.options.use_all_vocab {
-            return Ok(None);
-        }
-        match i32::try_from(pieces) {
-            Ok(pieces) => Ok(Some(pieces)),
-            Err(_) => Err(TrainError::TooLarge { what: "pieces" }),
-        }
     }
 
     /// The number of pieces of the vocabulary besides the meta pieces.

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use crate::error::TrainError;
 use crate::text::num::round_f32;
 use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK};
-use crate::train::counts::ShardedCounts;
+use crate::train::counts::WordTable;
 use crate::train::options::TrainOptions;
 use crate::train::split::is_breaking;
 
@@ -35,7 +35,7 @@ impl CharacterCounts {
     ///
     /// # Errors
     /// There are 2^63 or more of them: later sums could overflow.
-    pub(crate) fn of(words: &ShardedCounts) -> Result<Self, TrainError> {
+    pub(crate) fn of(words: &WordTable) -> Result<Self, TrainError> {
         Self::of_parts(words.shards(), |by_code, shard| {
             shard.visit(|text, count| {
                 // Words are parts of valid text.
@@ -74,7 +74,9 @@ impl CharacterCounts {
     fn from_table(by_code: Vec<u64>) -> Result<Self, TrainError> {
         // A saturated count also makes the total too large.
         let total: u128 = by_code.iter().map(|count| u128::from(*count)).sum();
-        let total = checked_total(total)?;
+        let Ok(total) = i64::try_from(total).map(i64::unsigned_abs) else {
+            return Err(TrainError::TooLarge { what: "characters" });
+        };
         let counted = (0..).zip(by_code).filter(|(_, count)| *count > 0);
         let counts = counted
             .filter_map(|(code, count)| Some((char::from_u32(code)?, count)))
@@ -85,6 +87,7 @@ impl CharacterCounts {
     /// The counts without the characters that are never part of a piece, except boundary marks.
     /// Text that was not normalized for training can contain such characters.
     pub(crate) fn without_breaking(&self) -> Self {
+        let is_kept = |c| c == BOUNDARY_MARK || !is_breaking(c);
         let counts: Vec<(char, u64)> = self.iter().filter(|(c, _)| is_kept(*c)).collect();
         Self {
             total: counts.iter().map(|(_, count)| count).sum(),
@@ -110,17 +113,6 @@ impl CharacterCounts {
     }
 }
 
-fn is_kept(c: char) -> bool {
-    c == BOUNDARY_MARK || !is_breaking(c)
-}
-
-/// The total, if it is below 2^63.
-fn checked_total(total: u128) -> Result<u64, TrainError> {
-    i64::try_from(total)
-        .map(i64::unsigned_abs)
-        .map_err(|_| TrainError::TooLarge { what: "characters" })
-}
-
 /// Adds the characters of a text that occurs `count` times to counts by code point, up to the
 /// highest that occurs.
 #[inline]
@@ -136,21 +128,14 @@ pub(crate) fn add_characters(by_code: &mut Vec<u64>, text: &str, count: u64) {
 }
 
 /// The sums of two lists of counts.
-fn add(mut a: Vec<u64>, mut b: Vec<u64>) -> Vec<u64> {
-    if a.len() < b.len() {
-        add_to(&mut b, &a);
-        b
-    } else {
-        add_to(&mut a, &b);
-        a
+fn add(mut sums: Vec<u64>, mut counts: Vec<u64>) -> Vec<u64> {
+    if sums.len() < counts.len() {
+        std::mem::swap(&mut sums, &mut counts);
     }
-}
-
-/// Adds a list of counts to one that is not shorter.
-fn add_to(sums: &mut [u64], counts: &[u64]) {
-    for (sum, count) in sums.iter_mut().zip(counts) {
+    for (sum, count) in sums.iter_mut().zip(&counts) {
         *sum = count.saturating_add(*sum);
     }
+    sums
 }
 
 /// The characters of an alphabet: for each code point up to the highest, whether the alphabet has
@@ -249,7 +234,9 @@ fn sorted(mut characters: Vec<(char, u64)>) -> Vec<(char, u64)> {
 
 /// All characters in the order in which they are taken.
 fn candidates(counts: &CharacterCounts, required_chars: &str) -> Vec<(char, u64)> {
-    let mut required = required_counts(required_chars);
+    // They need not occur.
+    let required = required_chars.chars().filter(|c| *c != '\0');
+    let mut required: BTreeMap<char, u64> = required.map(|c| (c, 0)).collect();
     let mut others = Vec::new();
     for (c, count) in counts.iter().filter(|(c, _)| *c != '\0') {
         match required.get_mut(&c) {
@@ -260,15 +247,6 @@ fn candidates(counts: &CharacterCounts, required_chars: &str) -> Vec<(char, u64)
     let mut candidates = sorted(required.into_iter().collect());
     candidates.extend(sorted(others));
     candidates
-}
-
-/// The required characters, which need not occur, with the count 0.
-fn required_counts(required_chars: &str) -> BTreeMap<char, u64> {
-    required_chars
-        .chars()
-        .filter(|c| *c != '\0')
-        .map(|c| (c, 0))
-        .collect()
 }
 
 #[allow(clippy::cast_precision_loss)]
@@ -286,7 +264,7 @@ mod tests {
     use super::*;
 
     fn counts(words: &[(&str, u64)]) -> CharacterCounts {
-        CharacterCounts::of(&ShardedCounts::of(words.iter().copied())).unwrap()
+        CharacterCounts::of(&WordTable::of(words.iter().copied())).unwrap()
     }
 
     fn chosen(words: &[(&str, u64)], coverage: f32, required: &str) -> Result<String, TrainError> {
@@ -344,7 +322,7 @@ mod tests {
             chosen(&[("\u{2585}", 1)], 1.0, ""),
             Err(TrainError::ReservedCharacter { .. })
         ));
-        let words = ShardedCounts::of([("aaaa", u64::MAX / 2)]);
+        let words = WordTable::of([("aaaa", u64::MAX / 2)]);
         assert!(matches!(
             CharacterCounts::of(&words),
             Err(TrainError::TooLarge { .. })

@@ -46,6 +46,7 @@ use super::bpe::queue::ShortestText;
 use super::bpe::symbols::SymbolArena;
 use super::bpe::word_buffer::WordBuffer;
 use super::corpus::Corpus;
+use super::counts::WordTable;
 use super::execution::ExecutionConfig;
 use super::meta::MetaPieces;
 use super::observer::{Observer, Run, Stage, Summary};
@@ -54,7 +55,6 @@ use super::prepare::Preparation;
 use super::reading::{CorpusReader, meta_trie};
 use super::split::SplitRules;
 use super::split::kept_pairs::KeptPairs;
-use super::words::CountedWords;
 use crate::error::TrainError;
 use crate::model::{Model, ModelType, Piece, TrainerSpec};
 use crate::piece::PieceKind;
@@ -112,12 +112,12 @@ impl<'m> ContinuedTrainer<'m> {
     ) -> Result<ContinuedPieces, TrainError> {
         let mut run = Run::new(observer, self.work.thread_pool()?);
         let rules = SplitRules::new(&self.options);
-        let counted = self
+        let (words, sentences) = self
             .reader(&rules)?
             .count_words(corpus, &mut run.reporter)?;
-        run.summary.sentences = counted.sentences;
-        run.summary.distinct_words = counted.words.len();
-        let pieces = self.merge(counted, &rules, wanted, &mut run)?;
+        run.summary.sentences = sentences;
+        run.summary.distinct_words = words.len();
+        let pieces = self.merge(words, &rules, wanted, &mut run)?;
         run.summary.merges = pieces.len();
         run.summary.pieces = self.model.len() + pieces.len();
         Ok(ContinuedPieces {
@@ -147,14 +147,14 @@ impl<'m> ContinuedTrainer<'m> {
 
     fn merge(
         &self,
-        counted: CountedWords,
+        words: WordTable,
         rules: &SplitRules,
         wanted: usize,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedMerge>, TrainError> {
         run.reporter.start(Stage::Characters)?;
         let candidates = run.pool.install(|| {
-            characters::candidates(self.model, &counted.words, &self.options, self.characters)
+            characters::candidates(self.model, &words, &self.options, self.characters)
         })?;
         run.summary.characters = candidates.len();
         run.reporter.start(Stage::Merging)?;
@@ -163,7 +163,7 @@ impl<'m> ContinuedTrainer<'m> {
         let unfound = state.unfound_pieces();
         let words = run.pool.install(|| {
             WordBuffer::of_segments(
-                counted.words,
+                words,
                 &self.work.hasher,
                 || StateSegmenter::new(&state),
                 StateSegmenter::segment,

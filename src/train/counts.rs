@@ -8,8 +8,8 @@
 //! stored in an arena. An entry takes 24 bytes. The table uses open addressing with linear probing:
 //! an entry is at the index given by its hash or, if that is occupied, at the next free index.
 //!
-//! Several threads count into one [`SharedCounts`], which is divided by the hashes of the texts
-//! into shards with a lock each. A thread buffers its additions to a shard ([`CountAdder`]) and
+//! Several threads count into one [`WordTable`], which is divided by the hashes of the texts into
+//! shards with a lock each. A thread buffers its additions to a shard ([`TableAdder`]) and
 //! makes about a hundred at a time, so it rarely waits for a lock. It first reads all the entries,
 //! so that these memory accesses, which miss the processor's caches, overlap. A word that several
 //! threads count is stored once, so no tables have to be merged at the end.
@@ -34,7 +34,7 @@ mod sorted;
 
 use std::convert::Infallible;
 use std::hint::black_box;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use foldhash::fast::SeedableRandomState;
 
@@ -237,33 +237,45 @@ impl TextCounts {
     }
 }
 
-/// Texts with their counts, in shards.
-#[derive(Default)]
-pub(crate) struct ShardedCounts {
+/// The distinct words of a corpus (or other texts) with their counts, divided by their hashes into
+/// shards. One thread adds with [`WordTable::add`], several to a [`SharedTable`].
+pub(crate) struct WordTable {
+    hasher: SeedableRandomState,
     shards: Vec<TextCounts>,
 }
 
-impl ShardedCounts {
+impl Default for WordTable {
+    fn default() -> Self {
+        Self::new(SeedableRandomState::default())
+    }
+}
+
+impl WordTable {
+    pub(crate) fn new(hasher: SeedableRandomState) -> Self {
+        Self::with_capacity(hasher, 0)
+    }
+
+    /// An empty table with room for about `texts` distinct texts. Tables that have the right size
+    /// from the start take half the time of tables that grow.
+    pub(crate) fn with_capacity(hasher: SeedableRandomState, texts: usize) -> Self {
+        let shard = || TextCounts::with_capacity(texts.div_ceil(SHARDS));
+        Self {
+            hasher,
+            shards: (0..SHARDS).map(|_| shard()).collect(),
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(TextCounts::len).sum()
     }
 
-    /// Adds `count` to the count of a text, which is not empty. `hasher` is the one that the counts
-    /// were made with.
+    /// Adds `count` to the count of a text, which is not empty.
     ///
     /// # Errors
     /// As [`TextCounts::add`].
-    pub(crate) fn add(
-        &mut self,
-        hasher: &SeedableRandomState,
-        text: &[u8],
-        count: u64,
-    ) -> Result<(), TrainError> {
-        if self.shards.is_empty() {
-            self.shards.resize_with(SHARDS, TextCounts::default);
-        }
-        let lookup = TextLookup::new(hasher, text);
-        self.shards[shard_of(lookup.hash)].add(hasher, &lookup, count)
+    pub(crate) fn add(&mut self, text: &[u8], count: u64) -> Result<(), TrainError> {
+        let lookup = TextLookup::new(&self.hasher, text);
+        self.shards[shard_of(lookup.hash)].add(&self.hasher, &lookup, count)
     }
 
     /// As [`TextCounts::remove_rare`].
@@ -271,6 +283,11 @@ impl ShardedCounts {
         for shard in &mut self.shards {
             shard.remove_rare(min_count);
         }
+    }
+
+    /// Removes all texts, keeping the memory.
+    pub(crate) fn clear(&mut self) {
+        self.shards.iter_mut().for_each(TextCounts::clear);
     }
 
     pub(crate) fn shards(&self) -> &[TextCounts] {
@@ -281,14 +298,10 @@ impl ShardedCounts {
         &mut self.shards
     }
 
-    /// The same counts, to be added to by several threads. `hasher` is the one that the counts were
-    /// made with.
-    pub(crate) fn into_shared(self, hasher: SeedableRandomState) -> SharedCounts {
-        if self.shards.is_empty() {
-            return SharedCounts::new(hasher);
-        }
-        SharedCounts {
-            hasher,
+    /// The table, to be added to by several threads.
+    pub(crate) fn into_shared(self) -> SharedTable {
+        SharedTable {
+            hasher: self.hasher,
             shards: self.shards.into_iter().map(Mutex::new).collect(),
         }
     }
@@ -310,63 +323,43 @@ fn shard_of(hash: u64) -> usize {
     masked_index(hash >> 40, SHARDS - 1)
 }
 
-/// Counts that several threads add to.
-pub(crate) struct SharedCounts {
+/// A [`WordTable`] that several threads add to.
+pub(crate) struct SharedTable {
     hasher: SeedableRandomState,
     shards: Vec<Mutex<TextCounts>>,
 }
 
-impl SharedCounts {
-    pub(crate) fn new(hasher: SeedableRandomState) -> Self {
-        Self::with_capacity(hasher, 0)
-    }
-
-    /// Empty counts with room for about `texts` distinct texts. Tables that have the right size
-    /// from the start take half the time of tables that grow.
-    pub(crate) fn with_capacity(hasher: SeedableRandomState, texts: usize) -> Self {
-        let shard = || Mutex::new(TextCounts::with_capacity(texts.div_ceil(SHARDS)));
-        Self {
-            hasher,
-            shards: (0..SHARDS).map(|_| shard()).collect(),
-        }
-    }
-
-    /// The hasher of the tables.
+impl SharedTable {
+    /// The hasher of the table.
     pub(crate) fn hasher(&self) -> &SeedableRandomState {
         &self.hasher
     }
 
-    /// An adder for one thread.
-    pub(crate) fn adder(&self) -> CountAdder<'_> {
-        CountAdder {
-            counts: self,
-            pending: (0..SHARDS).map(|_| PendingAdditions::default()).collect(),
-        }
-    }
-
-    /// The counts. Every [`CountAdder`] must have been flushed.
-    pub(crate) fn into_counts(self) -> ShardedCounts {
-        ShardedCounts {
+    /// The table. Every [`TableAdder`] must have been flushed.
+    pub(crate) fn into_table(self) -> WordTable {
+        let unlocked = |shard: Mutex<TextCounts>| {
+            // A thread that panics while it adds resumes its panic in the caller, who then has no
+            // use for the table.
+            shard.into_inner().unwrap_or_else(PoisonError::into_inner)
+        };
+        WordTable {
+            hasher: self.hasher,
             shards: self.shards.into_iter().map(unlocked).collect(),
         }
     }
 
-    /// A shard, locked for this thread.
-    fn lock(&self, shard: usize) -> MutexGuard<'_, TextCounts> {
-        self.shards[shard]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// An adder for one thread. It has to be flushed.
+    pub(crate) fn adder(&self) -> TableAdder<'_> {
+        TableAdder {
+            table: self,
+            pending: (0..SHARDS).map(|_| PendingAdditions::default()).collect(),
+        }
     }
 }
 
-/// The counts of a shard that no other thread uses any more.
-fn unlocked(shard: Mutex<TextCounts>) -> TextCounts {
-    shard.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Adds to [`SharedCounts`], many texts at a time.
-pub(crate) struct CountAdder<'c> {
-    counts: &'c SharedCounts,
+/// Adds to a [`WordTable`], many texts at a time.
+pub(crate) struct TableAdder<'t> {
+    table: &'t SharedTable,
     pending: Vec<PendingAdditions>,
 }
 
@@ -429,13 +422,13 @@ impl PendingAdditions {
     }
 }
 
-impl CountAdder<'_> {
+impl TableAdder<'_> {
     /// Adds `count` to the count of a text, now or later.
     ///
     /// # Errors
     /// As [`TextCounts::add`].
     pub(crate) fn add(&mut self, text: &[u8], count: u64) -> Result<(), TrainError> {
-        let lookup = TextLookup::new(&self.counts.hasher, text);
+        let lookup = TextLookup::new(&self.table.hasher, text);
         let shard = shard_of(lookup.hash);
         self.pending[shard].add(&lookup, count);
         if self.pending[shard].is_full() {
@@ -447,7 +440,9 @@ impl CountAdder<'_> {
 
     #[inline(never)]
     fn flush_shard(&mut self, shard: usize) -> Result<(), TrainError> {
-        self.pending[shard].add_to(&mut self.counts.lock(shard), &self.counts.hasher)
+        let locked = self.table.shards[shard].lock();
+        let mut locked = locked.unwrap_or_else(PoisonError::into_inner);
+        self.pending[shard].add_to(&mut locked, &self.table.hasher)
     }
 
     /// Makes all additions that are still buffered.

@@ -1,93 +1,20 @@
-//! The stages between reading and assembling, for each type of model.
-//!
-//! Input: the corpus. Output: the learned pieces, best first.
-//!
-//! | model | stages |
-//! |---|---|
-//! | BPE | count words, choose characters, merge pairs |
-//! | unigram | count words (or read sentences), choose characters, choose seeds, estimate and prune |
-//! | word | count words, choose characters, take the most frequent words of these characters |
-//! | char | count characters, choose characters |
-//!
-//! Example: from `to be or not to be` a word model learns `▁be`, `▁to`, `▁not`, `▁or`, and a char
-//! model `▁`, `o`, `t`, ...
+//! The stages of unigram models between reading and assembling: count words (or read sentences),
+//! choose characters, choose seeds, estimate and prune. `train` has those of other models.
 
 use super::Trainer;
 use super::alphabet::{Alphabet, CharacterCounts};
-use super::assemble::{self, LearnedPiece};
-use super::bpe::{
-    coverage_search,
-    merge::{LearnedMerge, MergeTrainer},
-    queue::ShortestText,
-    symbols::SymbolArena,
-    word_buffer::{Characters, WordBuffer},
-};
+use super::assemble::LearnedPiece;
 use super::corpus::{Corpus, read_file};
-use super::counts::ShardedCounts;
 use super::observer::{Run, Stage};
 use super::split::SplitRules;
 use super::split::word_rules::WordRules;
 use super::unigram::sentences::CHUNK_BYTES;
 use super::unigram::word_corpus::{ResolvedTexts, UnigramTexts};
 use super::unigram::{self, SeedFile, UnigramConfig};
-use super::word_char;
 use crate::error::TrainError;
 use crate::model::ModelType;
 
-/// The corpus as BPE, word and char models need it.
-pub(super) struct CountedCorpus {
-    pub(super) words: ShardedCounts,
-    characters: CharacterCounts,
-    alphabet: Alphabet,
-}
-
-impl CountedCorpus {
-    /// The number of distinct parts of text that training a model of this type counts.
-    fn distinct_parts(&self, model_type: ModelType) -> usize {
-        match model_type {
-            // Training a char model counts characters, but a table of counts has words.
-            ModelType::Char => self.characters.len(),
-            _ => self.words.len(),
-        }
-    }
-}
-
 impl Trainer {
-    fn learn_bpe(
-        &self,
-        counted: CountedCorpus,
-        run: &mut Run<'_>,
-    ) -> Result<Vec<LearnedPiece>, TrainError> {
-        let CountedCorpus {
-            words,
-            characters,
-            alphabet,
-        } = counted;
-        run.reporter.start(Stage::Merging)?;
-        let merges = self.merge(words, &alphabet, run)?;
-        run.summary.merges = merges.len();
-        let texts = if self.options.auto_character_coverage {
-            coverage_search::divide(merges, &characters, self.learned_size())
-        } else {
-            assemble::learned_texts(merges, &alphabet)
-        };
-        Ok(assemble::bpe_pieces(texts))
-    }
-
-    fn learn_words(
-        &self,
-        counted: &CountedCorpus,
-        run: &mut Run<'_>,
-    ) -> Result<Vec<LearnedPiece>, TrainError> {
-        let room = self.room_for_all();
-        run.pool
-            .install(|| word_char::word_pieces(&counted.words, &counted.alphabet, room))
-    }
-
-    fn learn_characters(&self, alphabet: &Alphabet) -> Result<Vec<LearnedPiece>, TrainError> {
-        word_char::char_pieces(alphabet, self.room_for_all())
-    }
-
     pub(super) fn learn_unigram(
         &self,
         corpus: Corpus<'_>,
@@ -151,61 +78,6 @@ impl Trainer {
         Ok((UnigramTexts::Ordered(sentences), alphabet))
     }
 
-    /// Counts the words and the characters of the corpus, and chooses the characters.
-    pub(super) fn count_corpus(
-        &self,
-        corpus: Corpus<'_>,
-        run: &mut Run<'_>,
-    ) -> Result<CountedCorpus, TrainError> {
-        let counted = self.reader()?.count_words(corpus, &mut run.reporter)?;
-        run.summary.sentences = counted.sentences;
-        self.choose_alphabet(counted.words, run)
-    }
-
-    /// Counts the characters of the words, chooses the alphabet, and then removes rare words if a
-    /// minimum count is set.
-    pub(super) fn choose_alphabet(
-        &self,
-        words: ShardedCounts,
-        run: &mut Run<'_>,
-    ) -> Result<CountedCorpus, TrainError> {
-        run.reporter.start(Stage::Characters)?;
-        let characters = run.pool.install(|| CharacterCounts::of(&words))?;
-        let alphabet = self.choose_characters(&characters)?;
-        let mut counted = CountedCorpus {
-            words,
-            characters,
-            alphabet,
-        };
-        let parts = counted.distinct_parts(self.options.model_type);
-        run.summary.note_words(parts, &counted.alphabet);
-        self.remove_rare_words(&mut counted.words);
-        Ok(counted)
-    }
-
-    /// The learned pieces of a BPE, word or char model.
-    pub(super) fn learn_from(
-        &self,
-        counted: CountedCorpus,
-        run: &mut Run<'_>,
-    ) -> Result<Vec<LearnedPiece>, TrainError> {
-        match self.options.model_type {
-            ModelType::Word => self.learn_words(&counted, run),
-            ModelType::Char => self.learn_characters(&counted.alphabet),
-            // Unigram models are not learned from counted words.
-            ModelType::Bpe | ModelType::Unigram => self.learn_bpe(counted, run),
-        }
-    }
-
-    /// The maximum number of learned pieces of a word or char model.
-    fn room_for_all(&self) -> usize {
-        if self.options.use_all_vocab {
-            usize::MAX
-        } else {
-            self.learned_size()
-        }
-    }
-
     /// The file of seeds, if the options name one.
     fn read_seed_file(&self) -> Result<Option<SeedFile>, TrainError> {
         let Some(path) = &self.options.unigram.seed_file else {
@@ -246,7 +118,10 @@ impl Trainer {
         self.options.unigram.seed_size.limit(automatic)
     }
 
-    fn choose_characters(&self, counts: &CharacterCounts) -> Result<Alphabet, TrainError> {
+    pub(super) fn choose_characters(
+        &self,
+        counts: &CharacterCounts,
+    ) -> Result<Alphabet, TrainError> {
         if self.options.auto_character_coverage {
             // The reference makes NUL a seed, which can end in a model that cannot be loaded.
             if self.options.model_type == ModelType::Unigram && counts.of_nul() > 0 {
@@ -272,35 +147,6 @@ impl Trainer {
             vocab_size: self.options.vocab_size as usize,
             meta_pieces: self.meta.len(),
             characters,
-        }
-    }
-
-    fn merge(
-        &self,
-        words: ShardedCounts,
-        alphabet: &Alphabet,
-        run: &mut Run<'_>,
-    ) -> Result<Vec<LearnedMerge>, TrainError> {
-        let wanted = self.wanted_merges(alphabet);
-        let rules = SplitRules::new(&self.options);
-        let symbols = SymbolArena::new(alphabet, &rules);
-        let words = run
-            .pool
-            .install(|| WordBuffer::new(words, &Characters::of(&symbols), &self.work.hasher))?;
-        run.reporter.expect_merges(wanted);
-        let merger: MergeTrainer<'_, ShortestText> =
-            MergeTrainer::new(&rules, &run.pool, &self.work.hasher, symbols, words);
-        let merges = merger.run(wanted, &mut |merges| run.reporter.merged(merges))?;
-        run.reporter.end_merges(&merges)?;
-        Ok(merges)
-    }
-
-    /// The number of merges that the vocabulary has room for.
-    fn wanted_merges(&self, alphabet: &Alphabet) -> usize {
-        if self.options.auto_character_coverage {
-            self.learned_size()
-        } else {
-            self.learned_size() - alphabet.characters.len()
         }
     }
 }

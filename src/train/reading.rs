@@ -1,7 +1,7 @@
 //! Reading the corpus into counts of distinct words, or into the sentences in order.
 //!
 //! Input: the corpus, and the options that select and prepare its sentences. Output:
-//! [`CountedWords`] for BPE, word and char models and [`SegmentedSentences`] for most unigram
+//! a [`WordTable`] for BPE, word and char models and [`SegmentedSentences`] for most unigram
 //! models, whose memory grows with the distinct words; [`CountedTexts`] for unigram models that
 //! need the order of all sentences.
 //!
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::Trainer;
 use super::batch::{Batch, SentenceCounts, SentenceFilter};
 use super::corpus::{Batches, Corpus};
-use super::counts::SharedCounts;
+use super::counts::{SharedTable, WordTable};
 use super::execution::ExecutionConfig;
 use super::meta::MetaPieces;
 use super::observer::{Event, Reporter, Run, Stage};
@@ -31,7 +31,7 @@ use super::split::parts::PartRules;
 use super::split::word_rules::WordRules;
 use super::unigram::segments::{SegmentCounter, SegmentRules, SegmentedSentences};
 use super::unigram::sentences::CountedTexts;
-use super::words::{CountContext, CountedWords, WordCountJob, pieces_are_local};
+use super::words::{CountContext, CountedUnit, WordCountJob, pieces_are_local};
 use crate::error::{OptionError, TrainError};
 use crate::model::ModelType;
 use crate::normalize::{Normalizer, NormalizerOptions};
@@ -189,39 +189,39 @@ impl<'a> CorpusReader<'a> {
         &self,
         corpus: Corpus<'_>,
         reporter: &mut Reporter<'_>,
-    ) -> Result<CountedWords, TrainError> {
-        let counts = SharedCounts::new(self.work.hasher.clone());
-        let counts_characters = self.options.model_type == ModelType::Char;
-        let rules = (!counts_characters).then(|| self.word_rules());
-        let sentences = self.count_parts_into(rules, corpus, &counts, reporter)?;
+    ) -> Result<(WordTable, SentenceCounts), TrainError> {
+        let words = WordTable::new(self.work.hasher.clone()).into_shared();
+        let unit = match self.options.model_type {
+            ModelType::Char => CountedUnit::Characters,
+            _ => CountedUnit::Parts(self.word_rules()),
+        };
+        let sentences = self.count_units_into(unit, corpus, &words, reporter)?;
         self.options.check_used(&sentences)?;
-        Ok(CountedWords {
-            sentences,
-            words: counts.into_counts(),
-        })
+        Ok((words.into_table(), sentences))
     }
 
     /// Adds the words of the corpus to `counts`. Returns the sentences, by what became of them.
     pub(super) fn count_words_into(
         &self,
         corpus: Corpus<'_>,
-        counts: &SharedCounts,
+        counts: &SharedTable,
         reporter: &mut Reporter<'_>,
     ) -> Result<SentenceCounts, TrainError> {
-        self.count_parts_into(Some(self.word_rules()), corpus, counts, reporter)
+        let unit = CountedUnit::Parts(self.word_rules());
+        self.count_units_into(unit, corpus, counts, reporter)
     }
 
     /// Adds the parts of the corpus, or its characters, to `counts`. Returns the sentences, by what
     /// became of them.
-    fn count_parts_into(
+    fn count_units_into(
         &self,
-        rules: Option<PartRules>,
+        unit: CountedUnit,
         corpus: Corpus<'_>,
-        counts: &SharedCounts,
+        counts: &SharedTable,
         reporter: &mut Reporter<'_>,
     ) -> Result<SentenceCounts, TrainError> {
         let mut batches = self.selected_batches(corpus, reporter)?;
-        let mut sentences = self.counting(rules).count_into(counts, |send| {
+        let mut sentences = self.counting(unit).count_into(counts, |send| {
             while let Some(batch) = batches.next(reporter)? {
                 if !send(batch) {
                     return Ok(());
@@ -237,9 +237,9 @@ impl<'a> CorpusReader<'a> {
     pub(super) fn count_batches(
         &self,
         batches: Vec<Batch>,
-        counts: &SharedCounts,
+        counts: &SharedTable,
     ) -> Result<SentenceCounts, TrainError> {
-        self.counting(Some(self.word_rules()))
+        self.counting(CountedUnit::Parts(self.word_rules()))
             .count_into(counts, |send| {
                 // Sending fails after an error, which is returned.
                 let _all_sent = batches.into_iter().all(send);
@@ -362,13 +362,13 @@ impl<'a> CorpusReader<'a> {
         PartRules::new(self.options, self.kept_pairs.clone())
     }
 
-    fn counting(&self, rules: Option<PartRules>) -> WordCountJob<'_> {
+    fn counting(&self, unit: CountedUnit) -> WordCountJob<'_> {
         WordCountJob::new(CountContext::new(
             self.options,
             self.preparation.clone(),
             self.meta,
             self.work,
-            rules,
+            unit,
         ))
     }
 

@@ -21,7 +21,7 @@ use crate::error::TrainError;
 use crate::text::num::count_to_f32;
 use crate::train::alphabet::{Alphabet, KnownCharacters};
 use crate::train::assemble::LearnedPiece;
-use crate::train::counts::ShardedCounts;
+use crate::train::counts::WordTable;
 use crate::train::log_f32::log_f32;
 
 /// This many words are collected, or twice as many as wanted if that is more, before the less
@@ -33,7 +33,7 @@ const MIN_CANDIDATES: usize = 1 << 16;
 /// # Errors
 /// The sum of the counts is 2^63 or more.
 pub(crate) fn word_pieces(
-    words: &ShardedCounts,
+    words: &WordTable,
     alphabet: &Alphabet,
     room: usize,
 ) -> Result<Vec<LearnedPiece>, TrainError> {

@@ -41,7 +41,6 @@ mod tests;
 use std::fmt;
 use std::num::NonZeroU64;
 
-use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
 
 pub use self::counter::WordCounter;
@@ -50,7 +49,7 @@ pub use self::rows::CountRows;
 use super::Trainer;
 use super::batch::SentenceCounts;
 use super::corpus::Corpus;
-use super::counts::{ShardedCounts, SharedCounts, TextCounts};
+use super::counts::WordTable;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use super::options::SentenceSelection;
 use super::split::kept_pairs::KeptPairs;
@@ -78,8 +77,7 @@ use crate::model::{Model, ModelType};
 /// # Ok::<(), spiece::TrainError>(())
 /// ```
 pub struct WordCounts {
-    words: ShardedCounts,
-    hasher: SeedableRandomState,
+    words: WordTable,
     sentences: SentenceCounts,
     fingerprint: CountFingerprint,
     /// The names of the inputs, as the model records them.
@@ -100,10 +98,8 @@ impl fmt::Debug for WordCounts {
 impl WordCounts {
     /// An empty table for words that are counted with these options.
     pub fn new(fingerprint: CountFingerprint) -> Self {
-        let hasher = SeedableRandomState::default();
         Self {
-            words: SharedCounts::new(hasher.clone()).into_counts(),
-            hasher,
+            words: WordTable::default(),
             sentences: SentenceCounts::default(),
             fingerprint,
             inputs: Vec::new(),
@@ -177,7 +173,7 @@ impl WordCounts {
         } else if count == 0 {
             "the count 0"
         } else {
-            return self.words.add(&self.hasher, word.as_bytes(), count);
+            return self.words.add(word.as_bytes(), count);
         };
         Err(CountsError::InvalidRow { problem }.into())
     }
@@ -198,7 +194,7 @@ impl WordCounts {
             return Err(CountsError::Sampled.into());
         }
         for shard in other.words.shards() {
-            shard.for_each(|word, count| self.words.add(&self.hasher, word, count))?;
+            shard.for_each(|word, count| self.words.add(word, count))?;
         }
         self.sentences.add(&other.sentences);
         let mut inputs = other.inputs.iter();
@@ -251,10 +247,7 @@ impl WordCounts {
     /// ```
     pub fn drain(&mut self, visit: impl FnMut(&str, u64)) {
         self.for_each(visit);
-        self.words
-            .shards_mut()
-            .iter_mut()
-            .for_each(TextCounts::clear);
+        self.words.clear();
     }
 }
 
@@ -322,13 +315,11 @@ impl Trainer {
         counts: &mut WordCounts,
         observer: &mut dyn Observer,
     ) -> Result<(), TrainError> {
-        let words = std::mem::take(&mut counts.words);
-        let shared = words.into_shared(counts.hasher.clone());
         let mut reporter = Reporter::new(observer);
-        let counted = self
-            .reader()
-            .and_then(|reader| reader.count_words_into(corpus, &shared, &mut reporter));
-        counts.words = shared.into_counts();
+        let reader = self.reader()?;
+        let table = std::mem::take(&mut counts.words).into_shared();
+        let counted = reader.count_words_into(corpus, &table, &mut reporter);
+        counts.words = table.into_table();
         counts.sentences.add(&counted?);
         Ok(())
     }
@@ -352,7 +343,7 @@ impl Trainer {
         counts: WordCounts,
         observer: &mut dyn Observer,
     ) -> Result<(Model, Summary), TrainError> {
-        let mut run = self.run(observer)?;
+        let mut run = Run::new(observer, self.work.thread_pool()?);
         self.check_fingerprint(&counts.fingerprint)?;
         self.options.check_used(&counts.sentences)?;
         if counts.is_empty() {
@@ -360,8 +351,7 @@ impl Trainer {
         }
         run.pool.install(|| self.check_words(&counts))?;
         run.summary.sentences = counts.sentences;
-        let counted = self.choose_alphabet(counts.words, &mut run)?;
-        let learned = self.learn_from(counted, &mut run)?;
+        let learned = self.learn_from_words(counts.words, &mut run)?;
         self.finish(learned, run)
     }
 
@@ -389,7 +379,12 @@ impl Trainer {
     /// ```
     pub fn with_min_word_count(mut self, min_count: NonZeroU64) -> Result<Self, TrainError> {
         if self.options.model_type == ModelType::Unigram {
-            return Err(no_words_to_remove().into());
+            return Err(OptionError::Conflict {
+                option: "min_word_count",
+                problem: "unigram training has no table of words to remove words from".to_owned(),
+                remedy: "train a bpe, word or char model, or use input_sentence_size",
+            }
+            .into());
         }
         self.min_word_count = min_count;
         Ok(self)
@@ -425,50 +420,19 @@ impl Trainer {
         let rules = PartRules::new(&self.options, KeptPairs::default());
         counts.words.shards().par_iter().try_for_each_init(
             || PartSplitter::new(&rules),
-            |splitter, shard| shard.for_each(|word, _| check_word(splitter, text_of(word))),
+            |splitter, shard| {
+                shard.for_each(|word, _| {
+                    let word = text_of(word);
+                    let mut parts = 0;
+                    splitter.split(word, |_| parts += 1);
+                    match parts {
+                        1 => Ok(()),
+                        _ => Err(CountsError::NotAWord {
+                            word: word.to_owned(),
+                        }),
+                    }
+                })
+            },
         )
-    }
-}
-
-fn no_words_to_remove() -> OptionError {
-    OptionError::Conflict {
-        option: "min_word_count",
-        problem: "unigram training has no table of words to remove words from".to_owned(),
-        remedy: "train a bpe, word or char model, or use input_sentence_size",
-    }
-}
-
-/// Refuses a word that is not one part of text.
-fn check_word(splitter: &mut PartSplitter, word: &str) -> Result<(), CountsError> {
-    if count_parts(splitter, word) == 1 {
-        Ok(())
-    } else {
-        Err(not_a_word(word))
-    }
-}
-
-fn not_a_word(word: &str) -> CountsError {
-    let word = word.to_owned();
-    CountsError::NotAWord { word }
-}
-
-fn count_parts(splitter: &mut PartSplitter, text: &str) -> usize {
-    let mut parts = 0;
-    splitter.split(text, |_| parts += 1);
-    parts
-}
-
-impl Trainer {
-    /// Removes the words that occur less often than the minimum that was set.
-    pub(super) fn remove_rare_words(&self, words: &mut ShardedCounts) {
-        let min_count = self.min_word_count.get();
-        if min_count > 1 {
-            words.remove_rare(min_count);
-        }
-    }
-
-    /// The state shared by the stages of a run.
-    pub(super) fn run<'o>(&self, observer: &'o mut dyn Observer) -> Result<Run<'o>, TrainError> {
-        Ok(Run::new(observer, self.work.thread_pool()?))
     }
 }

@@ -38,17 +38,20 @@ use self::worker::CountWorker;
 use crate::error::TrainError;
 use crate::join::result_of;
 use crate::train::batch::{Batch, SentenceCounts};
-use crate::train::counts::{ShardedCounts, SharedCounts};
+use crate::train::counts::SharedTable;
+use crate::train::split::parts::PartRules;
+
+/// What is counted of prepared text.
+pub(crate) enum CountedUnit {
+    /// Its characters, for a char model.
+    Characters,
+    /// The parts that no piece crosses.
+    Parts(PartRules),
+}
 
 /// Counts the words of a corpus.
 pub(crate) struct WordCountJob<'a> {
     context: CountContext<'a>,
-}
-
-/// The distinct words, and the sentences that were read to find them.
-pub(crate) struct CountedWords {
-    pub(crate) words: ShardedCounts,
-    pub(crate) sentences: SentenceCounts,
 }
 
 impl<'a> WordCountJob<'a> {
@@ -64,7 +67,7 @@ impl<'a> WordCountJob<'a> {
     /// been counted.
     pub(crate) fn count_into(
         self,
-        counts: &SharedCounts,
+        counts: &SharedTable,
         feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
     ) -> Result<SentenceCounts, TrainError> {
         let context = &self.context;

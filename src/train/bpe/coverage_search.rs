@@ -274,7 +274,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::train::counts::ShardedCounts;
+    use crate::train::counts::WordTable;
 
     /// The same search by computing the gain of every k anew.
     fn plain_search(
@@ -315,7 +315,7 @@ mod tests {
             merges in proptest::collection::vec(("[a\u{e9}\u{3b1}\u{4e00}-\u{4e09}]{2,4}", 0u64..90), 0..10),
             size in 0usize..20,
         ) {
-            let counts = CharacterCounts::of(&ShardedCounts::of(characters)).unwrap();
+            let counts = CharacterCounts::of(&WordTable::of(characters)).unwrap();
             let merges: Vec<LearnedMerge> =
                 merges.into_iter().map(|(text, count)| LearnedMerge { text: text.into_bytes().into(), count }).collect();
             let found = search(&merges, &mut FreeCharacters::new(&counts), size);

@@ -35,7 +35,7 @@ pub(crate) use self::segmented::{SegmentSink, WordPart};
 use crate::error::TrainError;
 use crate::text::num::low_u32;
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
-use crate::train::counts::{ShardedCounts, TextCounts};
+use crate::train::counts::{TextCounts, WordTable};
 use crate::train::execution::SeededMap;
 
 /// The number of positions that are read together.
@@ -114,7 +114,7 @@ impl WordBuffer {
     /// Divides `words` into their initial symbols, on the threads of the current pool. The words are
     /// freed group by group.
     pub(crate) fn new(
-        words: ShardedCounts,
+        words: WordTable,
         spelling: &impl Spelling,
         hasher: &SeedableRandomState,
     ) -> Result<Self, TrainError> {

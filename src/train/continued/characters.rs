@@ -25,7 +25,7 @@ use crate::model::Model;
 use crate::text::WHITESPACE_MARK;
 use crate::train::alphabet::{Alphabet, CharacterCounts};
 use crate::train::bpe::merge::continuation::CharacterCandidate;
-use crate::train::counts::ShardedCounts;
+use crate::train::counts::WordTable;
 use crate::train::options::TrainOptions;
 use crate::train::split::is_breaking;
 
@@ -48,7 +48,7 @@ pub enum NewCharacters {
 /// The candidates, in no particular order. Runs on the threads of the current pool.
 pub(super) fn candidates(
     model: &Model,
-    words: &ShardedCounts,
+    words: &WordTable,
     options: &TrainOptions,
     rule: NewCharacters,
 ) -> Result<Vec<CharacterCandidate>, TrainError> {

@@ -1,6 +1,6 @@
 //! The texts of a table in order.
 //!
-//! Input: counts in shards. Output: the texts with their counts, ordered by bytes, or by count and
+//! Input: a table of words. Output: the texts with their counts, ordered by bytes, or by count and
 //! then by bytes. Method: the first bytes of each text and its place in the table are sorted, on
 //! the threads of the current pool; texts are read only where the first bytes are equal. For
 //! example, the first eight bytes of `▁be` and `▁before` are `▁be` with three zeros and
@@ -12,7 +12,7 @@ use std::cmp::{Ordering, Reverse};
 
 use rayon::prelude::*;
 
-use super::{ShardedCounts, TextCounts, TextEntry};
+use super::{TextCounts, TextEntry, WordTable};
 use crate::text::num::low_usize;
 use crate::train::parallel::map_tasks;
 
@@ -56,7 +56,7 @@ fn prefix_of<const N: usize>(text: &[u8]) -> [u8; N] {
     bytes
 }
 
-impl ShardedCounts {
+impl WordTable {
     /// The entry at a place, and the arena with its text.
     fn entry(&self, place: u64) -> (&TextEntry, &[u8]) {
         let shard = &self.shards[low_usize(place >> ENTRY_BITS)];

@@ -4,16 +4,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-impl ShardedCounts {
+impl WordTable {
     /// The counts of these texts.
     pub(crate) fn of<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = (T, u64)>) -> Self {
-        let counts = SharedCounts::new(SeedableRandomState::default());
-        let mut adder = counts.adder();
-        texts
-            .into_iter()
-            .for_each(|(text, count)| adder.add(text.as_ref(), count).unwrap());
-        adder.flush().unwrap();
-        counts.into_counts()
+        let mut table = Self::default();
+        for (text, count) in texts {
+            table.add(text.as_ref(), count).unwrap();
+        }
+        table
     }
 
     fn texts(&self) -> Vec<(Vec<u8>, u64)> {
@@ -40,7 +38,8 @@ proptest! {
         for (text, count, _) in &additions {
             *expected.entry(text.as_bytes().to_vec()).or_insert(0) += count * repeats;
         }
-        let counts = SharedCounts::new(SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed()));
+        let table = WordTable::new(SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed()));
+        let counts = table.into_shared();
         std::thread::scope(|scope| {
             for thread in 0..3 {
                 let mut adder = counts.adder();
@@ -53,16 +52,16 @@ proptest! {
                 });
             }
         });
-        let counts = counts.into_counts();
-        prop_assert_eq!(counts.len(), expected.len());
-        let found: BTreeMap<Vec<u8>, u64> = counts.texts().into_iter().collect();
+        let table = counts.into_table();
+        prop_assert_eq!(table.len(), expected.len());
+        let found: BTreeMap<Vec<u8>, u64> = table.texts().into_iter().collect();
         prop_assert_eq!(found, expected);
     }
 }
 
 #[test]
 fn a_count_saturates_at_the_largest_number() {
-    let table = ShardedCounts::of([("a", u64::MAX - 1), ("a", 7)]);
+    let table = WordTable::of([("a", u64::MAX - 1), ("a", 7)]);
     assert_eq!(table.texts(), [(b"a".to_vec(), u64::MAX)]);
 }
 
@@ -71,7 +70,7 @@ proptest! {
     fn texts_are_in_the_order_of_their_counts_and_bytes(
         counted in proptest::collection::btree_map("a{0,3}[ab\\x00é]{1,20}", 0u64..4, 0..40),
     ) {
-        let table = ShardedCounts::of(counted.clone());
+        let table = WordTable::of(counted.clone());
         let parts = table.parts_by_count(|part: &mut Vec<_>, text, count| {
             part.push((String::from_utf8(text.to_vec()).unwrap(), count));
         });

@@ -42,7 +42,7 @@ use super::stream_position::PositionBounds;
 use super::word_keys::{WordAdder, key_text};
 use crate::error::TrainError;
 use crate::train::alphabet::{CharacterCounts, add_characters};
-use crate::train::counts::{ShardedCounts, SharedCounts, TextCounts};
+use crate::train::counts::{SharedTable, TextCounts, WordTable};
 use crate::train::parallel::share_of_thread;
 use crate::train::split::word_rules::WordRules;
 
@@ -63,7 +63,7 @@ pub(crate) struct SegmentRules {
 #[derive(Default)]
 pub(super) struct CountedSegment {
     /// The words of the sentences; see [`split_key`](super::word_keys::split_key).
-    pub(super) words: ShardedCounts,
+    pub(super) words: WordTable,
     /// The number of sentences.
     pub(super) sentences: u64,
     /// The number of empty sentences among them, which others will replace.
@@ -72,7 +72,7 @@ pub(super) struct CountedSegment {
 
 /// A segment that is being counted.
 struct OpenSegment {
-    counts: SharedCounts,
+    words: SharedTable,
     sentences: u64,
     empty: u64,
 }
@@ -80,7 +80,7 @@ struct OpenSegment {
 impl OpenSegment {
     fn new(hasher: SeedableRandomState) -> Self {
         Self {
-            counts: SharedCounts::new(hasher),
+            words: WordTable::new(hasher).into_shared(),
             sentences: 0,
             empty: 0,
         }
@@ -94,13 +94,13 @@ impl OpenSegment {
         let shares = batches.par_chunks(share_of_thread(batches.len()));
         shares.try_for_each(|share| {
             let sentences = share.iter().flat_map(CountedTexts::iter);
-            WordAdder::new(&self.counts).add_sentences(rules, sentences)
+            WordAdder::new(&self.words).add_sentences(rules, sentences)
         })
     }
 
     fn finish(self) -> CountedSegment {
         CountedSegment {
-            words: self.counts.into_counts(),
+            words: self.words.into_table(),
             sentences: self.sentences,
             empty: self.empty,
         }

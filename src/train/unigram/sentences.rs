@@ -20,15 +20,13 @@
 
 use std::ops::Range;
 
-use foldhash::fast::SeedableRandomState;
-
 use super::entries::Entries;
 use super::word_keys::{WordAdder, key_text};
 use crate::error::TrainError;
 use crate::text::arena::StrArena;
 use crate::text::num::count_to_f32;
 use crate::train::alphabet::{CharacterCounts, KnownCharacters, add_characters};
-use crate::train::counts::{ShardedCounts, SharedCounts};
+use crate::train::counts::WordTable;
 use crate::train::execution::SeededMap;
 use crate::train::split::word_rules::WordRules;
 
@@ -164,14 +162,14 @@ impl CountedTexts {
     /// # Errors
     /// A word is of 4 GiB or more.
     pub(crate) fn words(&self, rules: WordRules) -> Result<Self, TrainError> {
-        let counts = SharedCounts::new(SeedableRandomState::default());
-        WordAdder::new(&counts).add_texts(rules, self.iter())?;
-        Ok(Self::by_count(&counts.into_counts()))
+        let words = WordTable::default().into_shared();
+        WordAdder::new(&words).add_texts(rules, self.iter())?;
+        Ok(Self::by_count(&words.into_table()))
     }
 
     /// The texts of a table by count, descending, and then by bytes. Runs on the threads of the
     /// current pool.
-    pub(super) fn by_count(counts: &ShardedCounts) -> Self {
+    pub(super) fn by_count(counts: &WordTable) -> Self {
         Self::concatenated(counts.parts_by_count(|part: &mut Self, key, count| {
             part.push(key_text(key), count);
         }))

@@ -32,7 +32,6 @@ mod walk;
 
 use std::mem;
 
-use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
 
 use self::walk::{ChunkPlan, CorpusPlan, CorpusWalk};
@@ -43,7 +42,7 @@ use super::word_keys::{WordAdder, key_text, split_key};
 use crate::error::TrainError;
 use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::train::alphabet::{Alphabet, KnownCharacters};
-use crate::train::counts::{CountAdder, ShardedCounts, SharedCounts, TextCounts};
+use crate::train::counts::{SharedTable, TableAdder, TextCounts, WordTable};
 use crate::train::parallel::map_tasks;
 use crate::train::parallel::share_of_thread;
 use crate::train::split::word_rules::WordRules;
@@ -76,7 +75,7 @@ pub(crate) struct WordCorpus {
 /// The words of a chunk of seeds.
 pub(super) struct WordChunk {
     /// See [`split_key`].
-    words: ShardedCounts,
+    words: WordTable,
     /// The last word of the last sentence.
     last: String,
     /// The size of the chunk, repetitions and a NUL for each sentence included.
@@ -153,7 +152,7 @@ impl SegmentedSentences {
     }
 
     /// Takes the words out of each segment.
-    fn take_tables(&mut self) -> Vec<ShardedCounts> {
+    fn take_tables(&mut self) -> Vec<WordTable> {
         self.segments
             .iter_mut()
             .map(|segment| mem::take(&mut segment.words))
@@ -167,31 +166,27 @@ impl SegmentedSentences {
             .for_each(|texts| *texts = mem::take(texts).mark_unknown(known));
         for segment in &mut self.segments {
             let words = mem::take(&mut segment.words);
-            segment.words = mark_words(words, known, &self.rules.hasher)?;
+            segment.words = mark_words(words, known)?;
         }
         Ok(())
     }
 }
 
 /// The same words with U+2585 for unknown characters. Words that become equal are added.
-fn mark_words(
-    mut words: ShardedCounts,
-    known: &KnownCharacters,
-    hasher: &SeedableRandomState,
-) -> Result<ShardedCounts, TrainError> {
+fn mark_words(mut words: WordTable, known: &KnownCharacters) -> Result<WordTable, TrainError> {
     let shards = words.shards_mut().par_iter_mut();
     let changed: Vec<(Vec<u8>, u64)> = shards
         .flat_map_iter(|shard| take_unknown(shard, known))
         .collect();
-    let counts = words.into_shared(hasher.clone());
-    let mut adder = WordAdder::new(&counts);
+    let table = words.into_shared();
+    let mut adder = WordAdder::new(&table);
     let mut marked = String::new();
     for (key, count) in changed {
         known.mark(key_text(&key), &mut marked);
         adder.add_word(&marked, split_key(&key).1, count)?;
     }
     adder.flush()?;
-    Ok(counts.into_counts())
+    Ok(table.into_table())
 }
 
 /// Takes the counts of the keys with unknown characters.
@@ -212,7 +207,7 @@ impl CorpusPlan<'_> {
     /// sentences.
     fn build(
         self,
-        mut tables: Vec<ShardedCounts>,
+        mut tables: Vec<WordTable>,
         rules: &SegmentRules,
     ) -> Result<WordCorpus, TrainError> {
         let mut chunks = Vec::new();
@@ -220,12 +215,12 @@ impl CorpusPlan<'_> {
             chunks.push(plan.build(&mut tables, rules)?);
         }
         let words = chunks.iter().map(|chunk| chunk.words.len()).sum();
-        let totals = SharedCounts::with_capacity(rules.hasher.clone(), words);
+        let totals = WordTable::with_capacity(rules.hasher.clone(), words).into_shared();
         for chunk in &chunks {
             add_totals(&totals, &chunk.words)?;
         }
         WordAdder::new(&totals).add_texts(rules.words, self.dropped)?;
-        let words = CountedTexts::by_count(&totals.into_counts());
+        let words = CountedTexts::by_count(&totals.into_table());
         Ok(WordCorpus { words, chunks })
     }
 }
@@ -233,25 +228,26 @@ impl CorpusPlan<'_> {
 impl ChunkPlan<'_> {
     fn build(
         &self,
-        tables: &mut [ShardedCounts],
+        tables: &mut [WordTable],
         rules: &SegmentRules,
     ) -> Result<WordChunk, TrainError> {
         let mut segments = self.segments.iter();
         let mut take = || Some(mem::take(&mut tables[*segments.next()?]));
-        let counts = take().unwrap_or_default().into_shared(rules.hasher.clone());
+        let words = take().unwrap_or_else(|| WordTable::new(rules.hasher.clone()));
+        let words = words.into_shared();
         while let Some(table) = take() {
-            add_table(&counts, &table)?;
+            add_table(&words, &table)?;
         }
         let shares = self
             .sentences
             .par_chunks(share_of_thread(self.sentences.len()));
         shares.try_for_each(|share| {
-            WordAdder::new(&counts).add_sentences(rules.words, share.iter().copied())
+            WordAdder::new(&words).add_sentences(rules.words, share.iter().copied())
         })?;
         Ok(WordChunk {
             last: self.last_word(rules.words).to_owned(),
             bytes: self.bytes,
-            words: counts.into_counts(),
+            words: words.into_table(),
         })
     }
 
@@ -265,12 +261,12 @@ impl ChunkPlan<'_> {
 }
 
 /// Adds all counts of a table.
-fn add_table(counts: &SharedCounts, table: &ShardedCounts) -> Result<(), TrainError> {
+fn add_table(counts: &SharedTable, table: &WordTable) -> Result<(), TrainError> {
     add_keys(counts, table, |adder, key, count| adder.add(key, count))
 }
 
 /// Adds the counts of all words of a table, whether they end a sentence or not.
-fn add_totals(totals: &SharedCounts, table: &ShardedCounts) -> Result<(), TrainError> {
+fn add_totals(totals: &SharedTable, table: &WordTable) -> Result<(), TrainError> {
     add_keys(totals, table, |adder, key, count| match count {
         0 => Ok(()),
         _ => adder.add(split_key(key).0, count),
@@ -279,9 +275,9 @@ fn add_totals(totals: &SharedCounts, table: &ShardedCounts) -> Result<(), TrainE
 
 /// Calls `add` with each key of a table and its count, in parallel, and flushes the buffers.
 fn add_keys(
-    counts: &SharedCounts,
-    table: &ShardedCounts,
-    add: impl Fn(&mut CountAdder<'_>, &[u8], u64) -> Result<(), TrainError> + Sync,
+    counts: &SharedTable,
+    table: &WordTable,
+    add: impl Fn(&mut TableAdder<'_>, &[u8], u64) -> Result<(), TrainError> + Sync,
 ) -> Result<(), TrainError> {
     table.shards().par_iter().try_for_each(|shard| {
         let mut adder = counts.adder();

@@ -8,7 +8,7 @@
 //! Cost: linear in the bytes.
 
 use crate::error::TrainError;
-use crate::train::counts::{CountAdder, SharedCounts};
+use crate::train::counts::{SharedTable, TableAdder};
 use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
 use crate::train::split::word_rules::WordRules;
 
@@ -34,13 +34,13 @@ pub(super) fn key_text(key: &[u8]) -> &str {
 /// Adds words and sentences to a table whose keys distinguish the words that end a sentence. Short
 /// words are counted in a cache first.
 pub(super) struct WordAdder<'c> {
-    adder: CountAdder<'c>,
+    adder: TableAdder<'c>,
     cache: RawChunkCache,
     key: Vec<u8>,
 }
 
 impl<'c> WordAdder<'c> {
-    pub(super) fn new(counts: &'c SharedCounts) -> Self {
+    pub(super) fn new(counts: &'c SharedTable) -> Self {
         Self {
             adder: counts.adder(),
             cache: RawChunkCache::new(counts.hasher()),
@@ -146,6 +146,6 @@ impl<'c> WordAdder<'c> {
 }
 
 /// Adds an entry of the cache.
-fn add_cached(adder: &mut CountAdder<'_>, entry: &CachedChunk) -> Result<(), TrainError> {
+fn add_cached(adder: &mut TableAdder<'_>, entry: &CachedChunk) -> Result<(), TrainError> {
     adder.add(entry.text.text(&mut [[0; 8]; 2]), entry.count)
 }

@@ -8,7 +8,7 @@ fn alphabet(characters: &[(char, u64)]) -> Alphabet {
 }
 
 fn words(counted: &[(&str, u64)], characters: &str, room: usize) -> Vec<LearnedPiece> {
-    let counts = ShardedCounts::of(counted.iter().copied());
+    let counts = WordTable::of(counted.iter().copied());
     let known: Vec<(char, u64)> = characters.chars().map(|c| (c, 1)).collect();
     word_pieces(&counts, &alphabet(&known), room).unwrap()
 }
@@ -48,7 +48,7 @@ fn equal_words_are_sorted_by_bytes_and_cut_to_the_room() {
 fn dropping_words_while_they_are_collected_keeps_the_best() {
     let texts: Vec<String> = (0..200_000).map(|number| number.to_string()).collect();
     let count = |text: &String| text.bytes().map(u64::from).product::<u64>() % 5_000 + 1;
-    let counts = ShardedCounts::of(texts.iter().map(|text| (text.as_str(), count(text))));
+    let counts = WordTable::of(texts.iter().map(|text| (text.as_str(), count(text))));
     let known: Vec<(char, u64)> = ('0'..='9').map(|c| (c, 1)).collect();
     let pieces = word_pieces(&counts, &alphabet(&known), 300).unwrap();
     let mut expected = texts.clone();
@@ -59,7 +59,7 @@ fn dropping_words_while_they_are_collected_keeps_the_best() {
 
 #[test]
 fn too_many_words_are_refused() {
-    let counts = ShardedCounts::of([("▁a", 1 << 62), ("▁b", 1 << 62)]);
+    let counts = WordTable::of([("▁a", 1 << 62), ("▁b", 1 << 62)]);
     let refused = word_pieces(&counts, &alphabet(&[('a', 1)]), 9);
     assert!(matches!(
         refused,

@@ -150,10 +150,9 @@ impl Trainer {
         counts: &mut WordCounts,
     ) -> Result<(), TrainError> {
         let reader = self.reader()?;
-        let words = std::mem::take(&mut counts.words);
-        let shared = words.into_shared(counts.hasher.clone());
-        let counted = reader.count_batches(batches, &shared);
-        counts.words = shared.into_counts();
+        let table = std::mem::take(&mut counts.words).into_shared();
+        let counted = reader.count_batches(batches, &table);
+        counts.words = table.into_table();
         counts.sentences.add(&counted?);
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use memchr::memmem;
 
+use super::CountedUnit;
 use super::chunk_rule::{ChunkRule, PlainBytes};
 use crate::normalize::charsmap::Charsmap;
 use crate::text::WHITESPACE_MARK_STR;
@@ -10,7 +11,6 @@ use crate::train::meta::MetaPieces;
 use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;
 use crate::train::split::kept_pairs::KeptPairs;
-use crate::train::split::parts::PartRules;
 
 /// Read-only state shared by the counting threads.
 pub(crate) struct CountContext<'a> {
@@ -20,8 +20,7 @@ pub(crate) struct CountContext<'a> {
     pub(super) chunk_preparation: Preparation,
     pub(super) chunk_rule: ChunkRule,
     pub(super) plain: PlainBytes,
-    /// How text is divided into parts; `None` if its characters are counted.
-    pub(super) rules: Option<PartRules>,
+    pub(super) unit: CountedUnit,
     pub(super) work: &'a ExecutionConfig,
     whitespace_mark: memmem::Finder<'static>,
     /// How those of the normalizer's rules end that may extend a run of whitespace, if such runs
@@ -35,9 +34,12 @@ impl<'a> CountContext<'a> {
         preparation: Preparation,
         meta: &MetaPieces,
         work: &'a ExecutionConfig,
-        rules: Option<PartRules>,
+        unit: CountedUnit,
     ) -> Self {
-        let kept_pairs = rules.as_ref().and_then(PartRules::kept_pairs);
+        let kept_pairs = match &unit {
+            CountedUnit::Characters => None,
+            CountedUnit::Parts(rules) => rules.kept_pairs(),
+        };
         let chunk_rule = if kept_pairs.is_some_and(KeptPairs::cross_words) {
             ChunkRule::Sentence
         } else {
@@ -59,7 +61,7 @@ impl<'a> CountContext<'a> {
             preparation,
             chunk_preparation,
             chunk_rule,
-            rules,
+            unit,
             work,
             whitespace_mark: memmem::Finder::new(WHITESPACE_MARK_STR).into_owned(),
             space_rules,

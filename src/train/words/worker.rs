@@ -22,13 +22,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
+use super::CountedUnit;
 use super::chunk_rule::ChunkRule;
 use super::context::CountContext;
 use crate::error::TrainError;
 use crate::text::WHITESPACE_MARK_STR;
 use crate::train::alphabet::add_characters;
 use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
-use crate::train::counts::{CountAdder, SharedCounts, TextCounts, TextLookup};
+use crate::train::counts::{SharedTable, TableAdder, TextCounts, TextLookup};
 use crate::train::prepare::Preparation;
 use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
 use crate::train::split::parts::PartSplitter;
@@ -67,19 +68,26 @@ struct PartCounter<'a> {
 
 /// Where parts are counted.
 struct PartSums<'a> {
-    /// `None` if the parts are characters.
-    splitter: Option<PartSplitter>,
-    counts: CountAdder<'a>,
-    /// By code point: characters that are parts, before they are added to `counts`.
-    characters: Vec<u64>,
+    unit: UnitCounter,
+    counts: TableAdder<'a>,
+}
+
+/// How a thread counts a [`CountedUnit`].
+enum UnitCounter {
+    /// By code point, before they are added to the counts.
+    Characters(Vec<u64>),
+    Parts(PartSplitter),
 }
 
 impl PartSums<'_> {
     /// Splits prepared text and counts the parts.
     fn add(&mut self, text: &str, count: u64) -> Result<(), TrainError> {
-        let Some(splitter) = &mut self.splitter else {
-            add_characters(&mut self.characters, text, count);
-            return Ok(());
+        let splitter = match &mut self.unit {
+            UnitCounter::Parts(splitter) => splitter,
+            UnitCounter::Characters(characters) => {
+                add_characters(characters, text, count);
+                return Ok(());
+            }
         };
         let counts = &mut self.counts;
         let mut result = Ok(());
@@ -93,11 +101,13 @@ impl PartSums<'_> {
 
     /// Makes all additions that are still buffered.
     fn flush(&mut self) -> Result<(), TrainError> {
-        let characters = std::mem::take(&mut self.characters);
-        for (code, count) in (0..).zip(characters).filter(|(_, count)| *count > 0) {
-            if let Some(c) = char::from_u32(code) {
-                self.counts
-                    .add(c.encode_utf8(&mut [0; 4]).as_bytes(), count)?;
+        if let UnitCounter::Characters(characters) = &mut self.unit {
+            let characters = std::mem::take(characters);
+            for (code, count) in (0..).zip(characters).filter(|(_, count)| *count > 0) {
+                if let Some(c) = char::from_u32(code) {
+                    self.counts
+                        .add(c.encode_utf8(&mut [0; 4]).as_bytes(), count)?;
+                }
             }
         }
         self.counts.flush()
@@ -105,12 +115,14 @@ impl PartSums<'_> {
 }
 
 impl<'a> PartCounter<'a> {
-    fn new(context: &CountContext<'_>, counts: &'a SharedCounts) -> Self {
+    fn new(context: &CountContext<'_>, counts: &'a SharedTable) -> Self {
         PartCounter {
             parts: PartSums {
-                splitter: context.rules.as_ref().map(PartSplitter::new),
+                unit: match &context.unit {
+                    CountedUnit::Characters => UnitCounter::Characters(Vec::new()),
+                    CountedUnit::Parts(rules) => UnitCounter::Parts(PartSplitter::new(rules)),
+                },
                 counts: counts.adder(),
-                characters: Vec::new(),
             },
             buffer: Vec::new(),
             plain_text: String::new(),
@@ -155,7 +167,7 @@ impl<'a> PartCounter<'a> {
 }
 
 impl<'a> CountWorker<'a> {
-    pub(super) fn new(context: &'a CountContext<'a>, counts: &'a SharedCounts) -> Self {
+    pub(super) fn new(context: &'a CountContext<'a>, counts: &'a SharedTable) -> Self {
         CountWorker {
             context,
             filter: SentenceFilter::new(context.options),

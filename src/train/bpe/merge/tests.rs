@@ -6,7 +6,7 @@ use super::*;
 use crate::train::alphabet::{Alphabet, CharacterCounts};
 use crate::train::bpe::queue::ShortestText;
 use crate::train::bpe::word_buffer::{Characters, Spelling};
-use crate::train::counts::ShardedCounts;
+use crate::train::counts::WordTable;
 use crate::train::options::TrainOptions;
 
 /// A word as its symbols, and its count.
@@ -94,7 +94,7 @@ fn fast_merges(
     tuning: Tuning,
     threads: usize,
 ) -> Vec<(String, u64)> {
-    let table = ShardedCounts::of(words.iter().map(|(word, count)| (word, *count)));
+    let table = WordTable::of(words.iter().map(|(word, count)| (word, *count)));
     let alphabet = Alphabet::all(&CharacterCounts::of(&table).unwrap());
     let symbols = SymbolArena::new(&alphabet, rules);
     let pool = rayon::ThreadPoolBuilder::new()
@@ -271,7 +271,7 @@ proptest! {
         let rules = SplitRules::new(&options);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let hasher = SeedableRandomState::default();
-        let table = ShardedCounts::of(words.iter().map(|(word, count)| (word, *count)));
+        let table = WordTable::of(words.iter().map(|(word, count)| (word, *count)));
         let words = pool.install(|| WordBuffer::new(table, &Bytes, &hasher)).unwrap();
         let symbols = SymbolArena::of_bytes(&rules);
         let mut merger: MergeTrainer<'_, SmallestIds> =

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::error::TrainError;
 use crate::train::bpe::symbols::Symbol;
-use crate::train::counts::{ShardedCounts, TextCounts};
+use crate::train::counts::{TextCounts, WordTable};
 use crate::train::execution::SeededMap;
 
 /// A part of a word.
@@ -79,7 +79,7 @@ impl WordBuffer {
     /// # Errors
     /// More than 2^32 - 1 slots.
     pub(crate) fn of_segments<S>(
-        words: ShardedCounts,
+        words: WordTable,
         hasher: &SeedableRandomState,
         make: impl Fn() -> S + Sync,
         segment: impl Fn(&mut S, &str, &mut SegmentSink<'_>) + Sync,

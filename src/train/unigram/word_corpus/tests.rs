@@ -1,3 +1,5 @@
+use foldhash::fast::SeedableRandomState;
+
 use proptest::prelude::*;
 
 use super::*;

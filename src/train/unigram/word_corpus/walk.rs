@@ -10,7 +10,7 @@ use std::mem;
 
 use rayon::prelude::*;
 
-use crate::train::counts::{ShardedCounts, TextCounts};
+use crate::train::counts::{TextCounts, WordTable};
 use crate::train::unigram::segments::{CountedSegment, SegmentedSentences};
 use crate::train::unigram::sentences::CountedTexts;
 
@@ -52,7 +52,7 @@ pub(super) struct CorpusPlan<'t> {
 
 impl<'t> CorpusWalk<'t> {
     /// A walk over `corpus`, whose segments have the words of `tables`.
-    pub(super) fn new(corpus: &'t SegmentedSentences, tables: &[ShardedCounts]) -> Self {
+    pub(super) fn new(corpus: &'t SegmentedSentences, tables: &[WordTable]) -> Self {
         let held = corpus.held.iter().flatten();
         let held_texts: u64 = held.clone().map(|texts| texts.len() as u64).sum();
         let held_empty: u64 = held.map(CountedTexts::empty_texts).sum();
@@ -138,7 +138,7 @@ impl<'t> CorpusWalk<'t> {
 }
 
 /// The bytes of the sentences of a segment, with a NUL after each.
-fn segment_bytes(words: &ShardedCounts) -> u64 {
+fn segment_bytes(words: &WordTable) -> u64 {
     let shards = words.shards().par_iter().map(shard_bytes);
     shards.reduce(|| 0, u64::saturating_add)
 }
