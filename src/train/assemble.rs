@@ -16,10 +16,6 @@
 //!
 //! A meta piece whose id is too high for the number of learned pieces (`<pad>` with id 9 here) is
 //! an error.
-//!
-//! Cost: linear in the text of the pieces.
-
-use std::ops::Range;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
@@ -42,24 +38,6 @@ pub(crate) struct VocabularyLimit {
     pub(crate) too_long: u64,
 }
 
-impl VocabularyLimit {
-    /// Fails if there are too few pieces.
-    fn check(self, pieces: usize) -> Result<(), TrainError> {
-        if self.is_hard && pieces < self.size {
-            return Err(self.too_large(pieces));
-        }
-        Ok(())
-    }
-
-    fn too_large(self, largest: usize) -> TrainError {
-        TrainError::VocabularyTooLarge {
-            vocab_size: self.size,
-            largest,
-            too_long: self.too_long,
-        }
-    }
-}
-
 /// A learned piece of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LearnedPiece {
@@ -67,32 +45,21 @@ pub(crate) struct LearnedPiece {
     pub(crate) score: f32,
 }
 
-/// The pieces of a BPE model, best first.
+/// The pieces of a BPE model, best first: their scores are 0, -1, -2, ...
 pub(crate) fn bpe_pieces(texts: Vec<Box<str>>) -> Vec<LearnedPiece> {
-    texts.into_iter().enumerate().map(bpe_piece).collect()
-}
-
-fn bpe_piece((index, text): (usize, Box<str>)) -> LearnedPiece {
-    let score = score(index);
-    LearnedPiece { text, score }
+    let scores = (0..).map(|index| -count_to_f32(index));
+    let pieces = texts.into_iter().zip(scores);
+    pieces
+        .map(|(text, score)| LearnedPiece { text, score })
+        .collect()
 }
 
 /// The texts of the learned pieces if coverage chose the characters: merges, then characters.
 pub(crate) fn learned_texts(merges: Vec<LearnedMerge>, alphabet: &Alphabet) -> Vec<Box<str>> {
-    let characters = alphabet
-        .characters
-        .iter()
-        .map(|(c, _)| c.to_string().into_boxed_str());
-    merges
-        .into_iter()
-        .map(|merge| merge.to_text().into())
-        .chain(characters)
-        .collect()
-}
-
-/// The score of the learned piece number `index`.
-fn score(index: usize) -> f32 {
-    -count_to_f32(index as u64)
+    let characters = alphabet.characters.iter();
+    let characters = characters.map(|(c, _)| c.to_string().into_boxed_str());
+    let merges = merges.into_iter().map(|merge| merge.to_text().into());
+    merges.chain(characters).collect()
 }
 
 /// All pieces of the model.
@@ -110,69 +77,40 @@ pub(crate) fn assemble(
     let mut texts: HashSet<&str, RandomState> = HashSet::default();
     let mut learned = learned.iter();
     for id in 0..limit.size {
-        let next_learned = || learned.next().map(learned_piece);
-        let piece = meta_piece(meta, id).or_else(next_learned);
-        let Some(NewPiece { text, score, kind }) = piece else {
+        let (text, score, kind) = if let Some((text, kind)) = meta.get(id) {
+            (text, 0.0, kind)
+        } else if let Some(piece) = learned.next() {
+            (piece.text.as_ref(), piece.score, PieceKind::Normal)
+        } else {
             // No piece is available for this id, so no higher id can be reached.
-            check_reachable(meta, id..limit.size, pieces.len())?;
-            break;
+            match meta.next_from(id).filter(|(id, _)| *id < limit.size) {
+                None => break,
+                Some((id, text)) => return Err(unreachable_id(id, text, pieces.len())),
+            }
         };
         if !texts.insert(text) {
-            return Err(duplicate_piece(text));
+            return Err(TrainError::DuplicatePiece {
+                piece: text.to_owned(),
+            });
         }
         pieces.push(text.as_bytes(), score, kind);
     }
-    check_unknown(meta, pieces.len())?;
-    limit.check(pieces.len())?;
+    // With `use_all_vocab` there can be so few pieces that the unknown piece is not among them.
+    // Without byte pieces, such a model could not be loaded.
+    if let Some((id, text)) = meta.unknown()
+        && id >= pieces.len()
+        && !meta.has_bytes()
+    {
+        return Err(unreachable_id(id, text, pieces.len()));
+    }
+    if limit.is_hard && pieces.len() < limit.size {
+        return Err(TrainError::VocabularyTooLarge {
+            vocab_size: limit.size,
+            largest: pieces.len(),
+            too_long: limit.too_long,
+        });
+    }
     Ok(pieces)
-}
-
-fn duplicate_piece(text: &str) -> TrainError {
-    let piece = text.to_owned();
-    TrainError::DuplicatePiece { piece }
-}
-
-/// A piece of the model to be added to the table.
-struct NewPiece<'t> {
-    text: &'t str,
-    score: f32,
-    kind: PieceKind,
-}
-
-/// The meta piece with this id, if there is one.
-fn meta_piece(meta: &MetaPieces, id: usize) -> Option<NewPiece<'_>> {
-    let (text, kind) = meta.get(id)?;
-    let score = 0.0;
-    Some(NewPiece { text, score, kind })
-}
-
-/// A learned piece as a piece to be added.
-fn learned_piece(learned: &LearnedPiece) -> NewPiece<'_> {
-    NewPiece {
-        text: &learned.text,
-        score: learned.score,
-        kind: PieceKind::Normal,
-    }
-}
-
-/// Fails if the id of the unknown piece is beyond the last piece and there are no byte pieces: the
-/// model could not be loaded. With `use_all_vocab` there can be this few pieces.
-fn check_unknown(meta: &MetaPieces, pieces: usize) -> Result<(), TrainError> {
-    match meta.unknown() {
-        Some((id, text)) if id >= pieces && !meta.has_bytes() => {
-            Err(unreachable_id(id, text, pieces))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Fails if a meta piece has one of these ids.
-fn check_reachable(meta: &MetaPieces, ids: Range<usize>, pieces: usize) -> Result<(), TrainError> {
-    let next = meta.next_from(ids.start).filter(|(id, _)| ids.contains(id));
-    match next {
-        None => Ok(()),
-        Some((id, text)) => Err(unreachable_id(id, text, pieces)),
-    }
 }
 
 fn unreachable_id(id: usize, text: &str, pieces: usize) -> TrainError {

@@ -42,6 +42,7 @@ use self::convert::OptionValue;
 use self::flag_value::{FlagValue, parse_single};
 pub use self::record::{RecordGap, TrainingRecord};
 use self::validate::check_bounds;
+pub(crate) use self::validate::conflict;
 pub use self::values::{
     InputFormat, NormalizationRules, PruningMethod, RuleSet, SeedSize, SentenceSelection,
     SpecialPiece, UnigramOptions,
