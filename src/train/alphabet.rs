@@ -1,8 +1,5 @@
 //! Character counts -> the characters that become pieces.
 //!
-//! In: the distinct words with their counts. Out: the alphabet, by count. Cost: linear in the text
-//! of the distinct words.
-//!
 //! Required characters come first, then the others by count, descending, then by code point.
 //! Characters are taken until their share of all characters of the corpus, as a 32-bit float,
 //! reaches `character_coverage`. Boundary marks are included in the share, although they are never

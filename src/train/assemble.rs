@@ -1,7 +1,5 @@
 //! Learned pieces and meta pieces -> the pieces of the model, in the order of their ids.
 //!
-//! In: meta pieces with ids, and the learned pieces, best first. Out: the table of pieces.
-//!
 //! Meta pieces have their ids already; the learned pieces fill the ids between and after them. The
 //! scores of the learned pieces of a BPE model are 0, -1, -2, ... in 32-bit floats; the first is a
 //! negated zero, as in the reference.

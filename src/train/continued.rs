@@ -1,8 +1,7 @@
 //! Continued BPE training: a model and a corpus -> the pieces that training would learn next.
 //!
-//! Input: a BPE model, a corpus, rules for new pieces. Output: new pieces, best first. The model
-//! keeps its pieces, ids and scores; the caller appends the new pieces with scores below all
-//! others, in this order (see `adapt/extend`).
+//! The model keeps its pieces, ids and scores; the caller appends the new pieces with scores below
+//! all others, best first (see `adapt/extend`).
 //!
 //! # Method
 //!
@@ -28,15 +27,13 @@
 //! (twice) and `▁ab` are segmented as `▁ ab c` and `▁ ab`, if `▁` is a character of the model.
 //! Pairs: `▁ab` 3, `abc` 2. The first new piece is `▁ab`, the second one `▁abc`.
 //!
-//! # Cost
-//!
-//! That of training, and encoding each distinct part once. Memory: 4 bytes for each token of the
-//! distinct parts, not for each character.
+//! It takes 4 bytes for each token of the distinct parts, not for each character.
 
 mod characters;
 mod segments;
 
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 
 pub use self::characters::NewCharacters;
 use self::segments::{StateModel, StateSegmenter};
@@ -56,7 +53,7 @@ use super::reading::{CorpusReader, meta_trie};
 use super::split::SplitRules;
 use super::split::kept_pairs::KeptPairs;
 use crate::error::TrainError;
-use crate::model::{Model, ModelType, Piece, TrainerSpec};
+use crate::model::{Model, ModelType};
 use crate::piece::PieceKind;
 
 /// What continued training learned, best first.
@@ -135,7 +132,13 @@ impl<'m> ContinuedTrainer<'m> {
             pretokenizer: None,
             allow_inconsistent_pretokenization: false,
         };
-        let kept_pairs = KeptPairs::of(mergeable_texts(self.model), rules);
+        // The pieces that merging makes; text yields no others.
+        let mergeable = self
+            .model
+            .pieces()
+            .filter(|piece| matches!(piece.kind, PieceKind::Normal | PieceKind::Unused))
+            .filter_map(|piece| std::str::from_utf8(piece.text).ok());
+        let kept_pairs = KeptPairs::of(mergeable, rules);
         Ok(CorpusReader::continued(
             &self.options,
             preparation,
@@ -182,22 +185,6 @@ impl<'m> ContinuedTrainer<'m> {
     }
 }
 
-/// The texts of the pieces that merging makes.
-fn mergeable_texts(model: &Model) -> impl Iterator<Item = &str> {
-    let mergeable = model.pieces().filter(is_mergeable);
-    mergeable.filter_map(text_of)
-}
-
-/// Whether pieces of this kind are made by merging.
-fn is_mergeable(piece: &Piece<'_>) -> bool {
-    matches!(piece.kind, PieceKind::Normal | PieceKind::Unused)
-}
-
-/// The text of a piece, if it is UTF-8.
-fn text_of(piece: Piece<'_>) -> Option<&str> {
-    std::str::from_utf8(piece.text).ok()
-}
-
 impl TrainOptions {
     /// The rules for pieces and sentences that a model was trained with, as its trainer spec
     /// records them. A length or coverage outside the range of its option is clamped to the range;
@@ -207,11 +194,23 @@ impl TrainOptions {
     pub fn of_model(model: &Model) -> Self {
         let spec = model.trainer_spec();
         let defaults = Self::default();
+        let within = |recorded: i32, default: u32, range: &RangeInclusive<u32>| {
+            let length = u32::try_from(recorded).unwrap_or(default);
+            length.clamp(*range.start(), *range.end())
+        };
         let options = Self {
             model_type: model.model_type(),
             sentences: SentenceSelection::All,
-            max_sentence_length: sentence_length(spec, &defaults),
-            max_sentencepiece_length: piece_length(spec, &defaults),
+            max_sentence_length: within(
+                spec.max_sentence_length(),
+                defaults.max_sentence_length,
+                &SENTENCE_LENGTH,
+            ),
+            max_sentencepiece_length: within(
+                spec.max_sentencepiece_length(),
+                defaults.max_sentencepiece_length,
+                &PIECE_LENGTH,
+            ),
             character_coverage: spec.character_coverage().clamp(0.98, 1.0),
             byte_fallback: spec.byte_fallback(),
             split_by_unicode_script: spec.split_by_unicode_script(),
@@ -236,20 +235,6 @@ impl TrainOptions {
             ..self
         }
     }
-}
-
-/// The longest sentence in bytes, within the range of the option.
-fn sentence_length(spec: &TrainerSpec, defaults: &TrainOptions) -> u32 {
-    let recorded = u32::try_from(spec.max_sentence_length());
-    let length = recorded.unwrap_or(defaults.max_sentence_length);
-    length.clamp(*SENTENCE_LENGTH.start(), *SENTENCE_LENGTH.end())
-}
-
-/// The longest piece in characters, within the range of the option.
-fn piece_length(spec: &TrainerSpec, defaults: &TrainOptions) -> u32 {
-    let recorded = u32::try_from(spec.max_sentencepiece_length());
-    let length = recorded.unwrap_or(defaults.max_sentencepiece_length);
-    length.clamp(*PIECE_LENGTH.start(), *PIECE_LENGTH.end())
 }
 
 #[cfg(test)]

@@ -1,8 +1,5 @@
 //! A table that counts texts.
 //!
-//! In: texts with counts, from several threads. Out: the distinct texts with the sums of their
-//! counts.
-//!
 //! Most words are short: a text of up to 15 bytes is stored inside its entry, as two numbers that
 //! are compared and hashed as such, so that counting it does not access an arena. Longer texts are
 //! stored in an arena. An entry takes 24 bytes. The table uses open addressing with linear probing:
@@ -22,8 +19,6 @@
 //! add("the", 2)   the same entry: count 3
 //! add("internationalization", 1)   20 bytes: start, length, 24 bits of the hash and the mark 0xff of the arena
 //! ```
-//!
-//! Cost: constant for a short text on average, linear in its bytes for a long one.
 //!
 //! The order of the entries never affects a result: callers sort the entries, or do something that
 //! does not depend on the order. So the hash seed can differ in each run, and nobody can construct

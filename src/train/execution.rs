@@ -19,7 +19,7 @@ use std::num::NonZeroUsize;
 
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashMap;
-use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::TrainError;
 use crate::model::ModelType;
@@ -72,13 +72,9 @@ impl ExecutionConfig {
         ThreadPoolBuilder::new()
             .num_threads(self.threads)
             .build()
-            .map_err(threads_error)
-    }
-}
-
-fn threads_error(error: ThreadPoolBuildError) -> TrainError {
-    TrainError::Threads {
-        source: Box::new(error),
+            .map_err(|error| TrainError::Threads {
+                source: Box::new(error),
+            })
     }
 }
 

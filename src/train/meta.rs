@@ -1,7 +1,5 @@
 //! The pieces that do not depend on the corpus: special, control, user-defined and byte pieces.
 //!
-//! In: the options. Out: a map from ids to texts and kinds.
-//!
 //! `<unk>`, `<s>`, `</s>` and `<pad>` have the ids that the options give them. The other pieces
 //! take the lowest free ids: control symbols first, then user-defined symbols, then the 256 byte
 //! pieces. A symbol with the text of a special piece gets no id of its own but changes the kind of

@@ -1,12 +1,7 @@
 //! Tasks on the threads of the current pool.
 //!
-//! Input: the number of tasks, and a function that takes the number of a task. Output: the results
-//! in order. For example, three tasks that return the squares of their numbers give 0, 1, 4.
-//!
 //! All callers share one loop. A separate parallel iterator for each of them would take about 10 KB
 //! of machine code, which is not worth it for tasks of a millisecond or more.
-//!
-//! Cost: an indirect call and some synchronization for each task.
 
 use std::sync::OnceLock;
 

@@ -1,8 +1,6 @@
 //! The preparation of a sentence for training: normalization, and boundary marks (U+001F) that no
 //! piece may cross.
 //!
-//! In: the bytes of a sentence. Out: text.
-//!
 //! 1. The sentence is normalized.
 //! 2. Every meta piece (control and user-defined symbols, `<s>`, byte pieces, ...) that occurs in
 //!    the text is replaced by a boundary mark, the longest match first.
@@ -18,8 +16,6 @@
 //! meta pieces  ▁A▁cat|on||a▁mat          (only the first | is a boundary mark)
 //! delimiters   ▁A▁cat|on|a▁mat           (both are)
 //! ```
-//!
-//! Cost: linear.
 
 use std::borrow::Cow;
 use std::sync::Arc;

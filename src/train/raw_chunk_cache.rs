@@ -1,8 +1,7 @@
 //! A small two-way set-associative cache that counts short texts that recur soon.
 //!
-//! In: short texts (raw chunks; words for unigram models) with counts. Out: evicted texts with the
-//! sums of their counts, to be counted by the caller. The sums over all evictions and the final
-//! entries are exact.
+//! The texts are raw chunks, or words for unigram models. The caller counts the evicted texts and,
+//! at the end, the entries; their sums are exact.
 //!
 //! Most of a corpus consists of a few thousand words, but the number of distinct words is not
 //! bounded. The cache holds as many as fit into the second-level cache of a processor. A text
@@ -19,8 +18,6 @@
 //! the 1    the 2, of 1                        (a hit promotes the entry)
 //! and 1    and 1, the 2                       of 1 (evicted)
 //! ```
-//!
-//! Cost: constant; an addition accesses the two entries of a set, which are adjacent.
 
 use std::hash::BuildHasher;
 use std::mem;

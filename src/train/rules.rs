@@ -1,11 +1,10 @@
 //! The normalization rules that the options name, compiled, and the specs in which the model
 //! records them.
 //!
-//! In: [`TrainOptions`] and the flags to record. Out: the charsmap that the trainer normalizes
-//! with, and the `normalizer_spec` and `denormalizer_spec` of the model. A model records a built-in
-//! set and compiled rules under their names, and rules in TSV form as `user_defined`.
+//! A model records a built-in set and compiled rules under their names, and rules in TSV form as
+//! `user_defined`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::TrainError;
@@ -55,10 +54,13 @@ impl NormalizerSpecs {
 
     /// The name and a hash of the normalizer's rules.
     pub(crate) fn rules_digest(&self) -> String {
-        let rules = self.normalizer.precompiled_charsmap.as_deref();
-        let name = self.normalizer.name.as_deref();
-        let name = String::from_utf8_lossy(name.unwrap_or_default());
-        format!("{name} {:016x}", fnv1a(rules.unwrap_or_default()))
+        let rules = self.normalizer.precompiled_charsmap();
+        let name = String::from_utf8_lossy(self.normalizer.name());
+        // FNV-1a, which is the same on all platforms and in all releases.
+        let hash = rules.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        format!("{name} {hash:016x}")
     }
 
     /// Everything in the model file except the pieces. If given, `vocab_size` is recorded in place
@@ -95,7 +97,9 @@ impl CompiledRules {
                 flag: NAME_FLAG,
                 blob: charsmap.clone(),
             }),
-            NormalizationRules::TsvFile(path) => Self::of_tsv_file(path, tsv_flag),
+            NormalizationRules::TsvFile(path) => {
+                Self::of_tsv(&read_file(path)?, tsv_flag, Some(path.clone()))
+            }
         }
     }
 
@@ -104,17 +108,16 @@ impl CompiledRules {
         let blob = match builtin_charsmap(name) {
             Some(Ok(blob)) => blob.to_vec(),
             Some(Err(error)) => return Err(rules_error(NAME_FLAG, None, error)),
-            None => return Err(missing_rules(name)),
+            None => {
+                let problem = format!("there are no built-in rules {name}");
+                return Err(rules_error(NAME_FLAG, None, problem));
+            }
         };
         Ok(Self {
             name: name.to_owned(),
             flag: NAME_FLAG,
             blob,
         })
-    }
-
-    fn of_tsv_file(path: &Path, flag: &'static str) -> Result<Self, TrainError> {
-        Self::of_tsv(&read_file(path)?, flag, Some(path.to_owned()))
     }
 
     fn of_tsv(
@@ -141,18 +144,6 @@ impl CompiledRules {
             Err(error) => Err(rules_error(self.flag, None, error)),
         }
     }
-}
-
-/// The 64-bit FNV-1a hash, which is the same on all platforms and in all releases.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
-fn missing_rules(name: &str) -> TrainError {
-    let problem = format!("there are no built-in rules {name}");
-    rules_error(NAME_FLAG, None, problem)
 }
 
 fn rules_error(

@@ -17,8 +17,6 @@
 //! offer d   random number below 4: 2   kept c b     (2 is no index of a kept item)
 //! ```
 //!
-//! Cost: constant for each sentence.
-//!
 //! The reference seeds its generator anew in every process, so its samples differ from ours and
 //! from one another.
 
@@ -130,18 +128,13 @@ impl SentenceCursor {
             if self.takes_next() {
                 selected.push(sentence, count);
             }
-            Ok(self.control_flow())
+            Ok(if self.is_complete() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
         })?;
         Ok(selected)
-    }
-
-    /// Whether to visit the next sentence.
-    fn control_flow(&self) -> ControlFlow<()> {
-        if self.is_complete() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
     }
 
     fn takes_next(&mut self) -> bool {

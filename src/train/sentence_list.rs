@@ -1,12 +1,7 @@
 //! Batches -> prepared sentences in their order, in parallel.
 //!
-//! Input: groups of batches. Output: for each batch the sentences that training uses, prepared, in
-//! the order of the corpus. A prepared sentence may be empty.
-//!
-//! Example: the lines `a`, a zero-width space (which normalization removes) and `b` give `▁a`, an
-//! empty text, and `▁b`.
-//!
-//! Cost: linear. Memory: the text of a group.
+//! A prepared sentence may be empty: the lines `a`, a zero-width space (which normalization removes)
+//! and `b` give `▁a`, an empty text, and `▁b`.
 
 use std::ops::ControlFlow;
 

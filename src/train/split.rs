@@ -1,8 +1,5 @@
 //! Which strings may be pieces, and the boundaries that no piece crosses, where text can be split.
 //!
-//! In: the options, and characters or shapes of symbols. Out: whether two symbols may be merged,
-//! and the parts of a text that can be counted one by one.
-//!
 //! A piece is valid if it is no longer than `max_sentencepiece_length`, keeps to one script, has
 //! whitespace only where the options allow it, and so on ([`SplitRules::is_valid_piece`] in the
 //! tests is the definition over the whole text). Training asks this of every pair of symbols that
@@ -25,8 +22,6 @@
 //!
 //! `▁` and `2` have no boundary between them, because the mark takes the script of what follows;
 //! digits and the comma both have the script Common.
-//!
-//! Cost: constant for two shapes, linear for a text.
 //!
 //! As in the reference, Hiragana, Katakana and U+30FC are Han. Characters of the script Inherited
 //! and the whitespace mark take the script of the characters before them or, at the start of a

@@ -1,8 +1,5 @@
 //! Finding words in raw text, sixteen bytes at a time.
 //!
-//! In: a text and the start of a word. Out: the length of the word, if it is shorter than 16 bytes,
-//! and its bytes.
-//!
 //! Calling a search function for each word costs more than the search itself. So sixteen bytes from
 //! the start of a word are loaded as one number. A few operations on all of its bytes at once
 //! (SWAR, "SIMD within a register"; see "Determine if a word has a zero byte" in

@@ -1,6 +1,5 @@
 //! Word and char models: the most frequent words or characters of the corpus.
 //!
-//! Input: the counts of the words or characters. Output: the learned pieces, most frequent first.
 //! The score of a piece is ln(its count) - ln(the sum of all counts), each as a 32-bit float. The
 //! sum is over all words, or over the characters of the alphabet.
 //!
@@ -9,9 +8,7 @@
 //!
 //! Words with unknown characters do not become pieces, but their counts are part of the sum.
 //!
-//! Cost: linear in the distinct words, besides sorting the pieces. Memory: the texts of twice as
-//! many words as wanted. Source: `word_model_trainer.cc` and `char_model_trainer.cc` of
-//! SentencePiece 0.2.3.
+//! Source: `word_model_trainer.cc` and `char_model_trainer.cc` of SentencePiece 0.2.3.
 
 use std::cmp::Ordering;
 

@@ -1,14 +1,13 @@
 //! Word counts as data: counting and training as two steps, which may run at different times and on
 //! different machines.
 //!
-//! Job: everything that BPE, word and char training needs of a corpus is a table of words with
-//! their counts (see [`words`](crate::train::words)). [`WordCounts`] is that table. Input: parts of
-//! a corpus, counted by trainers with equal options. Output: one table, from which
-//! [`Trainer::train_counts`] makes the model that [`Trainer::train`] makes of the whole corpus,
-//! byte for byte.
+//! Everything that BPE, word and char training needs of a corpus is a table of words with their
+//! counts (see [`words`](crate::train::words)). [`WordCounts`] is that table. From the sum of the
+//! tables of parts of a corpus, counted by trainers with equal options, [`Trainer::train_counts`]
+//! makes the model that [`Trainer::train`] makes of the whole corpus, byte for byte.
 //!
-//! Method: addition commutes, so tables of any parts of the corpus can be added in any order. A
-//! table carries a [`CountFingerprint`]: the options that its words depend on. Tables with
+//! Addition commutes, so tables of any parts of the corpus can be added in any order. A table
+//! carries a [`CountFingerprint`]: the options that its words depend on. Tables with
 //! different fingerprints cannot be added to each other, and a trainer refuses a table with a
 //! fingerprint other than its own. The vocabulary size, the character coverage and the required
 //! characters are not part of the fingerprint: words are counted once, and many vocabularies can be
@@ -27,8 +26,7 @@
 //! Ties between candidates with equal scores are broken by their positions in the corpus, which a
 //! table of words does not have.
 //!
-//! Cost: that of counting in training; adding a table is linear in its distinct words. Memory: 32
-//! to 48 bytes for each distinct word, and the text of words of more than 15 bytes.
+//! A table takes 32 to 48 bytes for each distinct word, and the text of words of more than 15 bytes.
 
 mod counter;
 #[cfg(feature = "parquet")]

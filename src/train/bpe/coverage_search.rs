@@ -1,9 +1,6 @@
 //! `auto_character_coverage`: how many pieces of the vocabulary are merges and how many are single
 //! characters.
 //!
-//! In: the merges, best first, the counts of the characters, and the number of pieces besides the
-//! meta pieces. Out: the texts of these pieces.
-//!
 //! The gain of a merge is the number of its occurrences: each saves a token. The gain of a
 //! character of n bytes is n - 1 times the number of its occurrences: as a piece it replaces n byte
 //! pieces. If the first k merges are taken, the characters in them must be pieces, and the best of
@@ -37,21 +34,8 @@ struct Character {
     gain: u128,
 }
 
-impl Character {
-    fn of(c: char, count: u64) -> Self {
-        Self {
-            c,
-            gain: gain_of(c, count),
-        }
-    }
-}
-
 /// Prefix sums over an array whose elements change.
 struct FenwickTree(Vec<u128>);
-
-fn lowest_bit(number: usize) -> usize {
-    number & number.wrapping_neg()
-}
 
 impl FenwickTree {
     /// The tree of these elements.
@@ -68,7 +52,8 @@ impl FenwickTree {
         let mut at = index + 1;
         while let Some(sum) = self.0.get_mut(at) {
             edit(sum);
-            at += lowest_bit(at);
+            // The lowest bit.
+            at += at & at.wrapping_neg();
         }
     }
 
@@ -110,7 +95,18 @@ struct FreeCharacters {
 
 impl FreeCharacters {
     fn new(counts: &CharacterCounts) -> Self {
-        let ranked = ranked_by_gain(counts);
+        // Characters of one byte gain nothing. The largest gain first.
+        let several_bytes = counts.iter().filter(|(c, _)| c.len_utf8() > 1);
+        let mut ranked: Vec<(char, u64)> = several_bytes.collect();
+        let gain_of = |c: char, count| u128::from(count) * (c.len_utf8() as u128 - 1);
+        ranked.sort_by_key(|&(c, count)| (Reverse(gain_of(c, count)), Reverse(count), c));
+        let ranked: Vec<Character> = ranked
+            .into_iter()
+            .map(|(c, count)| Character {
+                c,
+                gain: gain_of(c, count),
+            })
+            .collect();
         let free = FenwickTree::of(ranked.iter().map(|_| 1));
         let gains = FenwickTree::of(ranked.iter().map(|character| character.gain));
         let chars = ranked.iter().map(|character| character.c);
@@ -146,22 +142,6 @@ impl FreeCharacters {
     }
 }
 
-/// The characters of two or more bytes, the largest gain first.
-fn ranked_by_gain(counts: &CharacterCounts) -> Vec<Character> {
-    let several_bytes = counts.iter().filter(|(c, _)| c.len_utf8() > 1);
-    let mut ranked: Vec<(char, u64)> = several_bytes.collect();
-    ranked.sort_by_key(|&(c, count)| (Reverse(gain_of(c, count)), Reverse(count), c));
-    let characters = ranked.into_iter();
-    characters
-        .map(|(c, count)| Character::of(c, count))
-        .collect()
-}
-
-/// The byte pieces that a character saves if it is a piece.
-fn gain_of(c: char, count: u64) -> u128 {
-    u128::from(count) * (c.len_utf8() as u128 - 1)
-}
-
 /// A division of the vocabulary.
 #[derive(Debug, Clone, Copy, Default)]
 struct Division {
@@ -179,33 +159,18 @@ pub(crate) fn divide(
 ) -> Vec<Box<str>> {
     let mut free = FreeCharacters::new(counts);
     let best = search(&merges, &mut free, size);
-    let characters = chosen_characters(&merges[..best.merges], &free, best.single_characters);
-    let merges = merges.into_iter().take(best.merges);
-    merges
-        .map(|merge| merge.to_text().into())
-        .chain(characters.into_iter().map(|c| c.to_string().into()))
-        .collect()
-}
-
-/// The characters of `merges` and then the best `single_characters` others.
-fn chosen_characters(
-    merges: &[LearnedMerge],
-    free: &FreeCharacters,
-    single_characters: usize,
-) -> Vec<char> {
-    let required = characters_of(merges);
+    let mut texts = Vec::new();
+    let mut required = BTreeSet::new();
+    for merge in merges.into_iter().take(best.merges) {
+        required.extend(merge.to_text().chars());
+        texts.push(merge.to_text().into());
+    }
     let ranked = free.ranked.iter().map(|character| character.c);
     let single = ranked.filter(|c| !required.contains(c));
-    let single: Vec<char> = single.take(single_characters).collect();
-    required.into_iter().chain(single).collect()
-}
-
-/// The characters in `merges`, by code point.
-fn characters_of(merges: &[LearnedMerge]) -> BTreeSet<char> {
-    merges
-        .iter()
-        .flat_map(|merge| merge.to_text().chars().collect::<Vec<_>>())
-        .collect()
+    let single: Vec<char> = single.take(best.single_characters).collect();
+    let characters = required.into_iter().chain(single);
+    texts.extend(characters.map(|c| c.to_string().into_boxed_str()));
+    texts
 }
 
 /// The division with the largest gain.

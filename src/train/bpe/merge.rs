@@ -1,7 +1,6 @@
 //! The loop of training: merge the best pair everywhere, update the counts of the pairs around it,
 //! repeat.
 //!
-//! In: the words as a [`WordBuffer`], and the number of merges wanted. Out: the merges, best first.
 //! See [the example](super). The reference's rules for special cases:
 //!
 //! * Every occurrence of a pair counts, overlapping ones too: `aaa` has two occurrences of `aa`.

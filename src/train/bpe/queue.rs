@@ -20,8 +20,6 @@
 //!
 //! Example: `ab` waits in bucket 9 and `cd` in bucket 8. A merge lowers the count of `ab` to 7.
 //! When bucket 9 becomes the best, `ab` moves to bucket 7, and `cd` is popped next.
-//!
-//! Cost: constant for a push, and a heap operation among pairs of equal count for a pop.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

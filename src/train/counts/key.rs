@@ -1,10 +1,7 @@
 //! Keys of the table that counts texts.
 //!
-//! Input: a text. Output: a key of 16 bytes, and the hash of the text. A text of up to 15 bytes is
-//! its own key; the key of a longer text is its position in an arena, with some bits of its hash.
-//! See [`counts`](super) for an example.
-//!
-//! Cost: constant for a short text; a long one is hashed and compared byte by byte.
+//! A text of up to 15 bytes is its own key of 16 bytes; the key of a longer text is its position in
+//! an arena, with some bits of its hash. See [`counts`](super) for an example.
 
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;

@@ -6,10 +6,6 @@
 //! the model. Then no piece, old or new, crosses a division, and the parts can be encoded one by
 //! one.
 //!
-//! Input: the pieces of a model and the rules for new ones. Output: the pairs of adjacent
-//! characters that pieces have and that the rules separate. Cost: linear in the text of the pieces;
-//! two numbers for each pair.
-//!
 //! Example: the pieces `▁▁` and `▁the`, and rules that allow whitespace at the beginning of a
 //! piece only. The pair `▁▁` is kept; `▁t` need not be, since the rules do not separate it.
 //! The text `a▁▁b` is divided into `a` and `▁▁b`.

@@ -1,13 +1,10 @@
 //! Text -> the parts that are counted one by one.
 //!
-//! Input: prepared text, and the rules of the [parent module](super) or of word models. Output:
-//! parts whose concatenation is the text; no piece crosses from one part to the next. Method:
-//! characters of equal [`Shape`] form a class, and a table says which classes have a boundary
-//! between them.
+//! The concatenation of the parts is the text, and no piece crosses from one part to the next, by
+//! the rules of the [parent module](super) or of word models. Characters of equal [`Shape`] form a
+//! class, and a table says which classes have a boundary between them: two loads for a character.
 //!
 //! Example: with the default options `▁in▁2024` has the parts `▁in` and `▁2024`.
-//!
-//! Cost: linear, with two loads for each character.
 
 use super::kept_pairs::KeptPairs;
 use super::word_rules::WordRules;

@@ -1,8 +1,7 @@
 //! Words: the parts of prepared text between whitespace marks.
 //!
-//! Input: prepared text. Output: its words, whose concatenation is the text. Unigram models
-//! estimate scores on whole words, and word models consist of them; BPE training divides text
-//! further, see [`split`](super).
+//! Unigram models estimate scores on whole words, and word models consist of them; BPE training
+//! divides text further, see [`split`](super).
 //!
 //! Example: the text `x▁▁a▁b▁` with the four settings of the options:
 //!
@@ -13,7 +12,7 @@
 //! | a suffix | no | `x▁` `▁` `a▁` `b▁` |
 //! | a suffix | yes | `x▁▁` `a▁` `b▁` |
 //!
-//! Cost: linear. Source: function `SplitIntoWords` of SentencePiece 0.2.3.
+//! Source: function `SplitIntoWords` of SentencePiece 0.2.3.
 
 use super::split_between;
 use crate::text::WHITESPACE_MARK;

@@ -1,13 +1,8 @@
 //! Counting sentence by sentence.
 //!
-//! Job: count sentences that arrive one at a time, from a stream that the caller reads. Input:
-//! sentences, with or without counts. Output: [`WordCounts`]. Method: sentences are collected and
-//! counted many at a time, so that the caches of the counting threads are effective (see
-//! [`words`](crate::train::words)). For example, a worker of a cluster adds the rows of its
-//! partition and returns the rows of the table.
-//!
-//! Cost: counting, and one copy of each sentence. Memory: [`COLLECTED_BYTES`] in addition to the
-//! table.
+//! The sentences come from a stream that the caller reads: a worker of a cluster adds the rows of
+//! its partition and returns the rows of the table. They are collected and counted many at a time,
+//! so that the caches of the counting threads are effective (see [`words`](crate::train::words)).
 
 use super::WordCounts;
 use crate::error::TrainError;
@@ -76,23 +71,13 @@ impl WordCounter<'_> {
         if self.next.bytes() < BATCH_BYTES {
             return Ok(());
         }
-        self.end_batch();
+        let batch = std::mem::replace(&mut self.next, Batch::texts());
+        self.collected_bytes += batch.bytes();
+        self.full.push(batch);
         if self.collected_bytes < COLLECTED_BYTES {
             return Ok(());
         }
         self.flush()
-    }
-
-    /// Moves the next batch to the full ones.
-    fn end_batch(&mut self) {
-        let batch = self.take_next();
-        self.collected_bytes += batch.bytes();
-        self.full.push(batch);
-    }
-
-    /// The next batch, which is empty afterwards.
-    fn take_next(&mut self) -> Batch {
-        std::mem::replace(&mut self.next, Batch::texts())
     }
 
     /// Adds the lines of a text, without their line feeds, as if the text were a file. A line feed
@@ -116,9 +101,14 @@ impl WordCounter<'_> {
     /// A sentence was added with the count 0; a pre-tokenizer fails.
     pub fn flush(&mut self) -> Result<(), TrainError> {
         let mut batches = std::mem::take(&mut self.full);
-        batches.push(self.take_next());
+        batches.push(std::mem::replace(&mut self.next, Batch::texts()));
         self.collected_bytes = 0;
-        self.trainer.count_batches(batches, &mut self.counts)
+        let reader = self.trainer.reader()?;
+        let table = std::mem::take(&mut self.counts.words).into_shared();
+        let counted = reader.count_batches(batches, &table);
+        self.counts.words = table.into_table();
+        self.counts.sentences.add(&counted?);
+        Ok(())
     }
 
     /// The words counted so far. Call [`flush`](Self::flush) before to count all sentences that
@@ -139,21 +129,5 @@ impl WordCounter<'_> {
     pub fn finish(mut self) -> Result<WordCounts, TrainError> {
         self.flush()?;
         Ok(self.counts)
-    }
-}
-
-impl Trainer {
-    /// Adds the words of some sentences to `counts`, which have the fingerprint of this trainer.
-    fn count_batches(
-        &self,
-        batches: Vec<Batch>,
-        counts: &mut WordCounts,
-    ) -> Result<(), TrainError> {
-        let reader = self.reader()?;
-        let table = std::mem::take(&mut counts.words).into_shared();
-        let counted = reader.count_batches(batches, &table);
-        counts.words = table.into_table();
-        counts.sentences.add(&counted?);
-        Ok(())
     }
 }

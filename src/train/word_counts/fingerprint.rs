@@ -1,7 +1,8 @@
 //! The options that word counts depend on.
 //!
-//! Input: the options of a trainer. Output: names and values as text. If they are equal, the words
-//! of every sentence and the choice of sentences are equal.
+//! If two fingerprints are equal, the words of every sentence and the choice of sentences are equal.
+//! Options marked `words` in the table of [`options`](crate::train::options) are part of it as they
+//! are; those marked `by_rule` by the rules here.
 //!
 //! | part | because |
 //! |---|---|
@@ -70,10 +71,19 @@ impl CountFingerprint {
             parts.insert(name.to_owned(), value.escape_default().to_string());
         };
         set("counting_rules", RULES_VERSION.to_owned());
-        set("model_type", counted_type(options).to_owned());
+        // The model types that the words can be used for.
+        let counted_type = match options.model_type {
+            ModelType::Word => "word",
+            ModelType::Unigram => "unigram",
+            ModelType::Bpe | ModelType::Char => "bpe or char",
+        };
+        set("model_type", counted_type.to_owned());
         set(SELECTION, selection(options));
         set("normalization_rules", trainer.specs.rules_digest());
-        set("special_pieces", special_pieces(trainer));
+        // No word crosses them; byte pieces follow from `byte_fallback`.
+        let mut texts: Vec<_> = trainer.meta.texts_without_bytes().collect();
+        texts.sort();
+        set("special_pieces", texts.join("\n"));
         // All lengths of two or more divide text at the same places.
         let length = options.max_sentencepiece_length.min(2);
         set("max_sentencepiece_length", length.to_string());
@@ -96,7 +106,11 @@ impl CountFingerprint {
     /// different from those of all trainers.
     pub fn from_text(text: &str) -> Self {
         Self {
-            options: text.lines().map(parse_line).collect(),
+            options: text
+                .lines()
+                .map(|line| line.split_once('=').unwrap_or((line, "")))
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
         }
     }
 
@@ -105,26 +119,17 @@ impl CountFingerprint {
     /// # Errors
     /// [`CountsError::Different`] with the first option that differs.
     pub fn check_equal(&self, found: &Self) -> Result<(), CountsError> {
-        match self.first_difference(found) {
-            Some(option) => Err(CountsError::Different {
-                option: option.to_owned(),
-                expected: self.value(option),
-                found: found.value(option),
-            }),
-            None => Ok(()),
+        for option in self.options.keys().chain(found.options.keys()) {
+            let (expected, found) = (self.options.get(option), found.options.get(option));
+            if expected != found {
+                return Err(CountsError::Different {
+                    option: option.clone(),
+                    expected: expected.cloned().unwrap_or_default(),
+                    found: found.cloned().unwrap_or_default(),
+                });
+            }
         }
-    }
-
-    /// The first option that differs from that of `other`.
-    fn first_difference<'f>(&'f self, other: &'f Self) -> Option<&'f str> {
-        let mut names = self.options.keys().chain(other.options.keys());
-        let differs = |name: &&String| self.options.get(*name) != other.options.get(*name);
-        names.find(differs).map(String::as_str)
-    }
-
-    /// The value of an option; empty if there is none.
-    fn value(&self, option: &str) -> String {
-        self.options.get(option).cloned().unwrap_or_default()
+        Ok(())
     }
 
     /// Whether only a selection of the sentences was used.
@@ -142,21 +147,6 @@ impl fmt::Display for CountFingerprint {
     }
 }
 
-/// The name and the value of a line of the text form.
-fn parse_line(line: &str) -> (String, String) {
-    let (name, value) = line.split_once('=').unwrap_or((line, ""));
-    (name.to_owned(), value.to_owned())
-}
-
-/// The model types that the words can be used for.
-fn counted_type(options: &TrainOptions) -> &'static str {
-    match options.model_type {
-        ModelType::Word => "word",
-        ModelType::Unigram => "unigram",
-        ModelType::Bpe | ModelType::Char => "bpe or char",
-    }
-}
-
 /// Which sentences are used.
 fn selection(options: &TrainOptions) -> String {
     match options.sentences {
@@ -167,11 +157,4 @@ fn selection(options: &TrainOptions) -> String {
             format!("a sample of {size} with the seed {seed}")
         }
     }
-}
-
-/// The texts that no word crosses, except byte pieces, in the order of their bytes.
-fn special_pieces(trainer: &Trainer) -> String {
-    let mut texts: Vec<_> = trainer.meta.texts_without_bytes().collect();
-    texts.sort();
-    texts.join("\n")
 }

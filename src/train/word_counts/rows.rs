@@ -1,8 +1,8 @@
 //! A table of word counts as rows, for files and for programs that sum them.
 //!
-//! Job: represent everything in a [`WordCounts`] as rows of bytes and a number. Programs that know
-//! nothing of spiece (Spark, DuckDB, Polars) group the rows by their bytes and add the numbers; the
-//! result is the sum of the tables. Input and output: rows, in any order, summed or not.
+//! Everything in a [`WordCounts`] is rows of bytes and a number. Programs that know nothing of
+//! spiece (Spark, DuckDB, Polars) group the rows by their bytes and add the numbers; the result is
+//! the sum of the tables.
 //!
 //! | bytes | number |
 //! |---|---|
@@ -23,8 +23,6 @@
 //! ▁be 1   ▁or 1   FF sentences_used 1   FF fingerprint.. 1
 //! ▁be 2   ▁or 1   ▁to 1   FF sentences_used 2   FF fingerprint.. 2
 //! ```
-//!
-//! Cost: linear.
 
 use std::collections::BTreeSet;
 
@@ -88,12 +86,9 @@ impl WordCounts {
 
 /// The count of the row of `word`, which is below 2^63.
 fn row_count(word: &str, count: u64) -> Result<i64, CountsError> {
-    i64::try_from(count).map_err(|_| too_frequent(word))
-}
-
-fn too_frequent(word: &str) -> CountsError {
-    let word = word.to_owned();
-    CountsError::TooFrequent { word }
+    i64::try_from(count).map_err(|_| CountsError::TooFrequent {
+        word: word.to_owned(),
+    })
 }
 
 /// The bytes of a row that is not a word.
@@ -173,28 +168,30 @@ impl CountRows {
     fn add_other(&mut self, text: &str, count: u64) -> Result<(), TrainError> {
         if let Some(fingerprint) = text.strip_prefix(FINGERPRINT) {
             self.tables = self.tables.saturating_add(count);
-            self.add_fingerprint(CountFingerprint::from_text(fingerprint));
-        } else if let Some(input) = text.strip_prefix(INPUT).and_then(parse_input) {
-            self.inputs.insert(input);
-        } else if let Some(sum) = self.sentence_count(text) {
-            *sum = sum.saturating_add(count);
-        } else {
-            return invalid("a word that begins with the byte FF and has no meaning");
+            let fingerprint = CountFingerprint::from_text(fingerprint);
+            if !self.fingerprints.contains(&fingerprint) {
+                self.fingerprints.push(fingerprint);
+            }
+            return Ok(());
         }
-        Ok(())
-    }
-
-    fn add_fingerprint(&mut self, fingerprint: CountFingerprint) {
-        if !self.fingerprints.contains(&fingerprint) {
-            self.fingerprints.push(fingerprint);
+        if let Some(input) = text.strip_prefix(INPUT) {
+            let mut parts = input.splitn(3, '\n');
+            let position = parts.next().and_then(|position| position.parse().ok());
+            if let (Some(position), Some(format), Some(name)) =
+                (position, parts.next(), parts.next())
+            {
+                let input = (position, format.to_owned(), name.to_owned());
+                self.inputs.insert(input);
+                return Ok(());
+            }
         }
-    }
-
-    /// The number of sentences that the row `name` stands for.
-    fn sentence_count(&mut self, name: &str) -> Option<&mut u64> {
-        let rows = sentence_rows(&mut self.counts.sentences);
-        let mut counts = rows.into_iter();
-        counts.find_map(|(row, count)| (row == name).then_some(count))
+        for (row, sum) in sentence_rows(&mut self.counts.sentences) {
+            if row == text {
+                *sum = sum.saturating_add(count);
+                return Ok(());
+            }
+        }
+        invalid("a word that begins with the byte FF and has no meaning")
     }
 
     /// The sum of all rows.
@@ -210,7 +207,9 @@ impl CountRows {
             tables,
             inputs,
         } = self;
-        let fingerprint = common_fingerprint(fingerprints)?;
+        let mut fingerprints = fingerprints.into_iter();
+        let fingerprint = fingerprints.next().ok_or(CountsError::NoFingerprint)?;
+        fingerprints.try_for_each(|other| fingerprint.check_equal(&other))?;
         if tables > 1 && fingerprint.is_of_selection() {
             return Err(CountsError::Sampled.into());
         }
@@ -222,24 +221,10 @@ impl CountRows {
     }
 }
 
-/// The only fingerprint of the rows.
-fn common_fingerprint(all: Vec<CountFingerprint>) -> Result<CountFingerprint, CountsError> {
-    let mut all = all.into_iter();
-    let first = all.next().ok_or(CountsError::NoFingerprint)?;
-    all.try_for_each(|other| first.check_equal(&other))?;
-    Ok(first)
-}
-
 impl Default for CountRows {
     fn default() -> Self {
         Self::new()
     }
-}
-
-fn parse_input(text: &str) -> Option<InputRow> {
-    let mut parts = text.splitn(3, '\n');
-    let position = parts.next()?.parse().ok()?;
-    Some((position, parts.next()?.to_owned(), parts.next()?.to_owned()))
 }
 
 /// The count of a row, which is above 0.

@@ -1,8 +1,5 @@
 //! Whether a raw sentence can be prepared in chunks, and which chunks need no preparation at all.
 //!
-//! In: the options, the normalizer and the meta pieces. Out: a [`ChunkRule`], and the set of
-//! [`PlainBytes`].
-//!
 //! For example, with the default options "to be or not to be" is four different words, each of
 //! which is normalized once: the preparation of the sentence, `▁to▁be▁or▁not▁to▁be`, is the
 //! concatenation of the preparations of its words, `▁to`, `▁be`, `▁or` and `▁not`. With

@@ -1,23 +1,19 @@
 //! Merging that continues from the pieces of a model.
 //!
-//! In: a [`MergeTrainer`] whose words are segmented by a model, the characters that may become
-//! pieces, and the unfound pieces of the model (see [`old_pieces`](super::old_pieces)). Out: the
-//! new pieces, best first: merges as in training, and characters between them. The model keeps its
-//! pieces, and the new ones get lower scores, in this order; so the words are always segmented as
-//! the model with the new pieces would segment them. Two things differ from training:
+//! The words of the [`MergeTrainer`] are segmented by a model. The model keeps its pieces, and the
+//! new ones get lower scores, in the order in which they are learned; so the words are always
+//! segmented as the model with the new pieces would segment them. Two things differ from training:
 //!
 //! * A *character* becomes a piece when its gain is at least the count of the best pair. The gain
 //!   of a merge is its count, the number of tokens that it saves. The gain of a character is given;
 //!   with byte fallback it is the number of its bytes minus one, times its count. Its pairs may
 //!   then be more frequent than the best pair, but not more frequent than the character.
-//! * A merge can make one half of an unfound piece.
+//! * A merge can make one half of an unfound piece (see [`old_pieces`](super::old_pieces)).
 //!
 //! Example: the model has `a` and byte pieces; the words are `ab` (9 times) and `é` (6 times). The
 //! characters `b` and `é` are not pieces. `é` is a candidate with gain 6; `b` is not, since it
 //! has one byte. There is no pair, since `b` is inactive; so `é` is the next piece, and the last
 //! one.
-//!
-//! Cost: that of training, and for a character that of a merge at its positions.
 
 use rustc_hash::FxHashMap;
 

@@ -7,10 +7,10 @@
 //! happens directly after the merge to `ab`, before the next occurrence of `ab` to the right is
 //! merged.
 //!
-//! In: the unfound pieces, ranked by score. Out: the merge of a pair in every word, followed by the
-//! merges to old pieces that it makes possible, in the order of the encoder: occurrences from left
-//! to right; after each of them, repeatedly the best old piece that the new symbol and a neighbour
-//! form, the left neighbour first if both are equally good.
+//! A pair is merged in every word, followed by the merges to old pieces that it makes possible, in
+//! the order of the encoder: occurrences from left to right; after each of them, repeatedly the best
+//! old piece that the new symbol and a neighbour form, the left neighbour first if both are equally
+//! good.
 //!
 //! This is done only for merges whose text is part of an unfound piece. Whole words are compared
 //! before and after, so the cost is linear in the words with the pair. Most models have no unfound

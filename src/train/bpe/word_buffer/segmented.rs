@@ -1,9 +1,8 @@
 //! Words that begin as symbols of several characters, and characters that become symbols later.
 //!
-//! Input: distinct words with their counts, and a function that divides a word into symbols and
-//! characters without a symbol. Output: a [`WordBuffer`] with one slot for each of these,
-//! regardless of the length of the symbols' texts. Used by continued training, where the symbols
-//! are the pieces of a model. Words of one slot are left out.
+//! Used by continued training: a word is divided into symbols, which are the pieces of a model, and
+//! characters without a symbol, with one slot for each of these, regardless of the length of the
+//! symbols' texts. Words of one slot are left out.
 //!
 //! A character without a symbol is *inactive*: it is part of no pair. [`WordBufferMut::activate`]
 //! makes it a symbol wherever it occurs.
@@ -11,9 +10,6 @@
 //! Example: with the pieces `▁` and `都`, the word `▁東京都` has the slots
 //! `^ ▁ (東) (京) 都`, which contain no pair. After `東` has become a symbol, the only
 //! pair is `▁` and `東`.
-//!
-//! Cost: that of the function, and a copy of all slots. Memory: 4 bytes for each slot, twice while
-//! the buffer is made.
 
 use std::collections::BTreeSet;
 
