@@ -41,7 +41,10 @@ fn slow_encode(text: &str, ranks: &Ranks) -> Vec<String> {
 /// Order as signed numbers: positive scores come first.
 fn ranks_of(model: &Model) -> Ranks {
     let mut ranks = Ranks::new();
-    for piece in model.pieces().filter(is_mergeable) {
+    for piece in model
+        .pieces()
+        .filter(|piece| matches!(piece.kind, PieceKind::Normal | PieceKind::Unused))
+    {
         let text = std::str::from_utf8(piece.text).unwrap().to_owned();
         let key = score_key(piece.score).wrapping_add(1 << 31);
         ranks.insert(text, (key, 0));
