@@ -205,7 +205,7 @@ impl TrainOptions {
             "use_sparse_pruning" | "post_l1_debias" => {
                 self.unigram.pruning = from.unigram.pruning;
             }
-            // The names of files, which are no options of learning.
+            // How files are read and written is no option of learning.
             _ => {}
         }
     }
@@ -297,7 +297,7 @@ mod tests {
             assert_eq!(set, Ok(()), "{}", option.name);
             let is_file = matches!(
                 option.name,
-                "input" | "model_prefix" | "vocabulary_output_piece_score"
+                "input" | "json_field" | "model_prefix" | "vocabulary_output_piece_score"
             );
             assert_eq!(options == before, is_file, "{}", option.name);
             assert_eq!(options.max_words, before.max_words, "{}", option.name);
