@@ -128,6 +128,7 @@ mod packed;
 mod trie;
 mod text;
 mod rng;
+mod log_sum;
 mod join;
 #[cfg(feature = "inspect")]
 pub mod inspect;

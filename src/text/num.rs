@@ -19,7 +19,6 @@ pub(crate) const fn mix_high(word: u64) -> u64 {
 }
 
 /// The nearest 32-bit float, ties to even.
-#[cfg(feature = "train")]
 #[inline]
 #[expect(
     clippy::cast_possible_truncation,

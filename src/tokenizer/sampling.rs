@@ -202,7 +202,7 @@ fn draw_one(mut best: Vec<(Vec<PieceId>, f32)>, alpha: f32, rng: &mut Rng) -> Ve
     let highest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = exponents
         .iter()
-        .map(|exponent| (exponent - highest).exp())
+        .map(|exponent| libm::exp(exponent - highest))
         .collect();
     let drawn = draw(&weights, &mut rng.0);
     best.swap_remove(drawn).0

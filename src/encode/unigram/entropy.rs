@@ -28,6 +28,7 @@
 use super::lattice::Lattice;
 use super::sample::PathWeights;
 use crate::encode::EncodeError;
+use crate::text::num::round_f32;
 
 /// The entropy of the segmentations of a lattice, in nats.
 ///
@@ -55,12 +56,8 @@ pub(super) fn entropy(lattice: &Lattice, alpha: f32) -> Result<f32, EncodeError>
 
 /// The contribution of a node with this probability to the negated entropy. Impossible nodes
 /// contribute nothing.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the exponential is rounded to 32 bits, as in the reference"
-)]
 fn term(log_probability: f32, negated_before: f32) -> f32 {
-    let probability = f64::from(log_probability).exp() as f32;
+    let probability = round_f32(libm::exp(f64::from(log_probability)));
     if probability > 0.0 {
         probability * (negated_before + log_probability)
     } else {

@@ -14,17 +14,14 @@
 //! e^-6) = -3.87 before `s`, and -4.86 at the end. So the last piece is `les` with the probability
 //! e^(-5 + 4.86) = 0.87 and `s` with e^(-6.87 + 4.86) = 0.13.
 //!
-//! Cost: at most one exponential and one logarithm for each node, and one exponential for each node
-//! that ends at a position of the drawn path.
+//! Exponentials and logarithms are those of `libm`, so that a seed gives the same samples on every
+//! platform.
 
 use super::lattice::{END, Lattice, START};
 use crate::encode::EncodeError;
+use crate::log_sum::log_sum;
 use crate::piece::PieceId;
 use crate::rng::SplitMix64;
-
-/// If two logarithms differ by more than this, the smaller number is ignored in their sum, as in
-/// the reference.
-const NEGLIGIBLE: f32 = 50.0;
 
 /// The weights of the paths of a lattice: the weight of a path is exp(alpha · the sum of its
 /// scores).
@@ -108,7 +105,7 @@ impl<'l> PathWeights<'l> {
     /// Draws the node before `node`.
     fn draw_previous(&self, node: usize, rng: &mut SplitMix64) -> usize {
         let previous = self.lattice.ending_before(node);
-        let probability = |left: &usize| f64::from(self.log_transition(*left, node)).exp();
+        let probability = |left: &usize| libm::exp(f64::from(self.log_transition(*left, node)));
         let probabilities: Vec<f64> = previous.iter().map(probability).collect();
         previous[draw(&probabilities, rng)]
     }
@@ -117,19 +114,6 @@ impl<'l> PathWeights<'l> {
     pub(super) fn log_transition(&self, left: usize, right: usize) -> f32 {
         self.before[left] + self.of_node(left) - self.before[right]
     }
-}
-
-/// log(exp(a) + exp(b)).
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the reference narrows the double result here"
-)]
-fn log_sum(a: f32, b: f32) -> f32 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if high > low + NEGLIGIBLE {
-        return high;
-    }
-    (f64::from(high) + f64::from(low - high).exp().ln_1p()) as f32
 }
 
 /// Draws an index in proportion to `weights`. Weights that are not finite or not above 0 are never

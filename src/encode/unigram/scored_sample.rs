@@ -178,8 +178,8 @@ fn check_samples(samples: usize, lattice: &Lattice) -> Result<(), EncodeError> {
 /// A random number with the standard Gumbel distribution.
 fn gumbel(rng: &mut SplitMix64) -> f64 {
     // Exponentially distributed; 0, once in 2^53 numbers, would be infinite.
-    let exponential = (-(-rng.unit()).ln_1p()).max(f64::MIN_POSITIVE);
-    -exponential.ln()
+    let exponential = (-libm::log1p(-rng.unit())).max(f64::MIN_POSITIVE);
+    -libm::log(exponential)
 }
 
 /// Moves perturbed log probabilities so that their maximum is `limit`.
@@ -194,8 +194,8 @@ fn truncate(branches: &mut [PerturbedBranch], limit: f64) {
 /// The number `perturbed` of a set whose maximum is `highest`, moved so that the maximum is
 /// `limit`: appendix B.3 of the paper. The maximum itself becomes exactly `limit`.
 fn truncated(perturbed: f64, highest: f64, limit: f64) -> f64 {
-    let shifted = limit - perturbed + (-(perturbed - highest).exp()).ln_1p();
-    limit - shifted.max(0.0) - (-shifted.abs()).exp().ln_1p()
+    let shifted = limit - perturbed + libm::log1p(-libm::exp(perturbed - highest));
+    limit - shifted.max(0.0) - libm::log1p(libm::exp(-shifted.abs()))
 }
 
 /// A piece of a path, and what follows it.
@@ -395,10 +395,11 @@ fn log_inclusion(log_probability: f32, threshold: f64) -> f32 {
 /// The logarithm of the probability that a Poisson process with this logarithm of its rate has an
 /// event: log(1 - exp(-exp(log_rate))).
 fn log_of_any_event(log_rate: f64) -> f64 {
-    let rate = log_rate.exp();
+    let rate = libm::exp(log_rate);
     if log_rate <= MIN_DIRECT_LOG {
-        log_rate - rate / 2.0 + rate.powi(2) / 24.0 - rate.powi(4) / 2880.0
+        let square = rate * rate;
+        log_rate - rate / 2.0 + square / 24.0 - square * square / 2880.0
     } else {
-        (-(-rate).exp_m1()).ln()
+        libm::log(-libm::expm1(-rate))
     }
 }

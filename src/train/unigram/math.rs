@@ -17,10 +17,9 @@
 
 use std::cmp::Ordering;
 
+use crate::log_sum::log_sum;
 use crate::text::num::{masked_index, round_f32};
 
-/// Above this difference the smaller operand of a sum does not change the result.
-const NEGLIGIBLE: f32 = 50.0;
 /// The number of low bits of a 32-bit float that do not affect the row in the table of ln(1 +
 /// e^-x). The exponent and 6 bits of the mantissa select the row, so there are 64 rows between two
 /// powers of two.
@@ -128,7 +127,7 @@ impl FastMath {
         if sum.abs() > MIN_TABLE_SUM && rounds_safely(sum, LOG_SUM_MARGIN) {
             return round_f32(sum);
         }
-        log_sum(a, b)
+        exact_log_sum(a, b)
     }
 
     /// `summand` + ln(1 + e^-x) for finite x from 0, with an error below 10^-10.
@@ -248,17 +247,11 @@ fn rounds_safely(x: f64, margin: u64) -> bool {
     removed.wrapping_sub(HALF_WAY - margin) > 2 * margin
 }
 
-/// The logarithm of the sum of two probabilities that are given as logarithms.
+/// The sum without tables. Not inlined, since it is rarely needed.
 #[cold]
 #[inline(never)]
-fn log_sum(a: f32, b: f32) -> f32 {
-    let low = if b < a { b } else { a };
-    let high = if b < a { a } else { b };
-    if high > low + NEGLIGIBLE {
-        return high;
-    }
-    let ratio = libm::exp(f64::from(low - high));
-    round_f32(f64::from(high) + libm::log1p(ratio))
+fn exact_log_sum(a: f32, b: f32) -> f32 {
+    log_sum(a, b)
 }
 
 /// `total + frequency * e^x`, computed in 64 bits and rounded.
