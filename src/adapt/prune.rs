@@ -55,7 +55,7 @@ mod record;
 mod size_check;
 mod text_check;
 mod token_ends;
-mod trace;
+
 mod usage;
 #[cfg(feature = "safetensors")]
 pub(crate) mod weights;

@@ -58,6 +58,8 @@ mod lookup;
 mod scan;
 mod strategies;
 mod superwords;
+#[cfg(any(feature = "train", feature = "tokenizer-json"))]
+mod trace;
 #[cfg(test)]
 mod tests;
 
@@ -71,13 +73,15 @@ use self::scan::{ChunkScanner, ScanTables};
 use self::strategies::chunk_context::{ChunkContext, MergeState, Strategy};
 use self::strategies::full_merge::{FullMerge, FullMergeState};
 #[cfg(feature = "train")]
-use self::strategies::last_merge::{LastPair, last_merge, last_pair};
+use self::strategies::last_merge::last_merge;
 #[cfg(feature = "train")]
 use self::strategies::last_merge_table::LastMerge;
 #[cfg(feature = "train")]
 use self::strategies::merge_context::MergeContext;
 use self::strategies::merge_context::MergeTables;
 use self::superwords::{Layers, SuperwordLayer};
+#[cfg(any(feature = "train", feature = "tokenizer-json"))]
+pub(crate) use self::trace::{MergeTrace, Tracer};
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::encode::encoded_lines::EncodedLines;
 use crate::encode::vocabulary::Vocabulary;
@@ -153,18 +157,6 @@ pub(crate) struct RawText<'t> {
     pub(crate) byte_ids: Option<&'t ByteIds>,
 }
 
-/// How a piece is made when its text is merged alone.
-#[cfg(feature = "train")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PieceMerge {
-    /// By a merge of these two, with `None` for a character that is no piece.
-    Of([Option<PieceId>; 2]),
-    /// By no merge: the piece is a character, or its text becomes other pieces.
-    None,
-    /// The text is too long to be merged in arrays.
-    TooLong,
-}
-
 /// A normalized text for BPE-dropout.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DropoutText<'t, F> {
@@ -185,39 +177,6 @@ impl BpeEncoder {
             encoder.superwords.is_some().then_some(encoder)
         });
         layered.unwrap_or_else(|| Self::in_one_layer(vocabulary, &mergeable, &user_defined))
-    }
-
-    /// An encoder of all pieces in one layer, whose [`last_merge`](Self::last_merge) works for all
-    /// of them.
-    #[cfg(feature = "train")]
-    pub(crate) fn without_layers(
-        vocabulary: &Vocabulary<'_>,
-        user_defined: &Arc<PrefixTrie>,
-    ) -> Self {
-        Self::in_one_layer(vocabulary, &vocabulary.mergeable(), user_defined)
-    }
-
-    /// How a piece is made when its text is merged alone. The text must contain no user-defined
-    /// symbol, and the piece must be in the first layer.
-    #[cfg(feature = "train")]
-    pub(crate) fn last_merge(
-        &self,
-        pieces: &PieceTable,
-        id: PieceId,
-        cache: &mut BpeCache,
-    ) -> PieceMerge {
-        let tables = &self.tables.merge;
-        let mut context = MergeContext {
-            tables,
-            pairs: tables.pair_lookup(pieces, &mut cache.state.pairs),
-        };
-        match last_pair(id.get(), &mut context) {
-            LastPair::Of(left, right) => {
-                PieceMerge::Of([left, right].map(|symbol| tables.piece_of(symbol)))
-            }
-            LastPair::None => PieceMerge::None,
-            LastPair::TooLong => PieceMerge::TooLong,
-        }
     }
 
     /// Whether a normal piece is the result of merging its text, decided by its last merge, without

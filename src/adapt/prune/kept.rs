@@ -119,7 +119,7 @@ fn kept_bpe(
     options: &PruneOptions,
 ) -> Result<KeptPieces, PruneError> {
     let fixed = fixed(model, options);
-    let mut finder = HalvesFinder::new(model)?;
+    let finder = HalvesFinder::new(model)?;
     match options.target {
         PruneGoal::Size(size) => {
             let halves: Vec<_> = (0..model.len()).map(|index| finder.halves(index)).collect();
@@ -127,9 +127,9 @@ fn kept_bpe(
             leaves::remove_leaves(&mut keep, size, &fixed, &halves, usage);
             Ok(KeptPieces::without_tail(keep, halves))
         }
-        PruneGoal::Used => Ok(used_bpe(&mut finder, usage, &fixed)),
+        PruneGoal::Used => Ok(used_bpe(&finder, usage, &fixed)),
         PruneGoal::UsedWithTail => {
-            let mut kept = used_bpe(&mut finder, usage, &fixed);
+            let mut kept = used_bpe(&finder, usage, &fixed);
             kept.is_tail = only_made(&kept.keep, &fixed, usage);
             Ok(kept)
         }
@@ -137,7 +137,7 @@ fn kept_bpe(
 }
 
 /// The pieces that a text uses, and those of which they are made.
-fn used_bpe(finder: &mut HalvesFinder<'_>, usage: &PieceUsage, fixed: &[bool]) -> KeptPieces {
+fn used_bpe(finder: &HalvesFinder<'_>, usage: &PieceUsage, fixed: &[bool]) -> KeptPieces {
     let mut keep = with_used(fixed, usage);
     let mut halves = vec![None; keep.len()];
     leaves::close(&mut keep, |index| {

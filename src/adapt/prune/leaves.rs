@@ -17,81 +17,42 @@
 //!
 //! Cost: n log n for n pieces; the halves take one merge of each piece's text.
 
-use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
 use super::is_removable;
-use super::trace::Tracer;
 use super::usage::PieceUsage;
-use crate::encode::bpe::{BpeCache, BpeEncoder, PieceMerge};
-use crate::encode::vocabulary::Vocabulary;
+use crate::encode::bpe::Tracer;
 use crate::error::ModelError;
 use crate::model::Model;
 use crate::piece::PieceId;
 use crate::text::is_char;
-use crate::trie::prefix::PrefixTrie;
 
 /// The halves of the last merge of a piece; characters that are no pieces have no id.
 pub(super) type PieceHalves = [Option<PieceId>; 2];
 
-/// Finds the halves of the last merges of pieces: by the encoder, and where that cannot tell, by a
-/// [`Tracer`].
+/// Finds the halves of the last merges of pieces.
 pub(super) struct HalvesFinder<'m> {
     model: &'m Model,
-    encoder: BpeEncoder,
-    user_defined: Arc<PrefixTrie>,
-    cache: BpeCache,
-    tracer: OnceCell<Tracer<'m>>,
+    tracer: Tracer<'m>,
 }
 
 impl<'m> HalvesFinder<'m> {
     /// # Errors
     /// The user-defined symbols do not fit a double array; models that load do not have this error.
     pub(super) fn new(model: &'m Model) -> Result<Self, ModelError> {
-        let vocabulary = Vocabulary::new(model, true);
-        let user_defined = PrefixTrie::with_values(vocabulary.symbols());
-        let user_defined = Arc::new(user_defined.map_err(|_| ModelError::TrieTooLarge)?);
-        Ok(HalvesFinder {
-            model,
-            encoder: BpeEncoder::without_layers(&vocabulary, &user_defined),
-            user_defined,
-            cache: BpeCache::default(),
-            tracer: OnceCell::new(),
-        })
+        let tracer = Tracer::new(model)?;
+        Ok(HalvesFinder { model, tracer })
     }
 
     /// The halves of the last merge of a piece; `None` for pieces that no merge makes.
-    pub(super) fn halves(&mut self, index: usize) -> Option<PieceHalves> {
+    pub(super) fn halves(&self, index: usize) -> Option<PieceHalves> {
         let pieces = self.model.table();
         let text = pieces.text(index);
         if !is_removable(pieces.kind(index)) || is_char(text) {
             return None;
         }
-        if !self.has_symbol(text) {
-            let id = PieceId::from_index(index);
-            match self.encoder.last_merge(pieces, id, &mut self.cache) {
-                PieceMerge::Of(halves) => return Some(halves),
-                PieceMerge::None => return None,
-                PieceMerge::TooLong => {}
-            }
-        }
-        self.tracer()?.last_merge(text)
-    }
-
-    /// Whether a text contains a user-defined symbol.
-    fn has_symbol(&self, text: &[u8]) -> bool {
-        !self.user_defined.is_empty() && self.user_defined.find(text).is_some()
-    }
-
-    /// The tracer, which is built on first use.
-    fn tracer(&self) -> Option<&Tracer<'m>> {
-        if self.tracer.get().is_none() {
-            // Its only error is that of `new`.
-            let _ = self.tracer.set(Tracer::new(self.model).ok()?);
-        }
-        self.tracer.get()
+        self.tracer.last_merge(text)
     }
 }
 
@@ -224,7 +185,7 @@ mod tests {
             builder.piece(text, -rank, PieceKind::Normal);
         }
         let model = builder.build().unwrap();
-        let mut finder = HalvesFinder::new(&model).unwrap();
+        let finder = HalvesFinder::new(&model).unwrap();
         let halves: Vec<_> = (0..7).map(|index| finder.halves(index)).collect();
         let id = |number| Some(PieceId::new(number));
         assert_eq!(halves[3], Some([id(1), id(6)]));

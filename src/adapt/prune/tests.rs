@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::leaves::HalvesFinder;
-use super::trace::Tracer;
 use super::*;
 use crate::adapt::merge::tests::random_model;
+use crate::encode::bpe::Tracer;
 use crate::tokenizer::Tokenizer;
 
 const TARGETS: [PruneGoal; 3] = [PruneGoal::Used, PruneGoal::UsedWithTail, PruneGoal::Size(0)];
@@ -102,7 +102,7 @@ fn a_missing_made_piece_breaks_the_check_of_the_usage() {
     let model = random_model(ModelType::Bpe, &pieces, None).unwrap();
     let tokenizer = Tokenizer::new(model.clone());
     let usage = usage(&tokenizer, ["abcd"].into_iter());
-    let mut finder = HalvesFinder::new(&model).unwrap();
+    let finder = HalvesFinder::new(&model).unwrap();
     let mut kept = KeptPieces {
         keep: vec![true; model.len()],
         is_tail: Vec::new(),
@@ -282,7 +282,7 @@ fn the_example_of_the_module_page() {
 fn made_pieces_follow_from_given_ones() {
     let model = golden("golden/llama2");
     let tracer = Tracer::new(&model).unwrap();
-    let mut finder = HalvesFinder::new(&model).unwrap();
+    let finder = HalvesFinder::new(&model).unwrap();
     let halves: Vec<_> = (0..model.len()).map(|index| finder.halves(index)).collect();
     let tokenizer = Tokenizer::new(model.clone());
     let mut encoder = crate::tokenizer::NormalizedEncoder::new(&tokenizer);

@@ -10,8 +10,8 @@
 
 use super::line_ids::LineIds;
 use super::record::{TextRecord, TextRecorder};
-use super::trace::Tracer;
 use crate::adapt::pieces::has_unused_pieces;
+use crate::encode::bpe::Tracer;
 use crate::error::ModelError;
 use crate::model::{Model, ModelType};
 use crate::piece::PieceId;

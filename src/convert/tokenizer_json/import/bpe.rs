@@ -36,11 +36,12 @@
 use super::entries::VocabularyEntries;
 use super::pairs::ListedPairs;
 use super::{Import, syntax, unsupported};
-use crate::convert::merges::{Formation, MergeProcess, MergeTable};
+use crate::convert::merges::{Formation, MergeTable};
 use crate::convert::order::{named, plain_text};
 use crate::convert::tokenizer_json::export::MergeReasons;
 use crate::convert::tokenizer_json::{kind_of, pieces_of_kind, text_of};
 use crate::convert::{ConvertedModel, Reason, ReasonKind};
+use crate::encode::bpe::Tracer;
 use crate::error::ConvertError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
@@ -220,9 +221,9 @@ impl MergeEvidence<'_> {
         if meta.peek().is_none() {
             return Ok(None);
         }
-        let mut process = MergeProcess::new(self.model, self.table.ranks())?;
+        let tracer = Tracer::new(self.model)?;
         let found = meta.find(|id| {
-            let symbols = process.symbol_starts(text_of(self.model, *id));
+            let symbols = tracer.trace(text_of(self.model, *id)).starts;
             matches!(symbols[..], [_, split] if self.pairs.place(*id, split).is_some())
         });
         Ok(found.map(|id| {
@@ -231,16 +232,16 @@ impl MergeEvidence<'_> {
                 named(self.model, id)
             );
             let mut reason = Reason::new(ReasonKind::MetaPiece, explanation);
-            reason.example = self.text_of_neighbours(&mut process, text_of(self.model, id));
+            reason.example = self.text_of_neighbours(&tracer, text_of(self.model, id));
             reason
         }))
     }
 
     /// A text in which SentencePiece has two symbols that together are `text`.
-    fn text_of_neighbours(&self, process: &mut MergeProcess<'_>, text: &[u8]) -> Option<String> {
+    fn text_of_neighbours(&self, tracer: &Tracer<'_>, text: &[u8]) -> Option<String> {
         let context = EXAMPLE_CONTEXTS.into_iter().find(|context| {
             let before = [self.prefix.as_bytes(), context.as_bytes()].concat();
-            let symbols = process.symbol_starts(&[&before, text].concat());
+            let symbols = tracer.trace(&[&before, text].concat()).starts;
             let start = symbols.iter().position(|symbol| *symbol == before.len());
             start.is_some_and(|start| symbols.len() - start == 2)
         })?;

@@ -215,6 +215,19 @@ impl SymbolTable {
         self.filter.may_contain(hash)
     }
 
+    /// What two symbols become.
+    #[cfg(any(feature = "train", feature = "tokenizer-json"))]
+    pub(in crate::encode::bpe) fn merge_of(
+        &self,
+        pieces: &PieceTable,
+        pair: [u32; 2],
+    ) -> SymbolMerge {
+        match self.joined_hash(pair[0], pair[1]) {
+            Some(hash) if self.may_be_piece(hash) => self.find_merge(pieces, pair, hash),
+            _ => SymbolMerge::NONE,
+        }
+    }
+
     /// What `left` and `right` become; `hash` is the hash of their joined text.
     pub(super) fn find_merge(&self, pieces: &PieceTable, pair: [u32; 2], hash: u64) -> SymbolMerge {
         let [left, right] = pair;

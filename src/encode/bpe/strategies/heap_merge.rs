@@ -32,6 +32,10 @@ pub(in crate::encode::bpe) trait MergeObserver {
 
     /// A pair that merges to `symbol` became a candidate, in the reference's order.
     fn on_candidate(&mut self, _symbol: u32, _left: u32, _right: u32) {}
+
+    /// Two symbols became `symbol`. The numbers are the positions in the input at which they begin,
+    /// and at which the right one ends.
+    fn on_merge(&mut self, _symbol: u32, _nodes: [usize; 3]) {}
 }
 
 /// Skips nothing.
@@ -95,7 +99,8 @@ impl HeapMerge {
                 continue;
             }
             let MergeCandidate { left, symbol, .. } = candidate;
-            self.join_with_next(left, symbol);
+            let [right, end] = self.join_with_next(left, symbol);
+            observer.on_merge(symbol, [left, right, end]);
             let previous = self.nodes[left].previous;
             if previous != NO_NODE {
                 self.add_candidate(previous, pairs, observer);
@@ -150,11 +155,14 @@ impl HeapMerge {
         }
     }
 
-    /// Joins a node and the next one to `symbol`.
-    fn join_with_next(&mut self, left: usize, symbol: u32) {
-        let next = self.clear_node(self.nodes[left].next);
+    /// Joins a node and the next one to `symbol`. Returns the next one and the one after it, or the
+    /// number of nodes.
+    fn join_with_next(&mut self, left: usize, symbol: u32) -> [usize; 2] {
+        let right = self.nodes[left].next;
+        let next = self.clear_node(right);
         self.nodes[left].symbol = symbol;
         self.link(left, next);
+        [right, next.min(self.nodes.len())]
     }
 
     /// Makes `next`, or [`NO_NODE`], the node after `left`.
