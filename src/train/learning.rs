@@ -131,22 +131,15 @@ impl Trainer {
         }
         let alphabet = Alphabet::choose(counts, &self.options)?;
         let characters = alphabet.characters.len();
-        if self.needs_all_characters() && characters > self.learned_size() {
-            return Err(self.vocabulary_too_small(characters));
+        // Word and char models may lack chosen characters.
+        let needs_all = matches!(self.options.model_type, ModelType::Bpe | ModelType::Unigram);
+        if needs_all && characters > self.learned_size() {
+            return Err(TrainError::VocabularyTooSmall {
+                vocab_size: self.options.vocab_size as usize,
+                meta_pieces: self.meta.len(),
+                characters,
+            });
         }
         Ok(alphabet)
-    }
-
-    /// Whether every chosen character must be a piece. Word and char models may lack characters.
-    fn needs_all_characters(&self) -> bool {
-        matches!(self.options.model_type, ModelType::Bpe | ModelType::Unigram)
-    }
-
-    fn vocabulary_too_small(&self, characters: usize) -> TrainError {
-        TrainError::VocabularyTooSmall {
-            vocab_size: self.options.vocab_size as usize,
-            meta_pieces: self.meta.len(),
-            characters,
-        }
     }
 }

@@ -98,7 +98,9 @@ impl Preparation {
 
     fn pretokenize(&self, pretokenizer: &Pretokenizer, text: &str) -> Result<String, TrainError> {
         let chunks = pretokenizer(text);
-        if !self.allow_inconsistent_pretokenization && !is_concatenation(&chunks, text) {
+        let mut parts = chunks.iter().map(String::as_str);
+        let is_concatenation = parts.try_fold(text, str::strip_prefix) == Some("");
+        if !self.allow_inconsistent_pretokenization && !is_concatenation {
             return Err(TrainError::Pretokenizer {
                 sentence: text.to_owned(),
                 chunks,
@@ -106,12 +108,4 @@ impl Preparation {
         }
         Ok(chunks.join(BOUNDARY_MARK.encode_utf8(&mut [0; 4])))
     }
-}
-
-fn is_concatenation(chunks: &[String], text: &str) -> bool {
-    chunks
-        .iter()
-        .map(String::as_str)
-        .try_fold(text, str::strip_prefix)
-        == Some("")
 }

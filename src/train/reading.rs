@@ -31,7 +31,7 @@ use super::split::parts::PartRules;
 use super::split::word_rules::WordRules;
 use super::unigram::segments::{SegmentCounter, SegmentRules, SegmentedSentences};
 use super::unigram::sentences::CountedTexts;
-use super::words::{CountContext, CountedUnit, WordCountJob, pieces_are_local};
+use super::words::{CountContext, CountedUnit, pieces_are_local};
 use crate::error::{OptionError, TrainError};
 use crate::model::ModelType;
 use crate::normalize::{Normalizer, NormalizerOptions};
@@ -362,14 +362,14 @@ impl<'a> CorpusReader<'a> {
         PartRules::new(self.options, self.kept_pairs.clone())
     }
 
-    fn counting(&self, unit: CountedUnit) -> WordCountJob<'_> {
-        WordCountJob::new(CountContext::new(
+    fn counting(&self, unit: CountedUnit) -> CountContext<'_> {
+        CountContext::new(
             self.options,
             self.preparation.clone(),
             self.meta,
             self.work,
             unit,
-        ))
+        )
     }
 
     fn batches<'c>(&self, corpus: Corpus<'c>) -> Result<Batches<'c>, TrainError> {

@@ -30,7 +30,7 @@ mod worker;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::sync_channel;
 
 pub(crate) use self::chunk_rule::pieces_are_local;
 pub(crate) use self::context::CountContext;
@@ -49,36 +49,27 @@ pub(crate) enum CountedUnit {
     Parts(PartRules),
 }
 
-/// Counts the words of a corpus.
-pub(crate) struct WordCountJob<'a> {
-    context: CountContext<'a>,
-}
-
-impl<'a> WordCountJob<'a> {
-    pub(crate) fn new(context: CountContext<'a>) -> Self {
-        WordCountJob { context }
-    }
-
-    /// Adds to `counts` the words of every batch that `feed` sends. `feed` runs on the calling
-    /// thread, so that it can report progress; it should return when sending fails.
+impl CountContext<'_> {
+    /// Adds to `counts` what is counted of every batch that `feed` sends. `feed` runs on the calling
+    /// thread, so that it can report progress; it should return when sending fails. Returns the
+    /// sentences, by what became of them.
     ///
     /// # Errors
     /// An error of `feed`, or the error at the earliest position of the input. Some words may have
     /// been counted.
     pub(crate) fn count_into(
-        self,
+        &self,
         counts: &SharedTable,
         feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
     ) -> Result<SentenceCounts, TrainError> {
-        let context = &self.context;
-        let threads = context.work.threads;
+        let threads = self.work.threads;
         let (sender, receiver) = sync_channel(2 * threads);
         let receiver = Mutex::new(receiver);
         let failed = AtomicBool::new(false);
         let (fed, counted) = std::thread::scope(|scope| {
-            let count_batches = || CountWorker::new(context, counts).run(&receiver, &failed);
+            let count_batches = || CountWorker::new(self, counts).run(&receiver, &failed);
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(count_batches)).collect();
-            let fed = feed_until_failure(&sender, &failed, feed);
+            let fed = feed(&|batch| !failed.load(Ordering::Relaxed) && sender.send(batch).is_ok());
             // The workers end when the channel is closed and empty.
             drop(sender);
             // A worker panics if a caller's pre-tokenizer does.
@@ -86,30 +77,15 @@ impl<'a> WordCountJob<'a> {
             (fed, counted)
         });
         fed?;
-        sum_or_earliest_error(counted)
-    }
-}
-
-fn feed_until_failure(
-    sender: &SyncSender<Batch>,
-    failed: &AtomicBool,
-    feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
-) -> Result<(), TrainError> {
-    feed(&|batch| !failed.load(Ordering::Relaxed) && sender.send(batch).is_ok())
-}
-
-/// The sum of what the threads read, or the error at the earliest position.
-fn sum_or_earliest_error(
-    results: Vec<Result<SentenceCounts, TrainError>>,
-) -> Result<SentenceCounts, TrainError> {
-    let mut sum = SentenceCounts::default();
-    let mut errors = Vec::new();
-    for result in results {
-        match result {
-            Ok(counts) => sum.add(&counts),
-            Err(error) => errors.push(error),
+        let mut sum = SentenceCounts::default();
+        let mut errors = Vec::new();
+        for result in counted {
+            match result {
+                Ok(counts) => sum.add(&counts),
+                Err(error) => errors.push(error),
+            }
         }
+        let earliest = errors.into_iter().min_by_key(TrainError::location);
+        earliest.map_or(Ok(sum), Err)
     }
-    let earliest = errors.into_iter().min_by_key(TrainError::location);
-    earliest.map_or(Ok(sum), Err)
 }

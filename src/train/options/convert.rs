@@ -275,6 +275,8 @@ mod tests {
             let before = options.clone();
             let value = match option.name {
                 "input_format" => "tsv",
+                "document" => "file",
+                "on_bad_record" => "skip",
                 "model_type" => "unigram",
                 "character_coverage" => "0.99",
                 "shrinking_factor" => "0.5",
@@ -297,7 +299,11 @@ mod tests {
             assert_eq!(set, Ok(()), "{}", option.name);
             let is_file = matches!(
                 option.name,
-                "input" | "json_field" | "model_prefix" | "vocabulary_output_piece_score"
+                "input"
+                    | "json_field"
+                    | "on_bad_record"
+                    | "model_prefix"
+                    | "vocabulary_output_piece_score"
             );
             assert_eq!(options == before, is_file, "{}", option.name);
             assert_eq!(options.max_words, before.max_words, "{}", option.name);

@@ -11,7 +11,10 @@ pub(crate) fn split_csv(text: &str) -> Vec<String> {
     while !rest.is_empty() {
         let (field, after) = match rest.strip_prefix('"') {
             Some(quoted) => take_quoted(quoted),
-            None => take_plain(rest),
+            None => {
+                let (field, after) = rest.split_at(rest.find(',').unwrap_or(rest.len()));
+                (field.to_owned(), after)
+            }
         };
         fields.push(field);
         rest = after.find(',').map_or("", |comma| &after[comma + 1..]);
@@ -38,29 +41,17 @@ fn take_quoted(text: &str) -> (String, &str) {
     (field, "")
 }
 
-/// The field up to the next comma (or the end) and the text from there.
-fn take_plain(text: &str) -> (String, &str) {
-    let end = text.find(',').unwrap_or(text.len());
-    (text[..end].to_owned(), &text[end..])
-}
-
 /// The list that [`split_csv`] reads as `fields`.
 pub(crate) fn join_csv(fields: &[String]) -> String {
-    let written: Vec<String> = fields.iter().map(|field| write_field(field)).collect();
-    written.join(",")
-}
-
-/// The field, in quotes if it would otherwise be read as something else.
-fn write_field(field: &str) -> String {
-    if is_plain(field) {
-        field.to_owned()
-    } else {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    }
-}
-
-fn is_plain(field: &str) -> bool {
-    !field.is_empty() && !field.contains(['"', ','])
+    // In quotes if it would otherwise be read as something else.
+    let written = fields.iter().map(|field| {
+        if field.is_empty() || field.contains(['"', ',']) {
+            format!("\"{}\"", field.replace('"', "\"\""))
+        } else {
+            field.clone()
+        }
+    });
+    written.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

@@ -139,33 +139,24 @@ impl BoundarySplitter {
 
     #[cold]
     fn add_character(&mut self, c: char) -> u8 {
-        let class = self.class_of_shape(self.rules.shape_of(c));
+        let shape = self.rules.shape_of(c);
+        let class = self.shapes.iter().position(|known| *known == shape);
+        let class = class.unwrap_or_else(|| {
+            self.shapes.push(shape);
+            // Whether there is a boundary, for every left shape and then every right shape.
+            self.boundaries.clear();
+            for left in &self.shapes {
+                let row = self.shapes.iter();
+                self.boundaries
+                    .extend(row.map(|right| self.rules.separates(left.zip(*right))));
+            }
+            self.shapes.len() - 1
+        });
         // A shape of one character is a script or one of a few special kinds; Unicode 9 has 137
         // scripts.
         debug_assert!(class < usize::from(UNSEEN), "too many classes");
         let class = low_u8(class as u64);
         self.class_of[c as usize] = class;
         class
-    }
-
-    fn class_of_shape(&mut self, shape: Option<Shape>) -> usize {
-        let class = self.shapes.iter().position(|known| *known == shape);
-        class.unwrap_or_else(|| self.add_class(shape))
-    }
-
-    fn add_class(&mut self, shape: Option<Shape>) -> usize {
-        self.shapes.push(shape);
-        self.boundaries = self.boundary_table();
-        self.shapes.len() - 1
-    }
-
-    /// Whether there is a boundary, for every left shape and then every right shape.
-    fn boundary_table(&self) -> Vec<bool> {
-        let row = |left: Option<Shape>| {
-            self.shapes
-                .iter()
-                .map(move |right| self.rules.separates(left.zip(*right)))
-        };
-        self.shapes.iter().copied().flat_map(row).collect()
     }
 }

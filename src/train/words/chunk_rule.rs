@@ -7,7 +7,6 @@
 //! whole.
 
 use crate::model::ModelType;
-use crate::normalize::charsmap::Charsmap;
 use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::train::meta::MetaPieces;
 use crate::train::options::TrainOptions;
@@ -39,16 +38,22 @@ impl ChunkRule {
     /// chunks is prepared as a whole; see
     /// [`Normalizer::extends_run_by_raw_space`](crate::normalize::Normalizer).
     pub(super) fn of(options: &TrainOptions, preparation: &Preparation, meta: &MetaPieces) -> Self {
+        let charsmap = preparation.normalizer.charsmap();
         // Only continued training has models that do not mark spaces.
         let are_local = preparation.normalizer.options().escape_whitespaces
             && pieces_are_local(options, preparation, meta)
-            && rules_are_local(preparation);
+            && charsmap.is_none_or(|charsmap| {
+                !charsmap.any_key_contains(b' ')
+                    && !charsmap.replacements_contain(WHITESPACE_MARK_STR.as_bytes())
+            });
         if !are_local {
             return Self::Sentence;
         }
         let dummy_prefix = options.add_dummy_prefix;
         match (options.remove_extra_whitespaces, dummy_prefix) {
-            (true, true) if makes_double_spaces(preparation) => Self::Sentence,
+            (true, true) if charsmap.is_some_and(|map| map.replacements_contain(b"  ")) => {
+                Self::Sentence
+            }
             (true, true) => Self::Words,
             (true, false) => Self::Sentence,
             (false, _) => Self::SpacedWords { dummy_prefix },
@@ -77,23 +82,6 @@ pub(crate) fn pieces_are_local(
         && !meta.texts().any(|piece| piece.contains(WHITESPACE_MARK))
 }
 
-/// Whether no normalization rule crosses a space or makes a whitespace mark.
-fn rules_are_local(preparation: &Preparation) -> bool {
-    preparation.normalizer.charsmap().is_none_or(maps_locally)
-}
-
-/// Whether a rule makes two spaces in a row.
-fn makes_double_spaces(preparation: &Preparation) -> bool {
-    let charsmap = preparation.normalizer.charsmap();
-    charsmap.is_some_and(|charsmap| charsmap.replacements_contain(b"  "))
-}
-
-/// Whether no key of the charsmap has a space in it and no replacement has a whitespace mark in it.
-fn maps_locally(charsmap: &Charsmap) -> bool {
-    !charsmap.any_key_contains(b' ')
-        && !charsmap.replacements_contain(WHITESPACE_MARK_STR.as_bytes())
-}
-
 /// The ASCII characters that preparation leaves unchanged in text that consists of them: no rule of
 /// the normalizer, no meta piece and no delimiter begins with one.
 pub(super) struct PlainBytes([bool; 256]);
@@ -101,8 +89,15 @@ pub(super) struct PlainBytes([bool; 256]);
 impl PlainBytes {
     pub(super) fn of(preparation: &Preparation, meta: &MetaPieces) -> Self {
         let mut plain = [false; 256];
+        let is_unchanged = |byte: u8| {
+            let charsmap = preparation.normalizer.charsmap();
+            charsmap.is_none_or(|charsmap| charsmap.leads().plain_length(&[byte; 2]) > 0)
+        };
+        let begins = |text: &str, byte| text.as_bytes().first() == Some(&byte);
         for byte in (0..=0x7f).filter(|byte| *byte != b' ') {
-            plain[usize::from(byte)] = is_plain(byte, preparation, meta);
+            plain[usize::from(byte)] = is_unchanged(byte)
+                && !meta.texts().any(|piece| begins(piece, byte))
+                && !begins(&preparation.delimiter, byte);
         }
         Self(plain)
     }
@@ -111,15 +106,4 @@ impl PlainBytes {
     pub(super) fn make_up(&self, text: &[u8]) -> bool {
         text.iter().all(|byte| self.0[usize::from(*byte)])
     }
-}
-
-fn is_plain(byte: u8, preparation: &Preparation, meta: &MetaPieces) -> bool {
-    let is_unchanged = |charsmap: &Charsmap| charsmap.leads().plain_length(&[byte; 2]) > 0;
-    preparation.normalizer.charsmap().is_none_or(is_unchanged)
-        && !meta.texts().any(|piece| begins_with(piece, byte))
-        && !begins_with(&preparation.delimiter, byte)
-}
-
-fn begins_with(text: &str, byte: u8) -> bool {
-    text.as_bytes().first() == Some(&byte)
 }

@@ -83,27 +83,15 @@ impl<'a> CountContext<'a> {
     pub(super) fn rule_for(&self, sentence: &[u8], may_have_mark: bool) -> ChunkRule {
         // Some steps treat a mark in the raw text as whitespace, others as text.
         let has_mark = may_have_mark && self.has_mark(sentence);
-        if has_mark || self.extends_run(sentence) {
+        // Whether a run of whitespace that may be a piece spans two chunks; the exact test is slow.
+        let rules = self.space_rules.as_ref();
+        let may_extend = rules.is_some_and(|ends| ends.precede_space_in(sentence));
+        let normalizer = &self.preparation.normalizer;
+        if has_mark || (may_extend && normalizer.extends_run_by_raw_space(sentence)) {
             ChunkRule::Sentence
         } else {
             self.chunk_rule
         }
-    }
-
-    /// Whether a run of whitespace that may be a piece spans two chunks of the sentence.
-    fn extends_run(&self, sentence: &[u8]) -> bool {
-        self.is_candidate(sentence)
-            && self
-                .preparation
-                .normalizer
-                .extends_run_by_raw_space(sentence)
-    }
-
-    /// Whether the exact test for such a run is needed.
-    #[inline]
-    fn is_candidate(&self, sentence: &[u8]) -> bool {
-        let rules = self.space_rules.as_ref();
-        rules.is_some_and(|ends| ends.precede_space_in(sentence))
     }
 }
 

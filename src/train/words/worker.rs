@@ -61,15 +61,10 @@ pub(super) struct CountWorker<'a> {
 
 /// The second half of a [`CountWorker`]: prepares text and counts its parts.
 struct PartCounter<'a> {
-    parts: PartSums<'a>,
-    buffer: Vec<u8>,
-    plain_text: String,
-}
-
-/// Where parts are counted.
-struct PartSums<'a> {
     unit: UnitCounter,
     counts: TableAdder<'a>,
+    buffer: Vec<u8>,
+    plain_text: String,
 }
 
 /// How a thread counts a [`CountedUnit`].
@@ -79,17 +74,21 @@ enum UnitCounter {
     Parts(PartSplitter),
 }
 
-impl PartSums<'_> {
+impl UnitCounter {
     /// Splits prepared text and counts the parts.
-    fn add(&mut self, text: &str, count: u64) -> Result<(), TrainError> {
-        let splitter = match &mut self.unit {
-            UnitCounter::Parts(splitter) => splitter,
-            UnitCounter::Characters(characters) => {
+    fn add(
+        &mut self,
+        counts: &mut TableAdder<'_>,
+        text: &str,
+        count: u64,
+    ) -> Result<(), TrainError> {
+        let splitter = match self {
+            Self::Parts(splitter) => splitter,
+            Self::Characters(characters) => {
                 add_characters(characters, text, count);
                 return Ok(());
             }
         };
-        let counts = &mut self.counts;
         let mut result = Ok(());
         splitter.split(text, |part| {
             if result.is_ok() {
@@ -98,32 +97,16 @@ impl PartSums<'_> {
         });
         result
     }
-
-    /// Makes all additions that are still buffered.
-    fn flush(&mut self) -> Result<(), TrainError> {
-        if let UnitCounter::Characters(characters) = &mut self.unit {
-            let characters = std::mem::take(characters);
-            for (code, count) in (0..).zip(characters).filter(|(_, count)| *count > 0) {
-                if let Some(c) = char::from_u32(code) {
-                    self.counts
-                        .add(c.encode_utf8(&mut [0; 4]).as_bytes(), count)?;
-                }
-            }
-        }
-        self.counts.flush()
-    }
 }
 
 impl<'a> PartCounter<'a> {
     fn new(context: &CountContext<'_>, counts: &'a SharedTable) -> Self {
         PartCounter {
-            parts: PartSums {
-                unit: match &context.unit {
-                    CountedUnit::Characters => UnitCounter::Characters(Vec::new()),
-                    CountedUnit::Parts(rules) => UnitCounter::Parts(PartSplitter::new(rules)),
-                },
-                counts: counts.adder(),
+            unit: match &context.unit {
+                CountedUnit::Characters => UnitCounter::Characters(Vec::new()),
+                CountedUnit::Parts(rules) => UnitCounter::Parts(PartSplitter::new(rules)),
             },
+            counts: counts.adder(),
             buffer: Vec::new(),
             plain_text: String::new(),
         }
@@ -137,7 +120,7 @@ impl<'a> PartCounter<'a> {
         count: u64,
     ) -> Result<(), TrainError> {
         let prepared = preparation.prepare(text, &mut self.buffer)?;
-        self.parts.add(&prepared, count)
+        self.unit.add(&mut self.counts, &prepared, count)
     }
 
     /// Adds a chunk that the chunk rule of `context` yields.
@@ -152,17 +135,27 @@ impl<'a> PartCounter<'a> {
         if !context.plain.make_up(word) {
             return self.add(&context.chunk_preparation, chunk, count);
         }
-        self.prepare_plain(context.chunk_rule.whitespace_marks(spaces), word);
-        self.parts.add(&self.plain_text, count)
-    }
-
-    /// Prepares a word of plain bytes: whitespace marks and the word itself.
-    fn prepare_plain(&mut self, marks: usize, word: &[u8]) {
+        // Preparing plain bytes, which are ASCII, only writes whitespace marks before them.
+        let marks = context.chunk_rule.whitespace_marks(spaces);
         let text = &mut self.plain_text;
         text.clear();
         text.extend(std::iter::repeat_n(WHITESPACE_MARK_STR, marks));
-        // Plain bytes are ASCII, so the default is never used.
         text.push_str(std::str::from_utf8(word).unwrap_or_default());
+        self.unit.add(&mut self.counts, &self.plain_text, count)
+    }
+
+    /// Makes all additions that are still buffered.
+    fn flush(&mut self) -> Result<(), TrainError> {
+        if let UnitCounter::Characters(characters) = &mut self.unit {
+            let characters = std::mem::take(characters);
+            for (code, count) in (0..).zip(characters).filter(|(_, count)| *count > 0) {
+                if let Some(c) = char::from_u32(code) {
+                    self.counts
+                        .add(c.encode_utf8(&mut [0; 4]).as_bytes(), count)?;
+                }
+            }
+        }
+        self.counts.flush()
     }
 }
 
@@ -213,16 +206,11 @@ impl<'a> CountWorker<'a> {
     fn finish(mut self) -> Result<SentenceCounts, TrainError> {
         self.flush_short_chunks()?;
         self.flush_held_chunks()?;
-        self.flush_cache()?;
-        self.parts.parts.flush()?;
+        for entry in self.cache.take_entries() {
+            self.add_evicted(&entry)?;
+        }
+        self.parts.flush()?;
         Ok(self.filter.counts)
-    }
-
-    /// Prepares and counts all entries of the cache.
-    fn flush_cache(&mut self) -> Result<(), TrainError> {
-        self.cache
-            .take_entries()
-            .try_for_each(|entry| self.add_evicted(&entry))
     }
 
     fn add_sentence(
@@ -267,7 +255,12 @@ impl<'a> CountWorker<'a> {
         let mut start = 0;
         if dummy_prefix {
             start = end_of_spaced_word(sentence, 0);
-            self.add_prefixed_chunk(&sentence[..start], count)?;
+            let mut prefixed = std::mem::take(&mut self.prefixed_chunk);
+            prefixed.clear();
+            prefixed.push(b' ');
+            prefixed.extend_from_slice(&sentence[..start]);
+            self.add_chunk(&prefixed, count)?;
+            self.prefixed_chunk = prefixed;
         }
         while start < sentence.len() {
             let block = Block16::at(sentence, start);
@@ -286,17 +279,6 @@ impl<'a> CountWorker<'a> {
         Ok(())
     }
 
-    /// Adds a chunk with a space before it.
-    fn add_prefixed_chunk(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError> {
-        let mut prefixed = std::mem::take(&mut self.prefixed_chunk);
-        prefixed.clear();
-        prefixed.push(b' ');
-        prefixed.extend_from_slice(chunk);
-        let added = self.add_chunk(&prefixed, count);
-        self.prefixed_chunk = prefixed;
-        added
-    }
-
     fn add_chunk(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError> {
         if let Some(short) = ShortText::new(chunk) {
             return self.add_short_chunk(short, count);
@@ -304,17 +286,14 @@ impl<'a> CountWorker<'a> {
         if chunk.len() > MAX_CACHED_CHUNK_BYTES {
             return self.parts.add_chunk(self.context, chunk, count);
         }
-        if self.holds_enough() {
+        if self.held_chunks.len() >= MAX_HELD_CHUNKS
+            || self.held_chunks.arena_bytes() >= MAX_HELD_CHUNK_BYTES
+        {
             self.flush_held_chunks()?;
         }
         let hasher = &self.context.work.hasher;
         let lookup = TextLookup::new(hasher, chunk);
         self.held_chunks.add(hasher, &lookup, count)
-    }
-
-    fn holds_enough(&self) -> bool {
-        self.held_chunks.len() >= MAX_HELD_CHUNKS
-            || self.held_chunks.arena_bytes() >= MAX_HELD_CHUNK_BYTES
     }
 
     #[inline]
@@ -330,32 +309,20 @@ impl<'a> CountWorker<'a> {
     #[inline(never)]
     fn flush_short_chunks(&mut self) -> Result<(), TrainError> {
         let mut chunks = std::mem::take(&mut self.short_chunks);
-        self.touch_sets(&chunks);
-        let added = chunks
-            .drain(..)
-            .try_for_each(|chunk| self.add_to_cache(chunk));
+        // Read the sets of the chunks. The cache is larger than the first-level cache of a processor;
+        // these reads are independent and overlap, so that the additions that follow do not wait for
+        // each set in turn.
+        let touched = chunks.iter().map(|chunk| self.cache.touch(chunk.text));
+        black_box(touched.fold(0, |read, set| read ^ set));
+        let added =
+            chunks
+                .drain(..)
+                .try_for_each(|chunk| match self.cache.add(chunk.text, chunk.count) {
+                    None => Ok(()),
+                    Some(evicted) => self.add_evicted(&evicted),
+                });
         self.short_chunks = chunks;
         added
-    }
-
-    /// Reads the sets of the chunks. The cache is larger than the first-level cache of a processor;
-    /// these reads are independent and overlap, so that the additions that follow do not wait for
-    /// each set in turn.
-    #[inline]
-    fn touch_sets(&self, chunks: &[CachedChunk]) {
-        black_box(
-            chunks
-                .iter()
-                .fold(0, |read, chunk| read ^ self.cache.touch(chunk.text)),
-        );
-    }
-
-    #[inline]
-    fn add_to_cache(&mut self, chunk: CachedChunk) -> Result<(), TrainError> {
-        match self.cache.add(chunk.text, chunk.count) {
-            None => Ok(()),
-            Some(evicted) => self.add_evicted(&evicted),
-        }
     }
 
     #[inline(never)]
