@@ -36,6 +36,7 @@
 
 mod boundaries;
 pub(crate) mod edit;
+pub(crate) mod error;
 pub(crate) mod extend;
 mod found;
 mod id_map;

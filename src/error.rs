@@ -3,53 +3,65 @@
 //! | error | operation | needs feature |
 //! |---|---|---|
 //! | [`ModelError`] | loading, building or editing a model | |
-//! | `OptionError`, `TrainError` | training | `train` |
-//! | `CountsError` | tables of word counts | `train` |
-//! | `EditError`, `ExtendError`, `MergeError`, `PruneError`, `GuaranteeError` | changing trained models | `train` |
 //! | `ConvertError` | models in other formats | `convert` |
-//! | `WeightsError` | gathering rows of weights | `safetensors` |
 //!
 //! Conventions, for every error of the crate: the variants carry facts, not sentences; the message
 //! names the file, option or piece and says what is wrong and what to do; the cause, if there is
 //! one, is also the [`source`](std::error::Error::source); enums are `#[non_exhaustive]`; no type
 //! of a dependency is public.
 //!
-//! Those of encoding, decoding and output stand in these modules. They implement `Display` by hand: a derive macro would bring six
+//! Those of training, changing models, encoding, decoding and output stand in these modules. Those of encoding and decoding implement `Display` by hand: a derive macro would bring six
 //! crates into programs that only encode.
 
-#[cfg(feature = "train")]
-mod adapt;
 #[cfg(feature = "convert")]
 mod convert;
-#[cfg(feature = "train")]
-mod counts;
 mod model;
-#[cfg(feature = "train")]
-mod options;
-#[cfg(feature = "train")]
-mod train;
 
+#[cfg(feature = "train")]
+use std::borrow::Cow;
+#[cfg(feature = "train")]
+use std::fmt;
 use std::io;
 
-#[cfg(feature = "safetensors")]
-pub use self::adapt::WeightsError;
-#[cfg(feature = "train")]
-pub use self::adapt::{EditError, ExtendError, GuaranteeError, MergeError, PruneError};
 #[cfg(feature = "convert")]
 pub use self::convert::ConvertError;
-#[cfg(feature = "train")]
-pub use self::counts::CountsError;
 pub use self::model::{ModelError, PieceProblem};
+
+/// Why the content of a file cannot be used, and what to do about it. The error of an
+/// [`io::Error`].
 #[cfg(feature = "train")]
-pub use self::options::OptionError;
+#[derive(Debug, PartialEq, Eq)]
+pub struct InputError {
+    /// What is wrong.
+    pub problem: Cow<'static, str>,
+    /// What to do about it.
+    pub remedy: Cow<'static, str>,
+}
+
 #[cfg(feature = "train")]
-pub use self::train::TrainError;
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem)
+    }
+}
+
+#[cfg(feature = "train")]
+impl std::error::Error for InputError {}
+
+#[cfg(feature = "train")]
+impl From<InputError> for io::Error {
+    fn from(error: InputError) -> Self {
+        Self::new(io::ErrorKind::InvalidData, error)
+    }
+}
 
 /// What to do about a file that could not be read.
 pub fn reading_remedy(error: &io::Error) -> &str {
     #[cfg(feature = "train")]
-    if let Some(remedy) = crate::input::remedy_of(error) {
-        return remedy;
+    if let Some(cause) = error.get_ref()
+        && let Some(error) = cause.downcast_ref::<InputError>()
+    {
+        return &error.remedy;
     }
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => {

@@ -138,6 +138,10 @@ mod error;
 
 #[cfg(feature = "train")]
 pub use adapt::edit::{EditCheck, EditStep, EditedModel, NormalizerFlag, SpecialRole};
+#[cfg(feature = "safetensors")]
+pub use adapt::error::WeightsError;
+#[cfg(feature = "train")]
+pub use adapt::error::{EditError, ExtendError, GuaranteeError, MergeError, PruneError};
 #[cfg(feature = "train")]
 pub use adapt::extend::{ExtendCheck, ExtendOptions, ExtendSize, ExtendedModel, ExtensionPiece};
 #[cfg(feature = "train")]
@@ -162,13 +166,6 @@ pub use decode::spans::{DecodedText, DecodedToken};
 pub use encode::EncodeError;
 #[cfg(feature = "convert")]
 pub use error::ConvertError;
-#[cfg(feature = "safetensors")]
-pub use error::WeightsError;
-#[cfg(feature = "train")]
-pub use error::{
-    CountsError, EditError, ExtendError, GuaranteeError, MergeError, OptionError, PruneError,
-    TrainError,
-};
 pub use error::{ModelError, PieceProblem};
 #[cfg(feature = "train")]
 pub use input::{Document, InputWarning, OnBadRecord};
@@ -191,8 +188,9 @@ pub use tokenizer::{
 };
 #[cfg(feature = "train")]
 pub use train::{
-    Corpus, CountFingerprint, CountRows, Event, InputFormat, NewCharacters, NormalizationRules,
-    Observer, OptionDescriptor, OptionKind, PruningMethod, RETIRED_OPTIONS, RecordGap, RuleSet,
-    SeedSize, SentenceCounts, SentenceSelection, SpecRecording, SpecialPiece, Stage, Summary,
-    TrainFlags, TrainOptions, Trainer, TrainingRecord, UnigramOptions, WordCounter, WordCounts,
+    Corpus, CountFingerprint, CountRows, CountsError, Event, InputFormat, NewCharacters,
+    NormalizationRules, Observer, OptionDescriptor, OptionError, OptionKind, PruningMethod,
+    RETIRED_OPTIONS, RecordGap, RuleSet, SeedSize, SentenceCounts, SentenceSelection,
+    SpecRecording, SpecialPiece, Stage, Summary, TrainError, TrainFlags, TrainOptions, Trainer,
+    TrainingRecord, UnigramOptions, WordCounter, WordCounts,
 };

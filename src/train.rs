@@ -14,6 +14,7 @@
 //! target.
 
 // In the order of the flow.
+mod error;
 mod options;
 mod parallel;
 mod rules;
@@ -53,16 +54,16 @@ pub(crate) use bpe::merge::LearnedMerge;
 pub(crate) use continued::ContinuedTrainer;
 pub use continued::NewCharacters;
 pub use corpus::Corpus;
+pub use error::TrainError;
 pub(crate) use observer::SilentObserver;
 pub use observer::{Event, Observer, Stage, Summary};
 pub use options::{
-    InputFormat, NormalizationRules, OptionDescriptor, OptionKind, PruningMethod, RETIRED_OPTIONS,
-    RecordGap, RuleSet, SeedSize, SentenceSelection, SpecRecording, SpecialPiece, TrainFlags,
-    TrainOptions, TrainingRecord, UnigramOptions,
+    InputFormat, NormalizationRules, OptionDescriptor, OptionError, OptionKind, PruningMethod,
+    RETIRED_OPTIONS, RecordGap, RuleSet, SeedSize, SentenceSelection, SpecRecording, SpecialPiece,
+    TrainFlags, TrainOptions, TrainingRecord, UnigramOptions,
 };
-pub use word_counts::{CountFingerprint, CountRows, WordCounter, WordCounts};
+pub use word_counts::{CountFingerprint, CountRows, CountsError, WordCounter, WordCounts};
 
-use crate::error::{CountsError, OptionError, TrainError};
 use crate::model::{Model, ModelType};
 use alphabet::{Alphabet, CharacterCounts};
 use assemble::{LearnedPiece, VocabularyLimit};

@@ -14,7 +14,7 @@ use super::io::{CliError, CliResult};
 use super::progress::Messages;
 use super::training_flags::flag_without_note;
 use spiece::input::{Documents, JsonField, record_error};
-use spiece::{Document, OnBadRecord, TrainFlags};
+use spiece::{Document, OnBadRecord, OptionError, TrainFlags};
 
 /// The flags that say what a document is.
 const FLAGS: [&str; 3] = ["json_field", "document", "on_bad_record"];
@@ -115,7 +115,8 @@ impl DocumentRules {
             }
         };
         Ok(Self {
-            documents: documents.map_err(args::invalid_option)?,
+            documents: documents
+                .map_err(|conflict| args::invalid_option(OptionError::from(conflict)))?,
             on_bad_record: flags.on_bad_record,
             has_field_flag: matches.try_contains_id("json_field").is_ok(),
             skipped: Mutex::default(),

@@ -11,7 +11,8 @@
 
 use super::pieces::broken_text;
 use super::text_change::TextChange;
-use crate::error::{GuaranteeError, ModelError};
+use crate::adapt::error::GuaranteeError;
+use crate::error::ModelError;
 use crate::piece::PieceId;
 use crate::tokenizer::{NormalizedEncoder, Tokenizer};
 use crate::trie::prefix::PrefixTrie;

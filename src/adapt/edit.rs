@@ -27,7 +27,7 @@ pub use self::check::EditCheck;
 use super::found::FoundDifferences;
 use super::id_map::IdMap;
 use super::text_change::TextChange;
-use crate::error::EditError;
+use crate::adapt::error::EditError;
 use crate::model::{Model, ModelEditor, NormalizerSpec, Piece, PieceEntry};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;

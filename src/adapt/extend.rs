@@ -47,7 +47,7 @@ use super::id_map::IdMap;
 use super::pieces::{has_unused_pieces, lowest_score};
 use super::scores::ScoresBelow;
 use super::text_change::TextChange;
-use crate::error::ExtendError;
+use crate::adapt::error::ExtendError;
 use crate::join::join;
 use crate::model::{Model, ModelEditor, ModelType};
 use crate::piece::{PieceId, PieceKind};

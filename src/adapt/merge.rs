@@ -47,7 +47,8 @@ use super::id_map::IdMap;
 use super::pieces::{has_unused_pieces, lowest_score};
 use super::scores::ScoresBelow;
 use super::text_change::{TextChange, normalizes_differently};
-use crate::error::{MergeError, ModelError};
+use crate::adapt::error::MergeError;
+use crate::error::ModelError;
 use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 

@@ -8,7 +8,7 @@
 //!
 //! Cost: a pass over the pieces.
 
-use crate::error::GuaranteeError;
+use crate::adapt::error::GuaranteeError;
 use crate::model::{Model, Piece};
 use crate::piece::PieceKind;
 use crate::text::lossy_string;

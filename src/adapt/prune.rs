@@ -69,7 +69,7 @@ pub use self::usage::{PieceUsage, UsageCounter};
 use super::found::first_lost;
 use super::id_map::IdMap;
 use super::pieces::{broken, has_same_text_and_score, pieces_of_kind};
-use crate::error::PruneError;
+use crate::adapt::error::PruneError;
 use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::is_char;

@@ -244,6 +244,7 @@ fn warning_about(head: &[u8], path: &Path) -> Option<InputWarning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::reading_remedy;
 
     fn open(name: &str, content: &[u8]) -> (io::Result<Vec<u8>>, Option<InputWarning>) {
         let folder = tempfile::tempdir().unwrap();
@@ -281,7 +282,7 @@ mod tests {
             for file in ["a", "a.txt", "a.gz"] {
                 let error = open(file, content).0.unwrap_err();
                 assert!(error.to_string().contains(name), "{name}: {error}");
-                let found = super::super::remedy_of(&error).unwrap();
+                let found = reading_remedy(&error);
                 assert!(found.contains(remedy), "{name}: {found}");
             }
         }

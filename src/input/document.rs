@@ -1,19 +1,16 @@
 //! What a document of the input is.
 
 use std::fmt;
-use std::str::FromStr;
 
 #[cfg(feature = "jsonl")]
 use super::json_field::JsonField;
-use crate::error::OptionError;
 
 /// What one text of the input is: a sentence of training, or what is encoded as a whole.
 ///
 /// ```
-/// let document: spiece::Document = "record".parse()?;
-/// assert_eq!(document, spiece::Document::Record);
-/// assert_eq!(document.to_string(), "record");
-/// # Ok::<(), spiece::OptionError>(())
+/// use spiece::Document;
+/// assert_eq!(Document::from_name("record"), Some(Document::Record));
+/// assert_eq!(Document::Record.to_string(), "record");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -31,6 +28,11 @@ impl Document {
     const ALL: [Self; 3] = [Self::Line, Self::Record, Self::File];
     pub(crate) const EXPECTED: &'static str = "line, record or file";
 
+    /// The one with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.name() == name)
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Line => "line",
@@ -43,19 +45,6 @@ impl Document {
 impl fmt::Display for Document {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl FromStr for Document {
-    type Err = OptionError;
-
-    fn from_str(name: &str) -> Result<Self, OptionError> {
-        let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        found.ok_or_else(|| OptionError::Value {
-            option: "document",
-            value: name.to_owned(),
-            expected: Self::EXPECTED,
-        })
     }
 }
 
@@ -75,6 +64,11 @@ impl OnBadRecord {
     const ALL: [Self; 2] = [Self::Error, Self::Skip];
     pub(crate) const EXPECTED: &'static str = "error or skip";
 
+    /// The one with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.name() == name)
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -89,17 +83,13 @@ impl fmt::Display for OnBadRecord {
     }
 }
 
-impl FromStr for OnBadRecord {
-    type Err = OptionError;
-
-    fn from_str(name: &str) -> Result<Self, OptionError> {
-        let found = Self::ALL.into_iter().find(|choice| choice.name() == name);
-        found.ok_or_else(|| OptionError::Value {
-            option: "on_bad_record",
-            value: name.to_owned(),
-            expected: Self::EXPECTED,
-        })
-    }
+/// A kind of document that files of this kind do not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentConflict {
+    /// What is wrong.
+    pub problem: &'static str,
+    /// What to do about it.
+    pub remedy: &'static str,
 }
 
 /// What the documents of files are.
@@ -122,13 +112,12 @@ impl Documents {
     ///
     /// # Errors
     /// A document is a record.
-    pub fn without_field(document: Document) -> Result<Self, OptionError> {
+    pub fn without_field(document: Document) -> Result<Self, DocumentConflict> {
         match document {
             Document::Line => Ok(Self::Lines),
             Document::File => Ok(Self::Files),
-            Document::Record => Err(OptionError::Conflict {
-                option: "document",
-                problem: "record is for JSON Lines, and no field is named".to_owned(),
+            Document::Record => Err(DocumentConflict {
+                problem: "record is for JSON Lines, and no field is named",
                 remedy: "name the field of the text with json_field",
             }),
         }
@@ -139,13 +128,12 @@ impl Documents {
     /// # Errors
     /// A document is a file.
     #[cfg(feature = "jsonl")]
-    pub fn with_field(document: Document, field: JsonField) -> Result<Self, OptionError> {
+    pub fn with_field(document: Document, field: JsonField) -> Result<Self, DocumentConflict> {
         match document {
             Document::Line => Ok(Self::RecordLines(field)),
             Document::Record => Ok(Self::Records(field)),
-            Document::File => Err(OptionError::Conflict {
-                option: "document",
-                problem: "file excludes json_field, with which a file has many texts".to_owned(),
+            Document::File => Err(DocumentConflict {
+                problem: "file excludes json_field, with which a file has many texts",
                 remedy: "use document=record or document=line",
             }),
         }

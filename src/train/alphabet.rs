@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::error::TrainError;
 use crate::text::num::round_f32;
 use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK};
+use crate::train::TrainError;
 use crate::train::counts::WordTable;
 use crate::train::options::TrainOptions;
 use crate::train::split::is_breaking;

@@ -18,9 +18,9 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
-use crate::error::TrainError;
 use crate::piece::{PieceKind, PieceTable};
 use crate::text::num::count_to_f32;
+use crate::train::TrainError;
 use crate::train::alphabet::Alphabet;
 use crate::train::bpe::merge::LearnedMerge;
 use crate::train::meta::MetaPieces;

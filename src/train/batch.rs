@@ -24,8 +24,8 @@ use std::path::PathBuf;
 
 use memchr::memmem;
 
-use crate::error::TrainError;
 use crate::text::UNKNOWN_MARK;
+use crate::train::TrainError;
 use crate::train::options::{InputFormat, TrainOptions};
 
 /// Some sentences with their counts, or bytes of whole lines.

@@ -52,9 +52,9 @@ use super::prepare::Preparation;
 use super::reading::{CorpusReader, meta_trie};
 use super::split::SplitRules;
 use super::split::kept_pairs::KeptPairs;
-use crate::error::TrainError;
 use crate::model::{Model, ModelType};
 use crate::piece::PieceKind;
+use crate::train::TrainError;
 
 /// What continued training learned, best first.
 pub(crate) struct ContinuedPieces {

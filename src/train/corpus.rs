@@ -18,13 +18,13 @@ use std::iter::repeat;
 use std::path::{Path, PathBuf};
 
 use self::line_reader::{LineReader, LineSource};
-use crate::error::{OptionError, TrainError};
 #[cfg(feature = "jsonl")]
 use crate::input::record_texts::RecordTexts;
 use crate::input::{Document, Documents, InputWarning, OpenText, plain_size, without_line_ends};
 #[cfg(feature = "jsonl")]
 use crate::input::{JsonField, OnBadRecord};
 use crate::train::batch::Batch;
+use crate::train::{OptionError, TrainError};
 
 /// The target size of a batch: small enough to distribute work evenly, large enough to amortize the
 /// overhead.
@@ -155,9 +155,9 @@ impl<'a> Corpus<'a> {
         }
         #[cfg(feature = "jsonl")]
         if let Some(field) = &self.json_field {
-            return Documents::with_field(document, field.clone());
+            return Ok(Documents::with_field(document, field.clone())?);
         }
-        Documents::without_field(document)
+        Ok(Documents::without_field(document)?)
     }
 
     /// Whether the corpus consists of JSON records.

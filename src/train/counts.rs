@@ -35,8 +35,8 @@ use foldhash::fast::SeedableRandomState;
 
 use self::key::PackedText;
 pub(crate) use self::key::TextLookup;
-use crate::error::TrainError;
 use crate::text::num::{low_u32, low_usize, masked_index};
+use crate::train::TrainError;
 
 /// Shards of a table, a power of two.
 const SHARDS: usize = 32;

@@ -21,8 +21,8 @@ use foldhash::fast::SeedableRandomState;
 use hashbrown::HashMap;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::error::TrainError;
 use crate::model::ModelType;
+use crate::train::TrainError;
 use crate::train::corpus::BATCH_BYTES;
 use crate::train::options::TrainOptions;
 

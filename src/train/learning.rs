@@ -11,8 +11,8 @@ use super::split::word_rules::WordRules;
 use super::unigram::sentences::CHUNK_BYTES;
 use super::unigram::word_corpus::{ResolvedTexts, UnigramTexts};
 use super::unigram::{self, SeedFile, UnigramConfig};
-use crate::error::TrainError;
 use crate::model::ModelType;
+use crate::train::TrainError;
 
 impl Trainer {
     pub(super) fn learn_unigram(

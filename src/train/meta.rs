@@ -18,10 +18,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::error::OptionError;
 use crate::model::{Model, ModelType};
 use crate::piece::PieceKind;
 use crate::text::WHITESPACE_MARK;
+use crate::train::OptionError;
 use crate::train::options::{TrainOptions, conflict};
 
 /// Meta pieces by id.

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::error::TrainError;
 use crate::input::InputWarning;
+use crate::train::TrainError;
 use crate::train::alphabet::Alphabet;
 use crate::train::batch::SentenceCounts;
 use crate::train::bpe::merge::LearnedMerge;

@@ -29,6 +29,7 @@
 
 mod convert;
 mod csv;
+mod error;
 mod flag_value;
 mod record;
 mod validate;
@@ -39,6 +40,7 @@ use std::num::NonZeroU8;
 use std::ops::RangeInclusive;
 
 use self::convert::OptionValue;
+pub use self::error::OptionError;
 use self::flag_value::{FlagValue, parse_single};
 pub use self::record::{RecordGap, TrainingRecord};
 use self::validate::check_bounds;
@@ -47,7 +49,6 @@ pub use self::values::{
     InputFormat, NormalizationRules, PruningMethod, RuleSet, SeedSize, SentenceSelection,
     SpecialPiece, UnigramOptions,
 };
-use crate::error::OptionError;
 use crate::input::{Document, OnBadRecord};
 use crate::model::{ModelType, NormalizerSpec, TrainerSpec};
 

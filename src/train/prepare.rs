@@ -22,9 +22,9 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use crate::error::TrainError;
 use crate::normalize::Normalizer;
 use crate::text::BOUNDARY_MARK;
+use crate::train::TrainError;
 use crate::trie::prefix::PrefixTrie;
 
 /// Splits a normalized sentence into chunks that no piece crosses.

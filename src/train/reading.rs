@@ -32,9 +32,9 @@ use super::split::word_rules::WordRules;
 use super::unigram::segments::{SegmentCounter, SegmentRules, SegmentedSentences};
 use super::unigram::sentences::CountedTexts;
 use super::words::{CountContext, CountedUnit, pieces_are_local};
-use crate::error::{OptionError, TrainError};
 use crate::model::ModelType;
 use crate::normalize::{Normalizer, NormalizerOptions};
+use crate::train::{OptionError, TrainError};
 use crate::trie::prefix::PrefixTrie;
 
 /// The batches of the corpus, or of the selected sentences.

@@ -7,10 +7,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::error::TrainError;
 use crate::model::{NormalizerSpec, Specs};
 use crate::normalize::charsmap::{Charsmap, builtin_charsmap, compile};
 use crate::normalize::rules::parse_tsv;
+use crate::train::TrainError;
 use crate::train::corpus::read_file;
 
 use crate::train::options::{NormalizationRules, RuleSet, TrainFlags, TrainOptions};

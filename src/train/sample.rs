@@ -22,8 +22,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::error::TrainError;
 use crate::rng::SplitMix64;
+use crate::train::TrainError;
 use crate::train::batch::{Batch, SentenceFilter};
 
 /// The seed of a sample if `random_seed` is not given.

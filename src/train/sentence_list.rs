@@ -11,7 +11,7 @@ use super::batch::{Batch, SentenceCounts, SentenceFilter};
 use super::options::TrainOptions;
 use super::prepare::Preparation;
 use super::unigram::sentences::CountedTexts;
-use crate::error::TrainError;
+use crate::train::TrainError;
 
 /// Prepares sentences and counts the sentences read.
 pub(super) struct SentencePreparer<'o> {

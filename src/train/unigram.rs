@@ -62,7 +62,7 @@ use self::seeds::ScoredSeeds;
 use self::sentences::CountedTexts;
 use self::sparse::SparsePruning;
 use self::word_corpus::{UnigramTexts, WordChunk};
-use crate::error::TrainError;
+use crate::train::TrainError;
 use crate::train::alphabet::Alphabet;
 use crate::train::assemble::LearnedPiece;
 use crate::train::observer::{Event, Run, Stage};

@@ -14,8 +14,8 @@ use std::cmp::Ordering;
 
 use rayon::prelude::*;
 
-use crate::error::TrainError;
 use crate::text::num::count_to_f32;
+use crate::train::TrainError;
 use crate::train::alphabet::{Alphabet, KnownCharacters};
 use crate::train::assemble::LearnedPiece;
 use crate::train::counts::WordTable;

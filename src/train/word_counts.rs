@@ -29,6 +29,7 @@
 //! A table takes 32 to 48 bytes for each distinct word, and the text of words of more than 15 bytes.
 
 mod counter;
+mod error;
 #[cfg(feature = "parquet")]
 mod file;
 mod fingerprint;
@@ -42,17 +43,18 @@ use std::num::NonZeroU64;
 use rayon::prelude::*;
 
 pub use self::counter::WordCounter;
+pub use self::error::CountsError;
 pub use self::fingerprint::CountFingerprint;
 pub use self::rows::CountRows;
 use super::Trainer;
 use super::batch::SentenceCounts;
 use super::corpus::Corpus;
 use super::counts::WordTable;
+use super::error::TrainError;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Summary};
-use super::options::SentenceSelection;
+use super::options::{OptionError, SentenceSelection};
 use super::split::kept_pairs::KeptPairs;
 use super::split::parts::{PartRules, PartSplitter};
-use crate::error::{CountsError, OptionError, TrainError};
 use crate::model::{Model, ModelType};
 
 /// Words with their counts, and the options that they depend on. Made by [`Trainer::count`] or

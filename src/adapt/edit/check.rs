@@ -5,9 +5,9 @@
 //! [`piece_texts`](crate::adapt::piece_texts)). Cost: encodes all texts with both models.
 
 use super::EditedModel;
+use crate::adapt::error::{EditError, GuaranteeError};
 use crate::adapt::piece_texts::PieceTexts;
 use crate::adapt::pieces::{broken_text, is_same};
-use crate::error::{EditError, GuaranteeError};
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;

@@ -9,9 +9,9 @@ use std::ops::Range;
 
 use super::ExtendedModel;
 use crate::adapt::boundaries::{BoundaryCheck, BoundaryComparison};
+use crate::adapt::error::{ExtendError, GuaranteeError};
 use crate::adapt::piece_texts::PieceTexts;
 use crate::adapt::pieces::{broken, scores};
-use crate::error::{ExtendError, GuaranteeError};
 use crate::join::join;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};

@@ -13,8 +13,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{ExtendOptions, IdMap};
+use crate::adapt::error::ExtendError;
 use crate::adapt::pieces::pieces_of_kind;
-use crate::error::ExtendError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;

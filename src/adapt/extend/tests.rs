@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use std::collections::HashSet;
 
-use crate::error::TrainError;
+use crate::train::TrainError;
 use crate::train::Trainer;
 
 const CASES: u32 = if cfg!(debug_assertions) { 100 } else { 500 };

@@ -6,9 +6,9 @@
 
 use super::MergedModel;
 use crate::adapt::boundaries::{BoundaryCheck, BoundaryComparison};
+use crate::adapt::error::{GuaranteeError, MergeError};
 use crate::adapt::piece_texts::PieceTexts;
 use crate::adapt::pieces::{broken, scores};
-use crate::error::{GuaranteeError, MergeError};
 use crate::model::Model;
 use crate::piece::PieceKind;
 use crate::tokenizer::Tokenizer;

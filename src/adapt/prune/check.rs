@@ -5,7 +5,7 @@
 //! line.
 
 use super::{PieceUsage, PrunedModel};
-use crate::error::{GuaranteeError, PruneError};
+use crate::adapt::error::{GuaranteeError, PruneError};
 use crate::text::lossy_string;
 use crate::tokenizer::{Encoder, Tokenizer};
 

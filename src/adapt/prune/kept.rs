@@ -12,8 +12,8 @@
 use super::leaves::{self, HalvesFinder, PieceHalves};
 use super::usage::PieceUsage;
 use super::{PruneGoal, PruneOptions};
+use crate::adapt::error::PruneError;
 use crate::adapt::pieces::pieces_of_kind;
-use crate::error::PruneError;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};
 

@@ -23,7 +23,7 @@
 use super::record::TextRecord;
 use super::token_ends::TokenEnds;
 use super::{LineCheck, PieceUsage, PrunedModel};
-use crate::error::PruneError;
+use crate::adapt::error::PruneError;
 use crate::model::Model;
 use crate::piece::PieceId;
 use crate::tokenizer::NormalizedEncoder;

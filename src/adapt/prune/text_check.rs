@@ -25,8 +25,8 @@
 
 use super::record::TextRecord;
 use super::{LineCheck, PieceUsage, PrunedModel};
+use crate::adapt::error::PruneError;
 use crate::adapt::pieces::{broken, is_same, lowest_score_bits, normal_scores};
-use crate::error::PruneError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::is_char;

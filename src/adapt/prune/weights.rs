@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use safetensors::tensor::{Metadata, TensorInfo};
 
 use super::PrunedModel;
-use crate::error::{GuaranteeError, WeightsError};
+use crate::adapt::error::{GuaranteeError, WeightsError};
 use crate::piece::PieceId;
 
 /// Bytes of the length of the header.

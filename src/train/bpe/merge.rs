@@ -42,7 +42,7 @@ use foldhash::fast::SeedableRandomState;
 use hashbrown::HashSet;
 
 use self::tuning::{FRUGAL_TUNING, MIN_FRUGAL_SLOTS, TUNING, Tuning};
-use crate::error::TrainError;
+use crate::train::TrainError;
 use crate::train::bpe::merge_contexts::MergeContexts;
 use crate::train::bpe::pairs::{PairCounts, PairIndex, PairView};
 use crate::train::bpe::queue::{Candidate, Queue, TieOrder};

@@ -16,7 +16,7 @@ use std::ops::Range;
 use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
 
-use crate::error::TrainError;
+use crate::train::TrainError;
 use crate::train::bpe::pair_map::PairMap;
 use crate::train::bpe::queue::{Candidate, PairSource, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};

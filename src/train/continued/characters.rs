@@ -17,8 +17,8 @@
 
 use std::collections::HashSet;
 
-use crate::error::TrainError;
 use crate::model::Model;
+use crate::train::TrainError;
 use crate::train::alphabet::{Alphabet, CharacterCounts};
 use crate::train::bpe::merge::continuation::CharacterCandidate;
 use crate::train::counts::WordTable;

@@ -8,10 +8,10 @@
 //! Example: a model has the unused piece `ab`, `a` and `b`. It encodes `ab` as `a b`, but a new
 //! piece `abc` is made of `ab` and `c`: the symbols of `ab` are `ab`.
 
-use crate::error::TrainError;
 use crate::model::Model;
 use crate::piece::PieceKind;
 use crate::tokenizer::{NormalizedEncoder, Tokenizer};
+use crate::train::TrainError;
 use crate::train::bpe::merge::old_pieces::{UnfoundPiece, UnfoundPieces};
 use crate::train::bpe::symbols::Symbol;
 use crate::train::bpe::word_buffer::SegmentSink;

@@ -8,9 +8,9 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use super::{name_of, read_error};
-use crate::error::TrainError;
 #[cfg(feature = "jsonl")]
 use crate::input::record_texts::RecordTexts;
+use crate::train::TrainError;
 use crate::train::batch::Batch;
 
 /// Where the bytes of lines come from.

@@ -10,7 +10,7 @@ use super::{
     InputFormat, NormalizationRules, PruningMethod, RuleSet, SeedSize, SentenceSelection,
     TrainFlags, TrainOptions,
 };
-use crate::error::OptionError;
+use crate::train::OptionError;
 
 /// The value of `random_seed` for no seed.
 const NO_SEED: u32 = u32::MAX;

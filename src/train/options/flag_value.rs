@@ -189,7 +189,7 @@ macro_rules! name_flag {
                 if text.is_empty() {
                     return Some(Self::default());
                 }
-                text.parse().ok()
+                Self::from_name(text)
             }
 
             fn text(&self) -> String {

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use super::{PruningMethod, TrainFlags, TrainOptions};
-use crate::error::OptionError;
 use crate::model::ModelType;
+use crate::train::OptionError;
 
 /// Samples of this many sentences or fewer are refused.
 const MAX_TOO_FEW: u64 = 100;

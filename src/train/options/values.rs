@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::validate::invalid_value;
-use crate::error::OptionError;
+use crate::train::OptionError;
 
 /// The form of an input line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -16,9 +16,9 @@ use rayon::prelude::*;
 
 use super::math::ln;
 use super::seed_trie::SeedTrie;
-use crate::error::TrainError;
 use crate::text::num::{low_u32, round_f32};
 use crate::text::utf8::char_starts;
+use crate::train::TrainError;
 
 /// The score of a seed that is no longer a piece.
 pub(super) const DROPPED: f32 = f32::NEG_INFINITY;

@@ -40,7 +40,7 @@ use rayon::prelude::*;
 use super::sentences::CountedTexts;
 use super::stream_position::PositionBounds;
 use super::word_keys::{WordAdder, key_text};
-use crate::error::TrainError;
+use crate::train::TrainError;
 use crate::train::alphabet::{CharacterCounts, add_characters};
 use crate::train::counts::{SharedTable, TextCounts, WordTable};
 use crate::train::parallel::share_of_thread;

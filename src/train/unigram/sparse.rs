@@ -22,7 +22,7 @@
 use super::Estimation;
 use super::pieces::{PieceList, ScoredSeed, log_probabilities};
 use super::prune::PruneTarget;
-use crate::error::TrainError;
+use crate::train::TrainError;
 use crate::train::observer::Run;
 
 /// The maximum number of epochs.

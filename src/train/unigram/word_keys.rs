@@ -7,7 +7,7 @@
 //!
 //! Cost: linear in the bytes.
 
-use crate::error::TrainError;
+use crate::train::TrainError;
 use crate::train::counts::{SharedTable, TableAdder};
 use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
 use crate::train::split::word_rules::WordRules;

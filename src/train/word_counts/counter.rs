@@ -5,7 +5,7 @@
 //! so that the caches of the counting threads are effective (see [`words`](crate::train::words)).
 
 use super::WordCounts;
-use crate::error::TrainError;
+use crate::train::TrainError;
 use crate::train::Trainer;
 use crate::train::batch::Batch;
 use crate::train::corpus::BATCH_BYTES;

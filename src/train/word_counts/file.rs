@@ -35,8 +35,8 @@ use parquet::file::metadata::KeyValue;
 
 use self::read::read_rows;
 use super::WordCounts;
-use crate::error::{CountsError, TrainError};
 use crate::output::{self, FileContent};
+use crate::train::{CountsError, TrainError};
 
 /// The columns of the file.
 const SCHEMA: &str = "message word_counts { required binary word; required int64 count; }";

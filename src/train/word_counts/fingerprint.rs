@@ -23,8 +23,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::error::CountsError;
 use crate::model::ModelType;
+use crate::train::CountsError;
 use crate::train::Trainer;
 use crate::train::options::{SentenceSelection, TrainOptions};
 use crate::train::sample::DEFAULT_SEED;

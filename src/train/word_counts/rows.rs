@@ -27,8 +27,8 @@
 use std::collections::BTreeSet;
 
 use super::{CountFingerprint, WordCounts};
-use crate::error::{CountsError, TrainError};
 use crate::train::batch::SentenceCounts;
+use crate::train::{CountsError, TrainError};
 
 /// The first byte of rows that are not words.
 const NOT_A_WORD: u8 = 0xff;

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 
 use super::old_pieces::UnfoundPieces;
 use super::{FRUGAL_TUNING, LearnedMerge, MIN_FRUGAL_SLOTS, MergeTrainer, OnMerge};
-use crate::error::TrainError;
+use crate::train::TrainError;
 use crate::train::bpe::queue::TieOrder;
 use crate::train::bpe::symbols::Symbol;
 use crate::train::bpe::word_buffer::MergeOp;

@@ -27,7 +27,7 @@ use memchr::memmem;
 use rustc_hash::FxHashMap;
 
 use super::{LearnedMerge, MergeTrainer};
-use crate::error::TrainError;
+use crate::train::TrainError;
 use crate::train::bpe::queue::{Candidate, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::{WordBufferMut, WordPart};

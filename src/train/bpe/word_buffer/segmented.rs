@@ -21,7 +21,7 @@ use super::{
     CountRun, INACTIVE, INSIDE, Occurrence, WORD_START, WordBuffer, WordBufferMut, counts,
     position_of, symbol_at,
 };
-use crate::error::TrainError;
+use crate::train::TrainError;
 use crate::train::bpe::symbols::Symbol;
 use crate::train::counts::{TextCounts, WordTable};
 use crate::train::execution::SeededMap;

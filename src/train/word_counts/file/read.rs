@@ -19,8 +19,8 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 
 use super::{BATCH_ROWS, COUNT, RowError, WAITING_BATCHES, WORD};
-use crate::error::CountsError;
 use crate::join::result_of;
+use crate::train::CountsError;
 use crate::train::word_counts::CountRows;
 
 /// Takes a batch; returns false if no more are wanted.
@@ -207,7 +207,7 @@ fn read_values<T: DataType>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::TrainError;
+    use crate::train::TrainError;
 
     fn added(words: &[&[u8]]) -> Result<CountRows, RowError> {
         let words: Vec<ByteArray> = words.iter().map(|word| word.to_vec().into()).collect();

@@ -3,9 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::reading_remedy;
-use crate::error::{ModelError, OptionError};
-use crate::train::SentenceCounts;
+use super::batch::SentenceCounts;
+use super::options::OptionError;
+use super::word_counts::CountsError;
+use crate::error::{ModelError, reading_remedy};
 
 /// A training run that failed. No output was changed.
 #[derive(Debug, thiserror::Error)]
@@ -170,7 +171,7 @@ pub enum TrainError {
     Model(#[from] ModelError),
     /// Word counts cannot be used.
     #[error(transparent)]
-    Counts(#[from] super::CountsError),
+    Counts(#[from] CountsError),
     /// The observer stopped the run.
     #[error("stopped; no file was changed")]
     Cancelled,

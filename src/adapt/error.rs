@@ -5,9 +5,10 @@ use std::io;
 #[cfg(feature = "safetensors")]
 use std::path::PathBuf;
 
-use super::{ModelError, TrainError};
+use crate::error::ModelError;
 use crate::model::ModelType;
 use crate::piece::{PieceId, PieceKind};
+use crate::train::TrainError;
 
 /// A changed model violates a guarantee. The model should not be used.
 ///
@@ -234,7 +235,7 @@ pub enum PruneError {
 #[non_exhaustive]
 pub enum WeightsError {
     /// The file could not be read.
-    #[error("cannot read {}: {source}; {}", path.display(), super::reading_remedy(source))]
+    #[error("cannot read {}: {source}; {}", path.display(), crate::error::reading_remedy(source))]
     Read {
         /// The file.
         path: PathBuf,

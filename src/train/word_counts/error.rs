@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::reading_remedy;
+use crate::error::reading_remedy;
 use crate::output::WriteError;
 
 /// A table of word counts that cannot be made, added to another, read, written or trained on.

@@ -1,5 +1,7 @@
 //! Errors of training options.
 
+use crate::input::DocumentConflict;
+
 /// An option that cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -52,4 +54,14 @@ pub enum OptionError {
         /// What is wrong and what to do.
         problem: &'static str,
     },
+}
+
+impl From<DocumentConflict> for OptionError {
+    fn from(conflict: DocumentConflict) -> Self {
+        Self::Conflict {
+            option: "document",
+            problem: conflict.problem.to_owned(),
+            remedy: conflict.remedy,
+        }
+    }
 }
