@@ -271,6 +271,17 @@ impl Trainer {
         Ok(WordCounts::new(self.count_fingerprint()))
     }
 
+    /// A counter for the sentences of a corpus or of a part of it. It uses the number of threads
+    /// set by [`Trainer::with_threads`].
+    ///
+    /// # Errors
+    /// The model is a unigram model, or not all sentences are wanted
+    /// ([`TrainOptions::sentences`](crate::TrainOptions::sentences)).
+    pub fn counter(&self) -> Result<WordCounter<'_>, TrainError> {
+        self.check_uses_all()?;
+        Ok(WordCounter::new(self, self.new_counts()?))
+    }
+
     /// Counts the words of a corpus; see [`WordCounts`].
     ///
     /// # Errors

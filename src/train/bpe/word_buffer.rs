@@ -244,11 +244,6 @@ fn total_slots(needs: &[SeededMap<u64, usize>]) -> Result<usize, TrainError> {
     }
 }
 
-/// The counts that occur, ascending.
-fn distinct_counts(needs: &[SeededMap<u64, usize>]) -> BTreeSet<u64> {
-    needs.iter().flat_map(SeededMap::keys).copied().collect()
-}
-
 /// The free slots of a group of words, by the count of the words.
 type FreeSlots<'s> = SeededMap<u64, &'s mut [u32]>;
 
@@ -271,7 +266,8 @@ fn divide_slots<'s>(
         .map(|need| SeededMap::with_capacity_and_hasher(need.len(), hasher.clone()))
         .collect();
     let mut rest = slots;
-    for count in distinct_counts(needs) {
+    let counts: BTreeSet<u64> = needs.iter().flat_map(SeededMap::keys).copied().collect();
+    for count in counts {
         let start = total - rest.len();
         for (need, parts) in needs.iter().zip(&mut parts) {
             let length = need.get(&count).copied().unwrap_or(0);

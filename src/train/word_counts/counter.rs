@@ -41,26 +41,17 @@ pub struct WordCounter<'t> {
     collected_bytes: usize,
 }
 
-impl Trainer {
-    /// A counter for the sentences of a corpus or of a part of it. It uses the number of threads
-    /// set by [`Trainer::with_threads`].
-    ///
-    /// # Errors
-    /// The model is a unigram model, or not all sentences are wanted
-    /// ([`TrainOptions::sentences`](crate::TrainOptions::sentences)).
-    pub fn counter(&self) -> Result<WordCounter<'_>, TrainError> {
-        self.check_uses_all()?;
-        Ok(WordCounter {
-            trainer: self,
-            counts: self.new_counts()?,
+impl<'t> WordCounter<'t> {
+    pub(super) fn new(trainer: &'t Trainer, counts: WordCounts) -> Self {
+        WordCounter {
+            trainer,
+            counts,
             full: Vec::new(),
             next: Batch::texts(),
             collected_bytes: 0,
-        })
+        }
     }
-}
 
-impl WordCounter<'_> {
     /// Adds a sentence that occurs `count` times. A line feed in it is text.
     ///
     /// # Errors
