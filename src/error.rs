@@ -10,8 +10,9 @@
 //! one, is also the [`source`](std::error::Error::source); enums are `#[non_exhaustive]`; no type
 //! of a dependency is public.
 //!
-//! Those of training, changing models, encoding, decoding and output stand in these modules. Those of encoding and decoding implement `Display` by hand: a derive macro would bring six
-//! crates into programs that only encode.
+//! The errors of training, changing models, encoding, decoding and output are in these modules.
+//! Those of encoding and decoding implement `Display` by hand: a derive macro would bring six crates
+//! into programs that only encode.
 
 #[cfg(feature = "convert")]
 mod convert;
