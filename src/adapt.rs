@@ -3,8 +3,8 @@
 //! Job: change the vocabulary of a trained model such that it is known for which texts the ids can
 //! change. Input: models; for extending, also a corpus; for pruning, also the pieces that a text
 //! uses. Output: another [`Model`](crate::Model), loaded from the bytes of its file, the mapping
-//! between old and new ids ([`IdMap`]), and a report of what the change means. Each result has a
-//! method that checks the guarantees.
+//! between old and new ids ([`IdMap`]), and a report of what the change means.
+//! [`LineComparison`] encodes lines with the model before and after a change.
 //!
 //! | module | job |
 //! |---|---|
@@ -13,9 +13,8 @@
 //! | [`merge`] | the pieces of a second model after those of the first |
 //! | [`prune`] | remove pieces that a text does not need, or the rarest ones |
 //! | `id_map` | old ids and new ids |
-//! | `boundaries` | ids and boundaries before and after pieces were added |
-//! | `pieces` | pieces of one kind, scores, and errors about pieces |
-//! | `piece_texts` | the texts of pieces, as lines for checks |
+//! | `comparison` | lines before and after a change |
+//! | `pieces` | pieces of one kind, and scores |
 //! | `found` | which pieces text can give |
 //! | `text_change` | for which texts two models can give different pieces |
 //! | `scores` | scores below all others |
@@ -34,19 +33,21 @@
 //! Example: `edit` of a model with a control piece `<sep>` added at the end. All old ids are
 //! unchanged, the same pieces are found in text, and every text has the same ids as before.
 
-mod boundaries;
+mod comparison;
 pub(crate) mod edit;
 pub(crate) mod error;
 pub(crate) mod extend;
 mod found;
+#[cfg(test)]
+#[path = "../tests/it/hostile/guarantees.rs"]
+mod guarantees;
 mod id_map;
 pub(crate) mod merge;
-mod piece_texts;
 mod pieces;
 pub(crate) mod prune;
 mod scores;
 mod text_change;
 
-pub use self::boundaries::BoundaryCheck;
+pub use self::comparison::{LineComparison, LineCounts};
 pub use self::id_map::IdMap;
 pub use self::text_change::TextChange;

@@ -97,7 +97,6 @@
 //! | `train` | training, normalization rules by name or from files, atomic output files; implies `inspect` |
 //! | `compressed` | training on files in gzip and Zstandard; implies `train` |
 //! | `jsonl` | training on the texts of JSON Lines files; implies `train` |
-//! | `safetensors` | rows of embedding tables follow pruned pieces; implies `train` |
 //! | `convert` | what the formats of other programs have in common; implied by each of them |
 //! | `tokenizer-json` | models from and to the `tokenizer.json` of the library `tokenizers` |
 //! | `gguf` | models from and to the GGUF files of llama.cpp |
@@ -107,6 +106,10 @@
 //! Without default features the crate loads and runs models, with few dependencies.
 
 #![forbid(unsafe_code)]
+
+// Tests with the public interface are a part of the unit tests, too.
+#[cfg(all(test, feature = "train"))]
+extern crate self as spiece;
 
 // In the order of the flow: training, the model between, running, and what all of them use.
 #[cfg(feature = "train")]
@@ -137,23 +140,17 @@ pub mod output;
 mod error;
 
 #[cfg(feature = "train")]
-pub use adapt::edit::{EditCheck, EditStep, EditedModel, NormalizerFlag, SpecialRole};
-#[cfg(feature = "safetensors")]
-pub use adapt::error::WeightsError;
+pub use adapt::edit::{EditStep, EditedModel, NormalizerFlag, SpecialRole};
 #[cfg(feature = "train")]
-pub use adapt::error::{EditError, ExtendError, GuaranteeError, MergeError, PruneError};
+pub use adapt::error::{EditError, ExtendError, MergeError, PruneError};
 #[cfg(feature = "train")]
-pub use adapt::extend::{ExtendCheck, ExtendOptions, ExtendSize, ExtendedModel, ExtensionPiece};
+pub use adapt::extend::{ExtendOptions, ExtendSize, ExtendedModel, ExtensionPiece};
 #[cfg(feature = "train")]
 pub use adapt::merge::{MergeOptions, MergedModel};
-#[cfg(feature = "safetensors")]
-pub use adapt::prune::weights::RowGather;
 #[cfg(feature = "train")]
-pub use adapt::prune::{
-    LineCheck, PieceUsage, PruneChecker, PruneGoal, PruneOptions, PrunedModel, UsageCounter,
-};
+pub use adapt::prune::{PieceUsage, PruneGoal, PruneOptions, PrunedModel, UsageCounter};
 #[cfg(feature = "train")]
-pub use adapt::{BoundaryCheck, IdMap, TextChange};
+pub use adapt::{IdMap, LineComparison, LineCounts, TextChange};
 #[cfg(feature = "convert")]
 pub use convert::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
 #[cfg(feature = "gguf")]

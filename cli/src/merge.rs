@@ -54,12 +54,12 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     options.allow_other_normalizer = args::is_on(matches, "force")?;
     let mut output = OutputSet::new(matches, &[".model", ".vocab"])?;
     let merged = first.merge(&second, &options)?;
-    let text = model_files::text_of_flag(matches, "text", &messages)?;
-    let check = merged.check(&first, model_files::lines(&text))?;
+    let models = [&first, merged.model()];
+    let counts = model_files::compare_text(matches, &messages, merged.ids(), models)?;
     output.add_model(merged.model(), &messages);
     let written = output.write()?;
     report(&messages, &first, &merged);
-    model_files::report_boundaries(&messages, &check, ["with A", "added"]);
+    model_files::report_lines(&messages, counts);
     model_files::warn_of_older_releases(&messages, merged.model());
     messages.say(&format!("written: {written}"));
     Ok(())

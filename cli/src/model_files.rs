@@ -2,9 +2,8 @@
 //! report.
 //!
 //! Input: a model as the first argument, and `--model_prefix`. Output: PREFIX.model, PREFIX.vocab
-//! and other files, which are written together, all or none. A subcommand checks its guarantees
-//! before it writes; the files are read back and must have the bytes that were checked. Cost: that
-//! of reading and writing.
+//! and other files, which are written together, all or none. Cost: that of reading and
+//! writing.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +11,11 @@ use clap::{Arg, ArgMatches};
 use indicatif::HumanCount;
 
 use super::args;
+use super::input::line_ranges;
 use super::io::{self, CliError, CliResult};
 use super::progress::Messages;
 use spiece::output::{FileContent, WriteContent, check_writable, write_contents};
-use spiece::{BoundaryCheck, IdMap, Model, Piece};
+use spiece::{IdMap, LineComparison, LineCounts, Model, Piece, Tokenizer};
 
 /// Pieces that a line of a report lists.
 const MAX_LISTED: usize = 12;
@@ -34,9 +34,10 @@ pub(crate) fn prefix_flag() -> Arg {
     .value_name("OUT")
 }
 
-/// The flag for a text to check the new model with.
+/// The flag for a text to compare the models with.
 pub(crate) fn text_flag() -> Arg {
-    let help = "Lines to check the new model with, besides the texts of its pieces";
+    let help =
+        "Encode the lines of this file before and after, and report how many have the same pieces";
     args::file("text", help)
 }
 
@@ -168,26 +169,42 @@ pub(crate) fn pieces_line(ids: &IdMap) -> String {
     format!("pieces: {before} before, {after} after")
 }
 
-/// Writes what the comparison with the model before has shown. `[old, new]` are words for the old
-/// tokens and the new pieces.
-pub(crate) fn report_boundaries(messages: &Messages, check: &BoundaryCheck, [old, new]: [&str; 2]) {
-    let texts = count(check.texts);
-    let before = HumanCount(check.tokens_before);
-    let after = HumanCount(check.tokens_after);
-    let unaffected = count(check.unaffected);
-    messages.say(&format!(
-        "checked: {texts} texts, {before} tokens {old}, {after} now; {unaffected} without {new} pieces have the same ids"
-    ));
-    // No text is counted if the guarantee does not apply.
-    if check.without_new_boundary > 0 {
-        messages.say(&boundary_line(check));
+/// Encodes the lines of `--text` with both models; `None` without that flag.
+pub(crate) fn compare_text(
+    matches: &ArgMatches,
+    messages: &Messages,
+    ids: &IdMap,
+    [old, new]: [&Model; 2],
+) -> CliResult<Option<LineCounts>> {
+    let path = match args::non_empty(matches, "text") {
+        None => return Ok(None),
+        Some("-") => {
+            return Err(CliError::usage(
+                "--text: cannot be standard input; name a file",
+            ));
+        }
+        Some(path) => path,
+    };
+    let text = io::read_text(path.as_ref(), messages)?;
+    let [old, new] = [old, new].map(|model| Tokenizer::new(model.clone()));
+    let mut comparison = LineComparison::new(ids, &old, &new);
+    for line in line_ranges(&text) {
+        comparison.add(&text[line]);
     }
+    Ok(Some(comparison.finish()))
 }
 
-/// The line on token boundaries.
-fn boundary_line(check: &BoundaryCheck) -> String {
-    let texts = count(check.without_new_boundary);
-    format!("checked: {texts} texts have no new boundary")
+/// Writes how many lines have the same pieces before and after a change.
+pub(crate) fn report_lines(messages: &Messages, counts: Option<LineCounts>) {
+    if let Some(counts) = counts {
+        messages.say(&format!(
+            "checked: {} of {} lines have the same pieces; {} tokens before, {} now",
+            HumanCount(counts.equal),
+            HumanCount(counts.lines),
+            HumanCount(counts.tokens_before),
+            HumanCount(counts.tokens_after)
+        ));
+    }
 }
 
 /// The texts as a list in quotes, the first ones only if there are many.
@@ -214,26 +231,4 @@ pub(crate) fn listed_pieces<'m>(pieces: impl Iterator<Item = Piece<'m>>) -> Stri
 fn piece_entry(piece: &Piece<'_>) -> String {
     let text = String::from_utf8_lossy(piece.text);
     format!("{} {text:?} ({})", piece.id, piece.kind)
-}
-
-/// The text of the file that the flag `name` names; empty without the flag.
-pub(crate) fn text_of_flag(
-    matches: &ArgMatches,
-    name: &str,
-    messages: &Messages,
-) -> CliResult<Vec<u8>> {
-    match args::non_empty(matches, name) {
-        None => Ok(Vec::new()),
-        Some("-") => Err(CliError::Usage(format!(
-            "--{name}: cannot be standard input; name a file"
-        ))),
-        Some(path) => io::read_text(path.as_ref(), messages),
-    }
-}
-
-/// The lines of a text; the last one may lack its line feed.
-pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let text = text.strip_suffix(b"\n").unwrap_or(text);
-    let is_empty = text.is_empty();
-    text.split(|byte| *byte == b'\n').filter(move |_| !is_empty)
 }

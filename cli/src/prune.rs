@@ -1,24 +1,17 @@
 //! `spiece prune`: removes pieces from a model, and lists the new and old ids.
 //!
 //! Input: a BPE or unigram model, and a text or a size. Output: OUT.model, OUT.vocab and
-//! OUT.ids.tsv (new id, old id), and with `--weights` OUT.safetensors with the rows of the kept
-//! ids; all are written together. All threads encode the text once. The new model is checked before
-//! it is written ([`PrunedModel::check_usage`]). With `--keep_text`, checking the pieces that the
-//! text gives and their halves proves that all lines have the same pieces. With `--size`, the ids
-//! of the lines are kept in memory to count the lines with the same pieces. Where that does not
-//! suffice (unused pieces, unigram models with `--size` or very long lines, `--size` with more than
-//! 16 million tokens or `--keep_chars=false`), the text is read again and encoded with both models.
-//! Cost: one encoding of the text, or three.
+//! OUT.ids.tsv (new id, old id). The text is read twice: to count its pieces, and to compare its
+//! lines before and after. With `--keep_text`, all lines must have the same pieces.
 //!
 //! ```text
 //! $ spiece prune testdata/golden/llama2.model --keep_text=testdata/udhr_small.txt --model_prefix=small
 //! pieces: 4,000 before, 2,671 after
-//! kept pieces that became unreachable: 0
 //! checked: 274 of 274 lines have the same pieces; 23,396 tokens before, 23,396 now
 //! written: small.model, small.vocab, small.ids.tsv
 //! ```
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{ArgMatches, Command};
 use indicatif::HumanCount;
@@ -30,12 +23,9 @@ use super::model_files::{self, OutputSet, count};
 use super::progress::Messages;
 use super::stream::{Lines, threads_flag};
 use spiece::{
-    LineCheck, PieceUsage, PruneChecker, PruneError, PruneGoal, PruneOptions, PrunedModel,
-    RowGather, Tokenizer, UsageCounter, WeightsError,
+    LineComparison, LineCounts, PieceUsage, PruneError, PruneGoal, PruneOptions, PrunedModel,
+    Tokenizer, UsageCounter,
 };
-
-/// The ending of the file with the gathered rows.
-const WEIGHTS_ENDING: &str = ".safetensors";
 
 /// The command line: the model, what to keep, the output.
 pub(crate) fn command() -> Command {
@@ -44,9 +34,8 @@ pub(crate) fn command() -> Command {
         .long_about(
             "Removes pieces from a BPE or unigram model: those that a text does not need (--keep_text), after which all \
              lines of the text have the same pieces as before, or the rarest ones down to a size (--size). Writes \
-             OUT.model, OUT.vocab and OUT.ids.tsv (new id, old id); with --weights also OUT.safetensors with the rows of \
-             embedding tables.\n\nExample:\n  spiece prune tokenizer.model --keep_text=english.txt --model_prefix=small \
-             --weights=model.safetensors --tensors=model.embed_tokens.weight,lm_head.weight\n  spiece prune \
+             OUT.model, OUT.vocab and OUT.ids.tsv (new id, old id), by which the rows of embedding tables are \
+             chosen.\n\nExample:\n  spiece prune tokenizer.model --keep_text=english.txt --model_prefix=small\n  spiece prune \
              tokenizer.model --size=16000 --text=english.txt --model_prefix=small",
         )
         .arg(model_files::model_argument("MODEL", "The .model file"))
@@ -61,8 +50,6 @@ pub(crate) fn command() -> Command {
             args::value("size", "Keep so many pieces").value_name("N"),
             args::file("text", "With --size: remove the pieces that are rarest in this file; without, the last ids first"),
             args::switch("keep_chars", "Keep all pieces of one character [default: true]"),
-            args::file("weights", "A .safetensors file with tables of embeddings"),
-            args::value("tensors", "The names of the tables: tensors with a row for each piece").value_name("NAME,..."),
             threads_flag(),
         ])
         .args(document_flags());
@@ -77,36 +64,21 @@ struct Task {
     lines: Lines,
 }
 
-/// Prunes the model, checks, writes and reports.
+/// Prunes the model, compares the lines, writes and reports.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
     let task = task(matches)?;
-    let names = tensor_names(matches)?;
     let model = model_files::open_model(matches, "MODEL")?;
-    let endings = [".model", ".vocab", ".ids.tsv", WEIGHTS_ENDING];
-    let written_endings = if names.is_empty() {
-        &endings[..3]
-    } else {
-        &endings
-    };
-    let mut output = OutputSet::new(matches, written_endings)?;
+    let mut output = OutputSet::new(matches, &[".model", ".vocab", ".ids.tsv"])?;
     let tokenizer = Tokenizer::new(model.clone());
     let usage = count_pieces(&tokenizer, &task)?;
     let pruned = model.prune(&usage, &task.options)?;
-    pruned.check(&model)?;
-    let check = match pruned.check_usage(&model, &usage)? {
-        Some(check) => check,
-        None => check_lines(&tokenizer, &pruned, &task)?,
-    };
+    let counts = compare_lines(&tokenizer, &pruned, &task)?;
     output.add_model(pruned.model(), &messages);
     output.add(".ids.tsv", pruned.ids().to_tsv());
-    let gather = gather(matches, &pruned, &names)?;
-    let written = write(&mut output, gather)?;
+    let written = output.write()?;
     report(&messages, &pruned);
-    report_lines(&messages, &task, &check);
-    if !names.is_empty() {
-        messages.say(&rows_line(&pruned, &names));
-    }
+    model_files::report_lines(&messages, counts);
     model_files::warn_of_older_releases(&messages, pruned.model());
     messages.say(&format!("written: {written}"));
     Ok(())
@@ -157,88 +129,52 @@ fn keeps_chars(matches: &ArgMatches) -> CliResult<bool> {
     Ok(!args::is_given(matches, "keep_chars") || args::is_on(matches, "keep_chars")?)
 }
 
-/// The names of `--tensors`; empty without `--weights`.
-fn tensor_names(matches: &ArgMatches) -> CliResult<Vec<String>> {
-    let names = args::text(matches, "tensors").split(',');
-    let names: Vec<String> = names
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect();
-    let has_weights = args::non_empty(matches, "weights").is_some();
-    if has_weights == names.is_empty() {
-        return Err(weights_without_tensors());
-    }
-    Ok(names)
-}
-
-/// The error for one of `--weights` and `--tensors` without the other.
-fn weights_without_tensors() -> CliError {
-    CliError::usage(
-        "--weights and --tensors go together: a .safetensors file and the names of its tables",
-    )
-}
-
 /// Counts the pieces of the text.
 fn count_pieces(tokenizer: &Tokenizer, task: &Task) -> CliResult<PieceUsage> {
     if task.text.is_empty() {
         return Ok(PieceUsage::none(tokenizer.model()));
     }
-    let make = || {
-        let mut counter = UsageCounter::new(tokenizer)?;
-        if matches!(task.options.target, PruneGoal::Size(_)) {
-            counter.keep_line_ids();
-        }
-        Ok(counter)
-    };
     let give = |counter: &mut UsageCounter<'_>, _: u64, line: &[u8]| {
         counter.add(line);
         Ok(())
     };
-    let counters = task.lines.give(&task.text, make, give)?;
-    let mut usages = counters.into_iter().map(UsageCounter::finish);
-    // The first usage is not added to an empty one, which would copy its ids.
-    let first = usages.next();
-    let mut usage = first.unwrap_or_else(|| PieceUsage::none(tokenizer.model()));
-    usages.for_each(|other| usage.add(&other));
+    let make = || Ok(UsageCounter::new(tokenizer)?);
+    let mut usage = PieceUsage::none(tokenizer.model());
+    for counter in task.lines.give(&task.text, make, give)? {
+        usage.add(&counter.finish());
+    }
     Ok(usage)
 }
 
-/// Reads the text again and encodes it with both models.
-fn check_lines(old: &Tokenizer, pruned: &PrunedModel, task: &Task) -> CliResult<LineCheck> {
-    let mut check = LineCheck::default();
-    if task.text.is_empty() {
-        return Ok(check);
-    }
-    let make = || Ok(PruneChecker::new(pruned, old, pruned.tokenizer()));
-    let give = |checker: &mut PruneChecker<'_>, _: u64, line: &[u8]| Ok(checker.add(line)?);
-    for checker in task.lines.give(&task.text, make, give)? {
-        check.add(&checker.finish());
-    }
-    Ok(check)
-}
-
-/// The rows to gather; `None` without `--weights`.
-fn gather(
-    matches: &ArgMatches,
+/// Reads the text again and encodes it with both models; `None` without text.
+fn compare_lines(
+    old: &Tokenizer,
     pruned: &PrunedModel,
-    names: &[String],
-) -> CliResult<Option<RowGather>> {
-    let weights = args::non_empty(matches, "weights");
-    let weights = weights.map(|path| pruned.gather_rows(path, names));
-    Ok(weights.transpose()?)
-}
-
-/// Writes all files, and checks them.
-fn write(output: &mut OutputSet, gather: Option<RowGather>) -> CliResult<String> {
-    let Some(gather) = gather else {
-        return output.write();
-    };
-    let path = output.path(WEIGHTS_ENDING);
-    let written = output.write_with(Some((WEIGHTS_ENDING, &|out| gather.write_to(out))))?;
-    if Path::new(&path).is_file() {
-        gather.check(&path)?;
+    task: &Task,
+) -> CliResult<Option<LineCounts>> {
+    if task.text.is_empty() {
+        return Ok(None);
     }
-    Ok(written)
+    let new = Tokenizer::new(pruned.model().clone());
+    let make = || Ok(LineComparison::new(pruned.ids(), old, &new));
+    let give = |comparison: &mut LineComparison<'_>, _: u64, line: &[u8]| {
+        comparison.add(line);
+        Ok(())
+    };
+    let mut counts = LineCounts::default();
+    for comparison in task.lines.give(&task.text, make, give)? {
+        counts.add(&comparison.finish());
+    }
+    let keeps_lines = !matches!(task.options.target, PruneGoal::Size(_));
+    if keeps_lines && counts.equal < counts.lines {
+        // The sum of scores of a long line of a unigram model is rounded in another way.
+        let lines = HumanCount(counts.lines - counts.equal);
+        return Err(CliError::Error(format!(
+            "--keep_text: {lines} lines would have other pieces, so nothing was written; divide lines of more than 10,000 \
+             tokens"
+        )));
+    }
+    Ok(Some(counts))
 }
 
 /// Writes what became of the pieces.
@@ -250,7 +186,6 @@ fn report(messages: &Messages, pruned: &PrunedModel) {
     if pruned.removed_chars() > 0 {
         messages.say(&removed_chars_line(pruned));
     }
-    messages.say("kept pieces that became unreachable: 0");
 }
 
 /// The line on unused pieces.
@@ -270,40 +205,12 @@ fn removed_chars_line(pruned: &PrunedModel) -> String {
     )
 }
 
-/// Writes which lines are as before.
-fn report_lines(messages: &Messages, task: &Task, check: &LineCheck) {
-    if task.text.is_empty() {
-        return;
-    }
-    messages.say(&format!(
-        "checked: {} of {} lines have the same pieces; {} tokens before, {} now",
-        HumanCount(check.equal),
-        HumanCount(check.lines),
-        HumanCount(check.tokens_before),
-        HumanCount(check.tokens_after)
-    ));
-}
-
-/// The line on the rows of the tables with these names.
-fn rows_line(pruned: &PrunedModel, names: &[String]) -> String {
-    let rows = count(pruned.rows());
-    let names = names.join(", ");
-    format!("rows: {rows} of each of {names}, equal to those of the old ids bit for bit")
-}
-
-/// A broken guarantee or an invalid pruned model is a failure; all other errors are usage errors.
+/// An invalid pruned model is a failure; all other errors are usage errors.
 impl From<PruneError> for CliError {
     fn from(error: PruneError) -> Self {
         match error {
-            PruneError::Guarantee(_) | PruneError::Model(_) => Self::Error(error.to_string()),
+            PruneError::Model(_) => Self::Error(error.to_string()),
             _ => Self::Usage(error.to_string()),
         }
-    }
-}
-
-/// Weights that cannot be read are a failure.
-impl From<WeightsError> for CliError {
-    fn from(error: WeightsError) -> Self {
-        Self::Error(error.to_string())
     }
 }

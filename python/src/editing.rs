@@ -10,9 +10,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use spiece::inspect::{ComparisonCounter, Inspection};
 use spiece::{
-    Corpus, EditError, EditStep, ExtendError, ExtendOptions, ExtendSize, IdMap, MergeOptions,
-    Model, NormalizerFlag, PieceId, PieceKind, PieceUsage, PruneGoal, PruneOptions, SpecialRole,
-    TextChange, UsageCounter,
+    Corpus, EditError, EditStep, ExtendError, ExtendOptions, ExtendSize, IdMap, LineComparison,
+    MergeOptions, Model, NormalizerFlag, PieceId, PieceKind, PieceUsage, PruneGoal, PruneOptions,
+    SpecialRole, TextChange, UsageCounter,
 };
 
 use crate::arguments::to_int_in;
@@ -154,13 +154,24 @@ pub fn _edit<'py>(
     let steps = steps.iter().map(|(name, arguments)| step(name, arguments));
     let steps = steps.collect::<PyResult<Vec<_>>>()?;
     let held = check_texts(py, texts)?;
-    let edited = py.detach(|| {
-        let edited = model.apply_edits(&steps)?;
-        edited.check(model, held.texts().iter().copied())?;
-        Ok(edited)
-    });
+    let edited = py.detach(|| model.apply_edits(&steps));
     let edited = edited.map_err(|error: EditError| errors::of_edit(py, &error))?;
     let change = changed(py, edited.model(), edited.ids(), Some(edited.text_change()))?;
+    if texts.is_some() {
+        let old = &tokenizer.get().loaded.tokenizer;
+        let counts = py.detach(|| {
+            let new = spiece::Tokenizer::new(edited.model().clone());
+            let mut comparison = LineComparison::new(edited.ids(), old, &new);
+            for text in held.texts() {
+                comparison.add(text);
+            }
+            comparison.finish()
+        });
+        change.1.set_item("texts", counts.lines)?;
+        change
+            .1
+            .set_item("texts_with_the_same_pieces", counts.equal)?;
+    }
     change.1.set_item(
         "no_longer_found",
         numbers(edited.no_longer_found().iter().copied()),
@@ -185,12 +196,8 @@ pub fn _merge<'py>(
     let mut options = MergeOptions::default();
     options.drop_unreachable = drop_unreachable;
     options.allow_other_normalizer = allow_other_normalizer;
-    let merged = py.detach(|| {
-        let merged = model.merge(second, &options)?;
-        merged.check(model, [])?;
-        Ok(merged)
-    });
-    let merged = merged.map_err(|error: spiece::MergeError| errors::refused(py, &error))?;
+    let merged = py.detach(|| model.merge(second, &options));
+    let merged = merged.map_err(|error| errors::refused(py, &error))?;
     let change = changed(py, merged.model(), merged.ids(), Some(merged.text_change()))?;
     change
         .1
@@ -231,11 +238,8 @@ pub fn _prune<'py>(
     options.keep_chars = keep_chars;
     let pruned = py.detach(|| {
         let usage = usage(tokenizer, &held)?;
-        let pruned = model
-            .prune(&usage, &options)
-            .map_err(|error| error.to_string())?;
-        pruned.check(model).map_err(|error| error.to_string())?;
-        Ok(pruned)
+        let pruned = model.prune(&usage, &options);
+        pruned.map_err(|error| error.to_string())
     });
     let pruned = pruned.map_err(|error: String| errors::exception(py, "ModelError", (error,)))?;
     let change = changed(py, pruned.model(), pruned.ids(), None)?;
@@ -285,8 +289,6 @@ pub fn _extend<'py>(
     failure.check()?;
     let extended = extended.map_err(|error: ExtendError| errors::of_extend(py, &error))?;
     observer.finish(py)?;
-    let checked = py.detach(|| extended.check(model, []));
-    checked.map_err(|error| errors::refused(py, &error))?;
     let change = changed(
         py,
         extended.model(),

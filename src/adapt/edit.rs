@@ -4,7 +4,7 @@
 //! [`EditedModel`]: the model, loaded from the bytes of its new file, how old and new ids
 //! correspond, and for which texts pieces can differ.
 //!
-//! Guarantees, which [`EditedModel::check`] checks on the model:
+//! Guarantees, which tests check (`tests/it/hostile/guarantees.rs`):
 //!
 //! 1. A piece that no step names keeps text, score and kind. Its id changes only by insertions and
 //!    removals before it.
@@ -21,9 +21,6 @@
 //!
 //! Cost: linear in the file; the report encodes the text of each piece twice.
 
-mod check;
-
-pub use self::check::EditCheck;
 use super::found::FoundDifferences;
 use super::id_map::IdMap;
 use super::text_change::TextChange;
@@ -137,8 +134,6 @@ pub struct EditedModel {
     text_change: TextChange,
     lost: Vec<PieceId>,
     gained: Vec<PieceId>,
-    /// The old ids of the pieces that a step names.
-    named: Vec<bool>,
 }
 
 impl Model {
@@ -153,7 +148,6 @@ impl Model {
     /// assert_eq!(edited.model().len(), model.len() + 1);
     /// assert!(edited.ids().moved().next().is_none());
     /// assert!(edited.text_change().is_none()); // every text has the same ids as before
-    /// edited.check(&model, [])?;
     /// # Ok::<(), spiece::EditError>(())
     /// ```
     ///
@@ -230,8 +224,6 @@ struct Application {
     editor: ModelEditor,
     /// The pieces of the editor.
     slots: Vec<Slot>,
-    /// The old ids that a step names.
-    named: Vec<bool>,
     /// Texts of special pieces, which get their ids at the end.
     specials: Vec<(SpecialRole, Vec<u8>)>,
 }
@@ -241,7 +233,6 @@ impl Application {
         Self {
             editor: model.edit(),
             slots: model.pieces().map(Slot::of).collect(),
-            named: vec![false; model.len()],
             specials: Vec::new(),
         }
     }
@@ -330,10 +321,10 @@ impl Application {
 
     /// The piece with this text, which a step names: a control, unknown or byte piece if there is
     /// one, else a text piece.
-    fn find(&mut self, text: &[u8]) -> Result<PieceId, EditError> {
-        let id = self.lookup(text).ok_or_else(|| no_such_piece(text))?;
-        self.mark_named(id);
-        Ok(id)
+    fn find(&self, text: &[u8]) -> Result<PieceId, EditError> {
+        self.lookup(text).ok_or_else(|| EditError::NoSuchPiece {
+            piece: lossy_string(text),
+        })
     }
 
     /// The piece that [`find`](Self::find) means.
@@ -343,13 +334,6 @@ impl Application {
         let meta = self.slots.iter().position(is_meta);
         let index = meta.or_else(|| self.slots.iter().position(same))?;
         Some(PieceId::from_index(index))
-    }
-
-    /// Notes that a step names a piece, if it is one of the original.
-    fn mark_named(&mut self, id: PieceId) {
-        if let Some(old) = self.slots[id.index()].old_id {
-            self.named[old.index()] = true;
-        }
     }
 
     fn check_absent(&self, text: &[u8]) -> Result<(), EditError> {
@@ -391,12 +375,11 @@ impl Application {
         let ids = IdMap::from_old_ids(original.len(), old_ids);
         let differences = FoundDifferences::between(original, &model, &ids);
         Ok(EditedModel {
-            text_change: TextChange::between(original, &model)?,
+            text_change: TextChange::between(original, &model),
             model,
             ids,
             lost: differences.lost,
             gained: differences.gained,
-            named: self.named,
         })
     }
 }
@@ -410,8 +393,66 @@ fn set_rules(spec: &mut NormalizerSpec, rules: &NormalizerSpec) {
     spec.normalization_rule_tsv = rules.normalization_rule_tsv.clone().or(no_path);
 }
 
-fn no_such_piece(text: &[u8]) -> EditError {
-    EditError::NoSuchPiece {
-        piece: lossy_string(text),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapt::guarantees::assert_edited;
+
+    #[test]
+    fn edits_change_what_they_say_and_nothing_else() {
+        let bytes = |text: &str| text.as_bytes().to_vec();
+        let add = |text: &str, kind| EditStep::Add {
+            text: bytes(text),
+            kind,
+        };
+        let cases = [
+            vec![],
+            vec![add("<c>", PieceKind::Control)],
+            vec![
+                add("the r", PieceKind::UserDefined),
+                add("zq", PieceKind::Normal),
+            ],
+            vec![EditStep::Insert {
+                id: PieceId::new(3),
+                text: bytes("right"),
+                kind: PieceKind::UserDefined,
+            }],
+            vec![
+                EditStep::Rename {
+                    old: bytes("e"),
+                    new: bytes("zqx"),
+                },
+                EditStep::Remove { text: bytes("a") },
+            ],
+            vec![EditStep::SetKind {
+                text: bytes("\u{2581}the"),
+                kind: PieceKind::Unused,
+            }],
+            vec![EditStep::SetFlag {
+                flag: NormalizerFlag::AddDummyPrefix,
+                value: false,
+            }],
+            vec![EditStep::SetNormalization {
+                rules: NormalizerSpec::named("nmt_nfkc_cf").unwrap(),
+            }],
+        ];
+        let lines = [
+            "the right to life",
+            "Wörter 中文 \u{1f600}",
+            "<c> zq zqx",
+            "",
+        ];
+        for name in ["golden/llama2", "run/unigram", "run/word", "run/bpe_unused"] {
+            let root = env!("CARGO_MANIFEST_DIR");
+            let model = Model::open(format!("{root}/testdata/{name}.model")).unwrap();
+            let mut edits = 0;
+            for steps in &cases {
+                if let Ok(edited) = model.apply_edits(steps) {
+                    assert_edited(&model, &edited, steps, &lines);
+                    edits += 1;
+                }
+            }
+            assert!(edits > 4, "{name}: only {edits} edits");
+        }
     }
 }

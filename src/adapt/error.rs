@@ -1,35 +1,9 @@
 //! Errors of edits, extensions, merges and pruning.
 
-#[cfg(feature = "safetensors")]
-use std::io;
-#[cfg(feature = "safetensors")]
-use std::path::PathBuf;
-
 use crate::error::ModelError;
 use crate::model::ModelType;
 use crate::piece::{PieceId, PieceKind};
 use crate::train::TrainError;
-
-/// A changed model violates a guarantee. The model should not be used.
-///
-/// Unigram models with scores near 1e9, and lines of more than about 10,000 tokens, have sums of
-/// scores whose rounding depends on all pieces, so a change of the pieces can change other ids. In
-/// all other cases this error is a bug of the crate.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a guarantee does not hold: {guarantee}. Do not use the new model. If no score is below -100,000 \
-     and no line is long, please report this"
-)]
-pub struct GuaranteeError {
-    /// The guarantee that does not hold.
-    pub guarantee: String,
-}
-
-impl GuaranteeError {
-    pub(crate) fn new(guarantee: String) -> Self {
-        Self { guarantee }
-    }
-}
 
 /// A model that could not be edited.
 #[derive(Debug, thiserror::Error)]
@@ -64,9 +38,6 @@ pub enum EditError {
     /// The edited model would not be a model.
     #[error("the edited model: {0}")]
     Model(#[from] ModelError),
-    /// The check of the edited model failed.
-    #[error(transparent)]
-    Guarantee(#[from] GuaranteeError),
 }
 
 /// Two models that could not be merged.
@@ -98,9 +69,6 @@ pub enum MergeError {
     /// The merged model would not be a model.
     #[error("the merged model: {0}")]
     Model(#[from] ModelError),
-    /// The check of the merged model failed.
-    #[error(transparent)]
-    Guarantee(#[from] GuaranteeError),
 }
 
 /// A model that could not be extended.
@@ -187,9 +155,6 @@ pub enum ExtendError {
     /// The extended model would not be a model.
     #[error("the extended model: {0}")]
     Model(#[from] ModelError),
-    /// The check of the extended model failed.
-    #[error(transparent)]
-    Guarantee(#[from] GuaranteeError),
 }
 
 /// A model that could not be pruned.
@@ -224,63 +189,4 @@ pub enum PruneError {
     /// The pruned model would not be a model.
     #[error("the pruned model: {0}")]
     Model(#[from] ModelError),
-    /// The check of the pruned model failed.
-    #[error(transparent)]
-    Guarantee(#[from] GuaranteeError),
-}
-
-/// Rows of weights that could not be gathered.
-#[cfg(feature = "safetensors")]
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum WeightsError {
-    /// The file could not be read.
-    #[error("cannot read {}: {source}; {}", path.display(), crate::error::reading_remedy(source))]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file is not a `.safetensors` file.
-    #[error("{}: not a .safetensors file: {problem}; it is damaged or of another format", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
-    /// The file has no tensor with this name.
-    #[error("{}: there is no tensor {name:?}; the file has {}", path.display(), names.join(", "))]
-    NoTensor {
-        /// The file.
-        path: PathBuf,
-        /// The name.
-        name: String,
-        /// Some of the names that the file has.
-        names: Vec<String>,
-    },
-    /// A tensor has fewer rows than the original model has pieces.
-    #[error(
-        "the tensor {name:?} has {rows} rows, and the model {pieces} pieces; name tensors that have a row for each piece"
-    )]
-    TooFewRows {
-        /// The name of the tensor.
-        name: String,
-        /// Its rows.
-        rows: usize,
-        /// The pieces of the original model.
-        pieces: usize,
-    },
-    /// The rows of a tensor do not begin at byte boundaries.
-    #[error(
-        "the rows of the tensor {name:?} do not begin at whole bytes; convert it to another type of numbers"
-    )]
-    SplitBytes {
-        /// The name of the tensor.
-        name: String,
-    },
-    /// The check of the written file failed.
-    #[error(transparent)]
-    Guarantee(#[from] GuaranteeError),
 }

@@ -11,8 +11,6 @@
 //!
 //! Cost: one encoding of all texts of pieces.
 
-use std::cell::OnceCell;
-
 use super::id_map::IdMap;
 use crate::model::{Model, Piece};
 use crate::piece::PieceId;
@@ -38,32 +36,6 @@ pub(crate) fn unreachable_pieces(model: &Model) -> Vec<PieceId> {
     let pieces = model.pieces().filter(is_given_for_text);
     let ids = pieces.map(|piece| piece.id);
     ids.filter(|id| !found[id.index()]).collect()
-}
-
-/// The first of the pieces `new_ids` of a model that is not found in it, but was found in the
-/// `original`, where it had the id `old_id`. The original is asked only for pieces that are not
-/// found now, of which there are few.
-pub(crate) fn first_lost(
-    original: &Model,
-    new: &Tokenizer,
-    mut new_ids: impl Iterator<Item = PieceId>,
-    old_id: impl Fn(PieceId) -> Option<PieceId>,
-) -> Option<PieceId> {
-    let old_tokenizer = OnceCell::new();
-    let mut old_encoder = None;
-    let mut encoder = NormalizedEncoder::new(new);
-    new_ids.find(|id| {
-        let Some(piece) = new.model().piece(*id).filter(is_given_for_text) else {
-            return false;
-        };
-        let known = encoder.keeps(*id);
-        if known.unwrap_or_else(|| encoder.gives(*id, piece.text)) {
-            return false;
-        }
-        let old_tokenizer = old_tokenizer.get_or_init(|| Tokenizer::new(original.clone()));
-        let old_encoder = old_encoder.get_or_insert_with(|| NormalizedEncoder::new(old_tokenizer));
-        old_id(*id).is_some_and(|old_id| old_encoder.gives(old_id, piece.text))
-    })
 }
 
 /// Pieces that are found in one of two models only.

@@ -14,7 +14,7 @@
 //!   piece is just below the first model's lowest score. Differences between added pieces are kept
 //!   up to rounding.
 //!
-//! Guarantees, which [`MergedModel::check`] checks:
+//! Guarantees, which tests check (`tests/it/hostile/guarantees.rs`):
 //!
 //! 1. Ids, texts, scores and kinds of the first model's pieces are unchanged.
 //! 2. A text that contains none of the added pieces has the same ids as in the first model (unigram
@@ -37,8 +37,6 @@
 //! `ab c` and then to `abc`.
 //!
 //! Cost: linear in both files; each piece's text is encoded with the first and the merged model.
-
-mod check;
 
 use std::collections::HashSet;
 
@@ -150,7 +148,7 @@ impl Model {
         let ids = ids(self, &model);
         Ok(MergedModel {
             lost: FoundDifferences::between(self, &model, &ids).lost,
-            text_change: TextChange::between(self, &model)?,
+            text_change: TextChange::between(self, &model),
             ids,
             model,
             unreachable,

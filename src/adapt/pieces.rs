@@ -1,17 +1,7 @@
-//! What several changes and their checks ask about the pieces of a model.
-//!
-//! Input: a model, or single pieces. Output: its pieces of one kind, its scores, whether a piece is
-//! the same as before, and the error of a check for a piece or a text.
-//!
-//! Example: the pieces `<unk>` (0), `a` (-1) and `b` (-2). The normal ones are `a` and `b`, the
-//! lowest score is -2.
-//!
-//! Cost: a pass over the pieces.
+//! What several changes ask about the pieces of a model.
 
-use crate::adapt::error::GuaranteeError;
 use crate::model::{Model, Piece};
 use crate::piece::PieceKind;
-use crate::text::lossy_string;
 
 pub(super) fn pieces_of_kind(model: &Model, kind: PieceKind) -> impl Iterator<Item = Piece<'_>> {
     model.pieces().filter(move |piece| piece.kind == kind)
@@ -43,26 +33,4 @@ pub(super) fn normal_scores(model: &Model) -> impl Iterator<Item = f32> {
 pub(super) fn lowest_score_bits(model: &Model) -> u32 {
     let lowest = normal_scores(model).fold(f32::MAX, f32::min);
     lowest.to_bits()
-}
-
-/// Whether two pieces have the same text, score and kind.
-pub(super) fn is_same(old: Piece<'_>, new: Piece<'_>) -> bool {
-    has_same_text_and_score(old, new) && old.kind == new.kind
-}
-
-/// Whether two pieces have the same text, and the same score bit for bit.
-pub(super) fn has_same_text_and_score(old: Piece<'_>, new: Piece<'_>) -> bool {
-    old.text == new.text && old.score.to_bits() == new.score.to_bits()
-}
-
-/// The error of a check: a piece breaks `promise`.
-pub(super) fn broken(piece: Piece<'_>, promise: &str) -> GuaranteeError {
-    let text = lossy_string(piece.text);
-    GuaranteeError::new(format!("piece {} {text:?} {promise}", piece.id))
-}
-
-/// The error of a check: a text breaks `promise`.
-pub(super) fn broken_text(text: &[u8], promise: &str) -> GuaranteeError {
-    let text = lossy_string(text);
-    GuaranteeError::new(format!("the text {text:?} {promise}"))
 }

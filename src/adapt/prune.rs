@@ -23,7 +23,8 @@
 //! Unigram: the best path of a line and each of its prefixes use kept pieces only. With fewer
 //! candidates the sums of all other paths stay or fall, and ties are decided in the same order.
 //! This holds while the sums of scores stay below 100,000 in magnitude; above, the encoder
-//! subtracts a constant from all sums, at a place that depends on all candidates.
+//! subtracts a constant from all sums, at a place that depends on all candidates. Tests check all of
+//! this (`tests/it/hostile/guarantees.rs`); [`LineComparison`](crate::LineComparison) compares lines.
 //!
 //! Why no kept piece becomes unreachable (BPE): the merges within the span of a token are those of
 //! its own text, which are all kept. Unigram: removing candidates makes no other path better.
@@ -38,42 +39,20 @@
 //! `x`. With the tail, `abcd`, `x` and the characters come first, `ab` and `abc` are unused and
 //! last: the text `abc` is then given as `a`, `b`, `c`.
 //!
-//! # Checks
-//! | check | what is compared |
-//! |---|---|
-//! | [`PrunedModel::check`] | the pieces: texts, scores, kinds, order; for BPE that the halves of kept pieces are kept, so that each is still found; for unigram by encoding each |
-//! | [`PrunedModel::check_usage`] | all lines of the counted text at once: see `text_check` for why equal merges mean equal lines, and `size_check` |
-//! | [`PruneChecker`] | lines, by encoding each with both models |
-//!
 //! Cost: linear in the model, a merge of each kept piece's text, and an encoding of the text.
 
-mod check;
 mod kept;
 mod leaves;
-mod line_ids;
-mod record;
-mod size_check;
-mod text_check;
-mod token_ends;
-
 mod usage;
-#[cfg(feature = "safetensors")]
-pub(crate) mod weights;
 
-use std::sync::{Arc, OnceLock};
-
-pub use self::check::{LineCheck, PruneChecker};
 use self::kept::KeptPieces;
-use self::leaves::PieceHalves;
 pub use self::usage::{PieceUsage, UsageCounter};
-use super::found::first_lost;
 use super::id_map::IdMap;
-use super::pieces::{broken, has_same_text_and_score, pieces_of_kind};
+use super::pieces::pieces_of_kind;
 use crate::adapt::error::PruneError;
-use crate::model::{Model, ModelType, Piece};
+use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::is_char;
-use crate::tokenizer::Tokenizer;
 
 /// Which pieces remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,12 +103,7 @@ pub struct PrunedModel {
     model: Model,
     ids: IdMap,
     tail: usize,
-    keeps_text: bool,
     removed_chars: usize,
-    /// By old id, the halves of the pieces that merges make, as far as they were needed; none for
-    /// unigram models.
-    halves: Vec<Option<PieceHalves>>,
-    tokenizer: OnceLock<Arc<Tokenizer>>,
 }
 
 impl Model {
@@ -161,16 +135,12 @@ impl Model {
         if usage.len() != self.len() {
             return Err(PruneError::OtherModel);
         }
-        build(self, KeptPieces::new(self, usage, options)?, options)
+        build(self, &KeptPieces::new(self, usage, options)?)
     }
 }
 
 /// The model with the kept pieces.
-fn build(
-    original: &Model,
-    kept: KeptPieces,
-    options: &PruneOptions,
-) -> Result<PrunedModel, PruneError> {
+fn build(original: &Model, kept: &KeptPieces) -> Result<PrunedModel, PruneError> {
     let (tail, front): (Vec<_>, Vec<_>) = kept.ids().partition(|id| kept.is_tail(*id));
     let order = [&front[..], &tail].concat();
     let mut editor = original.edit();
@@ -184,10 +154,7 @@ fn build(
         model: editor.finish()?,
         ids: IdMap::from_old_ids(original.len(), order.into_iter().map(Some).collect()),
         tail: tail.len(),
-        keeps_text: !matches!(options.target, PruneGoal::Size(_)),
         removed_chars: removed_chars.count(),
-        halves: kept.halves,
-        tokenizer: OnceLock::new(),
     })
 }
 
@@ -216,97 +183,6 @@ impl PrunedModel {
     /// their bytes.
     pub fn removed_chars(&self) -> usize {
         self.removed_chars
-    }
-
-    /// The tokenizer of the pruned model, which is built on the first call.
-    pub fn tokenizer(&self) -> &Tokenizer {
-        let make = || Arc::new(Tokenizer::new(self.model.clone()));
-        self.tokenizer.get_or_init(make)
-    }
-
-    /// Checks that kept pieces are unchanged, and that none became unreachable. For the text, see
-    /// [`check_usage`](Self::check_usage).
-    ///
-    /// # Errors
-    /// A guarantee is broken, which would be a bug of this crate.
-    pub fn check(&self, original: &Model) -> Result<(), PruneError> {
-        self.check_is_part(original)?;
-        self.check_order()?;
-        match original.model_type() {
-            ModelType::Bpe => self.check_halves(original),
-            _ => self.check_found(original),
-        }
-    }
-
-    /// Checks that each piece of the pruned model is one of the original, with the same text and
-    /// score, and that pieces of other kinds than normal and unused ones stay.
-    fn check_is_part(&self, original: &Model) -> Result<(), PruneError> {
-        for new in self.model.pieces() {
-            let old = self.ids.old_id(new.id).and_then(|id| original.piece(id));
-            if !old.is_some_and(|old| self.is_kept_as(old, new)) {
-                return Err(broken(new, "is a piece of the original").into());
-            }
-        }
-        let mut removed = original.pieces().filter(|piece| !self.keeps(piece.id));
-        match removed.find(|piece| !is_removable(piece.kind)) {
-            Some(piece) => Err(broken(piece, "stays, because of its kind").into()),
-            None => Ok(()),
-        }
-    }
-
-    /// Whether a piece of the original may be this piece of the pruned model.
-    fn is_kept_as(&self, old: Piece<'_>, new: Piece<'_>) -> bool {
-        let is_same_kind = match self.is_tail(new.id) {
-            true => new.kind == PieceKind::Unused && is_removable(old.kind),
-            false => old.kind == new.kind,
-        };
-        is_same_kind && has_same_text_and_score(old, new)
-    }
-
-    /// Whether a piece of the pruned model belongs to the unused tail.
-    fn is_tail(&self, new_id: PieceId) -> bool {
-        new_id.index() >= self.rows()
-    }
-
-    /// Whether a piece of the original is in the pruned model.
-    fn keeps(&self, old_id: PieceId) -> bool {
-        self.ids.new_id(old_id).is_some()
-    }
-
-    /// Checks that the pieces before the tail are in the order of their old ids.
-    fn check_order(&self) -> Result<(), PruneError> {
-        let mut last_old = None;
-        for piece in self.model.pieces().take(self.rows()) {
-            let old_id = self.ids.old_id(piece.id);
-            if old_id <= last_old {
-                return Err(broken(piece, "is in the old order").into());
-            }
-            last_old = old_id;
-        }
-        Ok(())
-    }
-
-    /// Checks that the halves of all kept pieces of a BPE model are kept. So the texts of kept
-    /// pieces have the same merges as before (see the [module page](self)), and none became
-    /// unreachable.
-    fn check_halves(&self, original: &Model) -> Result<(), PruneError> {
-        for (old, halves) in original.pieces().zip(&self.halves) {
-            let mut halves = halves.iter().flatten().flatten();
-            if self.keeps(old.id) && !halves.all(|half| self.keeps(*half)) {
-                return Err(broken(old, "is kept with its halves").into());
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks that each piece that text could give can be given now.
-    fn check_found(&self, original: &Model) -> Result<(), PruneError> {
-        let front = self.ids.new_ids().take(self.rows());
-        let lost = first_lost(original, self.tokenizer(), front, |id| self.ids.old_id(id));
-        match lost.and_then(|id| self.model.piece(id)) {
-            Some(piece) => Err(broken(piece, "is still found in text").into()),
-            None => Ok(()),
-        }
     }
 }
 

@@ -72,12 +72,6 @@ use self::lookup::symbol_table::SymbolTable;
 use self::scan::{ChunkScanner, ScanTables};
 use self::strategies::chunk_context::{ChunkContext, MergeState, Strategy};
 use self::strategies::full_merge::{FullMerge, FullMergeState};
-#[cfg(feature = "train")]
-use self::strategies::last_merge::last_merge;
-#[cfg(feature = "train")]
-use self::strategies::last_merge_table::LastMerge;
-#[cfg(feature = "train")]
-use self::strategies::merge_context::MergeContext;
 use self::strategies::merge_context::MergeTables;
 use self::superwords::{Layers, SuperwordLayer};
 #[cfg(any(feature = "train", feature = "tokenizer-json"))]
@@ -86,8 +80,6 @@ use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::encode::encoded_lines::EncodedLines;
 use crate::encode::vocabulary::Vocabulary;
 use crate::join::join;
-#[cfg(feature = "train")]
-use crate::piece::PieceKind;
 use crate::piece::{PieceId, PieceTable};
 use crate::text::WHITESPACE_MARK;
 use crate::trie::prefix::PrefixTrie;
@@ -177,34 +169,6 @@ impl BpeEncoder {
             encoder.superwords.is_some().then_some(encoder)
         });
         layered.unwrap_or_else(|| Self::in_one_layer(vocabulary, &mergeable, &user_defined))
-    }
-
-    /// Whether a normal piece is the result of merging its text, decided by its last merge, without
-    /// encoding. `None` if the last merge cannot decide it.
-    #[cfg(feature = "train")]
-    pub(crate) fn keeps(
-        &self,
-        pieces: &PieceTable,
-        id: PieceId,
-        cache: &mut BpeCache,
-    ) -> Option<bool> {
-        let text = pieces.text(id.index());
-        let is_plain = pieces.kind(id.index()) == PieceKind::Normal
-            && text != [0]
-            && self.tables.user_defined.find(text).is_none();
-        if !self.has_one_table() || !is_plain {
-            return None;
-        }
-        let tables = &self.tables.merge;
-        let mut context = MergeContext {
-            tables,
-            pairs: tables.pair_lookup(pieces, &mut cache.state.pairs),
-        };
-        match last_merge(id.get(), &mut context) {
-            LastMerge::Char | LastMerge::Pair(..) | LastMerge::OutOfRankOrder => Some(true),
-            LastMerge::Unreachable => Some(false),
-            LastMerge::TooLong => None,
-        }
     }
 
     /// An encoder of the pieces `mergeable` alone, in one layer.

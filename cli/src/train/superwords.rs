@@ -86,7 +86,6 @@ impl SuperwordStage {
         options.characters = NewCharacters::Never;
         options.threads = threads;
         let extended = model.extend_observed(corpus, &options, observer)?;
-        extended.check(model, std::iter::empty())?;
         Ok(extended.model().clone())
     }
 }

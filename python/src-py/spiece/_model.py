@@ -110,8 +110,8 @@ class Model:
         """A model with changes, and a report: which ids moved, and which texts can have other ids.
 
         Steps are tuples: ``("add", text, kind)``, ``("insert", text, kind, id)``, ``("rename", old, new)``,
-        ``("remove", text)``, ``("kind", text, kind)``, ``("special", role, text)``, ``("flag", name, value)``. The change is
-        checked on ``texts``.
+        ``("remove", text)``, ``("kind", text, kind)``, ``("special", role, text)``, ``("flag", name, value)``. With
+        ``texts``, the report says how many of them have the same pieces as before.
 
         >>> model, report = Model.open(model_path).edit(("add", "<sep>", "control"))
         >>> report["moved"], report["changes_no_text"]

@@ -9,7 +9,7 @@
 //!
 //! Cost: a merge of the text of each piece that needs its halves.
 
-use super::leaves::{self, HalvesFinder, PieceHalves};
+use super::leaves::{self, HalvesFinder};
 use super::usage::PieceUsage;
 use super::{PruneGoal, PruneOptions};
 use crate::adapt::error::PruneError;
@@ -22,8 +22,6 @@ pub(super) struct KeptPieces {
     pub(super) keep: Vec<bool>,
     /// Empty if there is no tail.
     pub(super) is_tail: Vec<bool>,
-    /// The halves of all kept pieces that merges make.
-    pub(super) halves: Vec<Option<PieceHalves>>,
 }
 
 impl KeptPieces {
@@ -62,11 +60,10 @@ impl KeptPieces {
         }
     }
 
-    fn without_tail(keep: Vec<bool>, halves: Vec<Option<PieceHalves>>) -> Self {
+    fn without_tail(keep: Vec<bool>) -> Self {
         Self {
             keep,
             is_tail: Vec::new(),
-            halves,
         }
     }
 
@@ -125,7 +122,7 @@ fn kept_bpe(
             let halves: Vec<_> = (0..model.len()).map(|index| finder.halves(index)).collect();
             let mut keep = vec![true; model.len()];
             leaves::remove_leaves(&mut keep, size, &fixed, &halves, usage);
-            Ok(KeptPieces::without_tail(keep, halves))
+            Ok(KeptPieces::without_tail(keep))
         }
         PruneGoal::Used => Ok(used_bpe(&finder, usage, &fixed)),
         PruneGoal::UsedWithTail => {
@@ -139,12 +136,8 @@ fn kept_bpe(
 /// The pieces that a text uses, and those of which they are made.
 fn used_bpe(finder: &HalvesFinder<'_>, usage: &PieceUsage, fixed: &[bool]) -> KeptPieces {
     let mut keep = with_used(fixed, usage);
-    let mut halves = vec![None; keep.len()];
-    leaves::close(&mut keep, |index| {
-        halves[index] = finder.halves(index);
-        halves[index]
-    });
-    KeptPieces::without_tail(keep, halves)
+    leaves::close(&mut keep, |index| finder.halves(index));
+    KeptPieces::without_tail(keep)
 }
 
 /// By id, whether a piece is fixed or used.
@@ -171,5 +164,5 @@ fn kept_unigram(
         PruneGoal::Used => with_used(&fixed, usage),
         PruneGoal::UsedWithTail => return Err(PruneError::Tail),
     };
-    Ok(KeptPieces::without_tail(keep, Vec::new()))
+    Ok(KeptPieces::without_tail(keep))
 }

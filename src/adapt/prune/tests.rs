@@ -4,6 +4,8 @@ use proptest::prelude::*;
 
 use super::leaves::HalvesFinder;
 use super::*;
+use crate::ModelType;
+use crate::adapt::guarantees::assert_pruned;
 use crate::adapt::merge::tests::random_model;
 use crate::encode::bpe::Tracer;
 use crate::tokenizer::Tokenizer;
@@ -17,7 +19,6 @@ fn golden(name: &str) -> Model {
 
 fn usage<'t>(tokenizer: &Tokenizer, lines: impl Iterator<Item = &'t str>) -> PieceUsage {
     let mut counter = UsageCounter::new(tokenizer).unwrap();
-    counter.keep_line_ids();
     lines.for_each(|line| counter.add(line));
     counter.finish()
 }
@@ -43,114 +44,10 @@ fn check(
         Err(PruneError::Tail) if model.model_type() == ModelType::Unigram => return None,
         Err(error) => panic!("{error}"),
     };
-    pruned.check(model).unwrap();
-    let front = (0..pruned.rows()).map(PieceId::from_index);
-    let lost = first_lost(model, pruned.tokenizer(), front, |id| {
-        pruned.ids().old_id(id)
-    });
-    assert_eq!(lost, None, "a piece became unreachable");
-    let new = Tokenizer::new(Model::from_bytes(&pruned.model().to_bytes()).unwrap());
-    let mut checker = PruneChecker::new(&pruned, &tokenizer, &new);
-    for line in lines {
-        checker.add(line).unwrap();
-    }
-    let expected = checker.finish();
-    if let Some(check) = pruned.check_usage(model, &usage).unwrap() {
-        assert_eq!(check, expected);
-    }
+    let keeps_lines = !matches!(target, PruneGoal::Size(_));
+    assert_pruned(model, &pruned, keeps_lines, lines);
+    assert!(Model::from_bytes(&pruned.model().to_bytes()).is_ok());
     Some(pruned)
-}
-
-/// The check of the usage decides for these models, and sees what is missing.
-#[test]
-fn a_text_with_other_pieces_breaks_the_check_of_the_usage() {
-    for name in ["golden/llama2", "run/unigram", "run/bpe_equal"] {
-        let model = golden(name);
-        let tokenizer = Tokenizer::new(model.clone());
-        let own = usage(
-            &tokenizer,
-            ["the right to life", "and to liberty"].into_iter(),
-        );
-        let mut other = usage(&tokenizer, ["the right to security of person"].into_iter());
-        other.add(&own);
-        for target in TARGETS {
-            let Ok(pruned) = model.prune(&own, &PruneOptions::new(target)) else {
-                continue;
-            };
-            let check = pruned.check_usage(&model, &own).unwrap().unwrap();
-            assert_eq!((check.lines, check.equal), (2, 2), "{name}");
-            assert_eq!(check.tokens_after, own.tokens());
-            let error = pruned.check_usage(&model, &other).unwrap_err();
-            assert!(matches!(error, PruneError::Guarantee(_)), "{name}: {error}");
-        }
-    }
-}
-
-/// All tokens of a text are there, but a piece is missing that only merges make.
-#[test]
-fn a_missing_made_piece_breaks_the_check_of_the_usage() {
-    let pieces = [
-        ("ab", -1.0),
-        ("abc", -2.0),
-        ("cd", -3.0),
-        ("a", -9.0),
-        ("b", -9.0),
-        ("c", -9.0),
-        ("d", -9.0),
-    ];
-    let pieces = pieces.map(|(text, score)| (text.to_owned(), score));
-    let model = random_model(ModelType::Bpe, &pieces, None).unwrap();
-    let tokenizer = Tokenizer::new(model.clone());
-    let usage = usage(&tokenizer, ["abcd"].into_iter());
-    let finder = HalvesFinder::new(&model).unwrap();
-    let mut kept = KeptPieces {
-        keep: vec![true; model.len()],
-        is_tail: Vec::new(),
-        halves: (0..model.len()).map(|index| finder.halves(index)).collect(),
-    };
-    let is_ab = |piece: &crate::Piece<'_>| piece.text == b"ab";
-    kept.keep[model.pieces().find(is_ab).unwrap().id.index()] = false;
-    let pruned = build(&model, kept, &PruneOptions::new(PruneGoal::Used)).unwrap();
-    let error = pruned.check_usage(&model, &usage).unwrap_err();
-    assert!(matches!(error, PruneError::Guarantee(_)), "{error}");
-}
-
-/// The lines of a model of a given size are counted by their ids, unless there are too many.
-#[test]
-fn the_usage_decides_for_sizes() {
-    let model = golden("golden/llama2");
-    let tokenizer = Tokenizer::new(model.clone());
-    let lines = ["the right to life", "and to liberty", "x"];
-    let target = PruneGoal::Size(model.len() - 1500);
-    let usage_of = |count: usize| usage(&tokenizer, lines.into_iter().cycle().take(count));
-    let few = usage_of(7);
-    let pruned = model.prune(&few, &PruneOptions::new(target)).unwrap();
-    let new = Tokenizer::new(pruned.model().clone());
-    let check = |usage: &PieceUsage| pruned.check_usage(&model, usage).unwrap();
-    let mut checker = PruneChecker::new(&pruned, &tokenizer, &new);
-    for line in lines.into_iter().cycle().take(7) {
-        checker.add(line).unwrap();
-    }
-    assert_eq!(check(&few), Some(checker.finish()));
-    assert_eq!(check(&usage_of(3000)), None);
-    let mut without_ids = UsageCounter::new(&tokenizer).unwrap();
-    without_ids.add("the right");
-    let mut both = without_ids.finish();
-    both.add(&few);
-    assert_eq!(check(&both), None);
-}
-
-/// A line whose sums of scores may be rebased is compared as a whole.
-#[test]
-fn long_lines_of_unigram_models_are_not_decided_by_the_usage() {
-    let model = golden("run/unigram");
-    let tokenizer = Tokenizer::new(model.clone());
-    let line = "the right ".repeat(5000);
-    let usage = usage(&tokenizer, [&line[..]].into_iter());
-    let pruned = model
-        .prune(&usage, &PruneOptions::new(PruneGoal::Used))
-        .unwrap();
-    assert_eq!(pruned.check_usage(&model, &usage).unwrap(), None);
 }
 
 #[test]

@@ -3,13 +3,9 @@
 //! Input: a tokenizer and lines of text. Output: a [`PieceUsage`]: for each piece how often the
 //! text gives it, and for BPE models with unused pieces which pieces its merges make. In other BPE
 //! models the made pieces follow from the given ones (locality), so that the fast encoder suffices.
-//! The usage also has what a check of all lines needs to know (see `record`).
 //!
-//! Cost: one encoding of the text; with unused pieces, a slow trace of it. Memory: 9 bytes for each
-//! piece, and with kept ids 4 for each token.
+//! Cost: one encoding of the text; with unused pieces, a slow trace of it.
 
-use super::line_ids::LineIds;
-use super::record::{TextRecord, TextRecorder};
 use crate::adapt::pieces::has_unused_pieces;
 use crate::encode::bpe::Tracer;
 use crate::error::ModelError;
@@ -25,9 +21,6 @@ pub struct PieceUsage {
     made: Vec<bool>,
     lines: u64,
     tokens: u64,
-    record: TextRecord,
-    /// Of all lines, or of fewer.
-    line_ids: LineIds,
 }
 
 impl PieceUsage {
@@ -38,8 +31,6 @@ impl PieceUsage {
             made: Vec::new(),
             lines: 0,
             tokens: 0,
-            record: TextRecord::empty(model),
-            line_ids: LineIds::default(),
         }
     }
 
@@ -58,20 +49,13 @@ impl PieceUsage {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
         }
-        self.add_made(&other.made);
-        self.lines += other.lines;
-        self.tokens += other.tokens;
-        self.record.add(&other.record);
-        self.line_ids.append(&other.line_ids);
-    }
-
-    /// Adds the pieces that another text made.
-    fn add_made(&mut self, other: &[bool]) {
-        let len = self.made.len().max(other.len());
+        let len = self.made.len().max(other.made.len());
         self.made.resize(len, false);
-        for (made, also) in self.made.iter_mut().zip(other) {
+        for (made, also) in self.made.iter_mut().zip(&other.made) {
             *made |= also;
         }
+        self.lines += other.lines;
+        self.tokens += other.tokens;
     }
 
     /// Counts the tokens of a line.
@@ -88,16 +72,6 @@ impl PieceUsage {
     /// The number of tokens.
     pub fn tokens(&self) -> u64 {
         self.tokens
-    }
-
-    /// What a check of all lines needs to know.
-    pub(super) fn record(&self) -> &TextRecord {
-        &self.record
-    }
-
-    /// The ids of all lines, if they were kept.
-    pub(super) fn line_ids(&self) -> Option<&LineIds> {
-        Some(&self.line_ids).filter(|line_ids| line_ids.len() as u64 == self.lines)
     }
 
     /// The number of pieces of the model.
@@ -132,8 +106,6 @@ impl PieceUsage {
 pub struct UsageCounter<'t> {
     encoder: Encoder<'t>,
     tracer: Option<Tracer<'t>>,
-    recorder: TextRecorder,
-    keeps_line_ids: bool,
     usage: PieceUsage,
 }
 
@@ -153,36 +125,14 @@ impl<'t> UsageCounter<'t> {
         Ok(UsageCounter {
             encoder: tokenizer.encoder(),
             tracer,
-            recorder: TextRecorder::new(model, usage.record),
-            keeps_line_ids: false,
             usage,
         })
-    }
-
-    /// Keeps the ids of the lines that are added from now on, up to 16 million ids (64 MiB). Then
-    /// [`check_usage`](super::PrunedModel::check_usage) can decide for
-    /// [`PruneGoal::Size`](super::PruneGoal::Size), too.
-    pub fn keep_line_ids(&mut self) {
-        self.keeps_line_ids = true;
     }
 
     /// Adds a line.
     pub fn add(&mut self, line: impl AsRef<[u8]>) {
         let line = line.as_ref();
-        let ids = self.encoder.encode(line);
-        self.usage.add_line(ids);
-        if self.keeps_line_ids {
-            self.usage.line_ids.push(ids);
-        }
-        if !self.recorder.add(ids) {
-            let bytes = self.encoder.normalize(line).len();
-            self.recorder.add_characters(bytes as u64);
-        }
-        self.note_made(line);
-    }
-
-    /// Notes the pieces that merges of a line make, if that is needed.
-    fn note_made(&mut self, line: &[u8]) {
+        self.usage.add_line(self.encoder.encode(line));
         if let Some(tracer) = &self.tracer {
             let trace = tracer.trace(self.encoder.normalize(line));
             for (id, _) in trace.merges {
@@ -192,8 +142,7 @@ impl<'t> UsageCounter<'t> {
     }
 
     /// What was counted.
-    pub fn finish(mut self) -> PieceUsage {
-        self.usage.record = self.recorder.finish();
+    pub fn finish(self) -> PieceUsage {
         self.usage
     }
 }

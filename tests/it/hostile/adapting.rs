@@ -5,12 +5,12 @@ use std::num::{NonZeroU8, NonZeroUsize};
 
 use arbitrary::{Result, Unstructured};
 use spiece::{
-    Corpus, EditError, EditStep, ExtendError, ExtendOptions, ExtendSize, ExtendedModel, MergeError,
-    MergeOptions, Model, NewCharacters, NormalizerFlag, PieceId, PieceKind, PieceUsage,
-    PruneChecker, PruneError, PruneGoal, PruneOptions, SpecialRole, Tokenizer, UsageCounter,
+    Corpus, EditStep, ExtendError, ExtendOptions, ExtendSize, ExtendedModel, MergeOptions, Model,
+    NewCharacters, NormalizerFlag, PieceId, PieceKind, PieceUsage, PruneGoal, PruneOptions,
+    SpecialRole, Tokenizer, UsageCounter,
 };
 
-use super::mutation;
+use super::{guarantees, mutation};
 
 /// Models of more pieces than this are real ones, whose check takes long; they are drawn seldom.
 const MAX_PIECES: usize = 5000;
@@ -79,12 +79,9 @@ pub fn check_edit(input: &mut Unstructured<'_>) -> Result<()> {
     }
     match model.apply_edits(&steps) {
         Ok(edited) => {
-            let texts = texts.iter().map(Vec::as_slice);
-            let checked = edited.check(&model, texts);
-            checked.unwrap_or_else(|error| panic!("{steps:?}: {error}"));
+            guarantees::assert_edited(&model, &edited, &steps, &texts);
             check_loads(edited.model());
         }
-        Err(EditError::Guarantee(error)) => panic!("{error}"),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
     Ok(())
@@ -102,13 +99,9 @@ pub fn check_merge(input: &mut Unstructured<'_>) -> Result<()> {
     options.drop_unreachable = input.arbitrary()?;
     match first.merge(&second, &options) {
         Ok(merged) => {
-            let texts = texts.iter().map(Vec::as_slice);
-            merged
-                .check(&first, texts)
-                .unwrap_or_else(|error| panic!("{error}"));
+            guarantees::assert_merged(&first, &merged, &texts);
             check_loads(merged.model());
         }
-        Err(MergeError::Guarantee(error)) => panic!("{error}"),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
     Ok(())
@@ -132,24 +125,10 @@ pub fn check_prune(input: &mut Unstructured<'_>) -> Result<()> {
     usage.add(&counter.finish());
     match model.prune(&usage, &options) {
         Ok(pruned) => {
-            pruned
-                .check(&model)
-                .unwrap_or_else(|error| panic!("{target:?}: {error}"));
-            let new = Tokenizer::new(pruned.model().clone());
-            let check = pruned
-                .check_usage(&model, &usage)
-                .unwrap_or_else(|error| panic!("{target:?}: {error}"));
-            let mut checker = PruneChecker::new(&pruned, &tokenizer, &new);
-            for text in &texts {
-                checker
-                    .add(text)
-                    .unwrap_or_else(|error| panic!("{target:?}: {error}"));
-            }
-            let expected = checker.finish();
-            assert_eq!(check.unwrap_or(expected), expected);
+            let keeps_lines = !matches!(target, PruneGoal::Size(_));
+            guarantees::assert_pruned(&model, &pruned, keeps_lines, &texts);
             check_loads(pruned.model());
         }
-        Err(PruneError::Guarantee(error)) => panic!("{error}"),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
     Ok(())
@@ -218,9 +197,17 @@ fn check_two_steps(first: &ExtendedModel, lines: &[Vec<u8>], options: &ExtendOpt
     assert!(same.model().to_bytes() == model.to_bytes());
     options.size = ExtendSize::Learn(2);
     if let Ok(then) = model.extend(Corpus::texts(lines), &options) {
-        then.check(model, lines.iter().map(Vec::as_slice))
-            .unwrap_or_else(|error| panic!("second step: {error}"));
+        guarantees::assert_extended(model, &base(model, &options), &then, lines);
     }
+}
+
+/// The model before learning, with pieces to reuse and added special pieces.
+fn base(model: &Model, options: &ExtendOptions) -> Model {
+    let mut options = options.clone();
+    options.size = ExtendSize::Learn(0);
+    options.multiple_of = None;
+    let extended = model.extend(Corpus::texts([""; 0]), &options);
+    extended.expect("learning nothing succeeds").model().clone()
 }
 
 pub fn check_extend(input: &mut Unstructured<'_>) -> Result<()> {
@@ -237,13 +224,10 @@ pub fn check_extend(input: &mut Unstructured<'_>) -> Result<()> {
     }
     match result {
         Ok(extended) => {
-            extended
-                .check(&model, texts.iter().map(Vec::as_slice))
-                .unwrap_or_else(|error| panic!("{options:?}: {error}"));
+            guarantees::assert_extended(&model, &base(&model, &options), &extended, &texts);
             check_loads(extended.model());
             check_two_steps(&extended, &texts, &options);
         }
-        Err(ExtendError::Guarantee(error)) => panic!("{error}"),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
     Ok(())

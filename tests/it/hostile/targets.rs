@@ -18,7 +18,8 @@
 //! | `records.rs` | corpora in JSON Lines |
 //! | `converting.rs` | `tokenizer.json` in both directions |
 //! | `editing.rs` | edits of models, and their inverses |
-//! | `adapting.rs` | edits with reports, merges, pruning, extension: the guarantees of the results |
+//! | `adapting.rs` | edits with reports, merges, pruning, extension |
+//! | `guarantees.rs` | what these promise; also for the unit tests of `src/adapt` |
 
 mod adapting;
 mod charsmap;
@@ -28,6 +29,7 @@ mod converting;
 mod corpus;
 mod counting;
 mod editing;
+mod guarantees;
 pub mod mutation;
 #[cfg(feature = "jsonl")]
 mod records;
