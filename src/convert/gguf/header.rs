@@ -1,12 +1,10 @@
 //! The header of a GGUF file: the fields of the tokenizer, in bounded memory.
 //!
-//! Input: a reader. Output: the values of the fields whose names begin with `tokenizer.` or
-//! `spiece.`; all others are skipped. Method: the header is read once, front to back, and nothing
-//! after it. A length or count in the file is not trusted: memory grows only with the bytes that
-//! were read. Refused are versions other than 2 and 3, big-endian files, names that occur twice,
-//! arrays of arrays, unknown types, and headers of more than 1 GiB.
-//!
-//! Cost: linear in the header.
+//! The values of the fields whose names begin with `tokenizer.` or `spiece.` are kept; all others
+//! are skipped. The header is read once, front to back, and nothing after it. A length or count in
+//! the file is not trusted: memory grows only with the bytes that were read. Refused are versions
+//! other than 2 and 3, big-endian files, names that occur twice, arrays of arrays, unknown types,
+//! and headers of more than 1 GiB.
 
 mod values;
 
@@ -98,16 +96,31 @@ pub(super) fn invalid(problem: impl Into<String>) -> ConvertError {
 impl Header {
     /// Reads the header.
     pub(super) fn read(reader: impl Read) -> GgufResult<Self> {
-        let mut source = HeaderSource::new(reader);
-        let mut names = FieldNames::default();
+        let mut source = HeaderSource {
+            reader: reader.take(MAX_HEADER_BYTES),
+            part: String::new(),
+        };
+        let count = source.begin()?;
+        let mut names = HashSet::new();
+        let mut names_bytes = 0;
         let mut fields = HashMap::new();
-        for _ in 0..source.begin()? {
-            let name = source.name()?;
-            names.count(&name)?;
-            if let Some(value) = source.field(&name)? {
-                fields.insert(name.clone(), value);
+        for _ in 0..count {
+            source.at("the name of a field");
+            let name = String::from_utf8(source.text(MAX_NAME_BYTES)?)
+                .map_err(|_| invalid("the name of a field is not UTF-8"))?;
+            names_bytes += name.len();
+            if names_bytes > MAX_NAMES_BYTES {
+                return Err(invalid("the names of the fields are longer than 16 MiB"));
             }
-            names.insert(name)?;
+            let value_type = source.at(&name).value_type()?;
+            if KEPT.iter().any(|start| name.starts_with(start)) {
+                fields.insert(name.clone(), source.value(value_type)?);
+            } else {
+                source.skip_value(value_type)?;
+            }
+            if let Some(name) = names.replace(name) {
+                return Err(invalid(format!("the field {name:?} occurs twice")));
+            }
         }
         Ok(Self { fields })
     }
@@ -118,46 +131,6 @@ impl Header {
     }
 }
 
-/// The names of the fields that were read.
-#[derive(Default)]
-struct FieldNames {
-    names: HashSet<String>,
-    /// The total length of all names.
-    bytes: usize,
-}
-
-impl FieldNames {
-    /// Counts the bytes of a name. Fails if all names together are too long.
-    fn count(&mut self, name: &str) -> GgufResult<()> {
-        self.bytes += name.len();
-        match self.bytes {
-            0..=MAX_NAMES_BYTES => Ok(()),
-            _ => Err(names_too_long()),
-        }
-    }
-
-    /// Adds a name. Fails if it occurs twice.
-    fn insert(&mut self, name: String) -> GgufResult<()> {
-        match self.names.replace(name) {
-            None => Ok(()),
-            Some(name) => Err(duplicate_field(&name)),
-        }
-    }
-}
-
-fn names_too_long() -> ConvertError {
-    invalid("the names of the fields are longer than 16 MiB")
-}
-
-fn duplicate_field(name: &str) -> ConvertError {
-    invalid(format!("the field {name:?} occurs twice"))
-}
-
-/// Whether a tokenizer has a field of this name.
-fn is_kept(name: &str) -> bool {
-    KEPT.iter().any(|start| name.starts_with(start))
-}
-
 /// Reads the parts of a header.
 struct HeaderSource<R> {
     reader: io::Take<R>,
@@ -166,13 +139,6 @@ struct HeaderSource<R> {
 }
 
 impl<R: Read> HeaderSource<R> {
-    fn new(reader: R) -> Self {
-        Self {
-            reader: reader.take(MAX_HEADER_BYTES),
-            part: String::new(),
-        }
-    }
-
     /// Sets the part that is read next, for messages.
     fn at(&mut self, part: &str) -> &mut Self {
         part.clone_into(&mut self.part);
@@ -181,39 +147,36 @@ impl<R: Read> HeaderSource<R> {
 
     /// Reads everything before the fields, and returns the number of fields.
     fn begin(&mut self) -> GgufResult<u64> {
-        check_magic(self.at("the magic number").array()?)?;
-        check_version(self.at("the version").u32()?)?;
+        if self.at("the magic number").array()? != *MAGIC {
+            return Err(invalid("it does not begin with \"GGUF\""));
+        }
+        let version = self.at("the version").u32()?;
+        if !matches!(version, 2..=3) {
+            let limit = u32::from(u16::MAX);
+            return Err(match version > limit && version.swap_bytes() <= limit {
+                true => invalid(
+                    "the numbers are big-endian; convert the file to little-endian (gguf-convert-endian of the package gguf)",
+                ),
+                false => invalid(format!(
+                    "the version is {version}, and 2 and 3 are known; write the file again with a current llama.cpp"
+                )),
+            });
+        }
         self.at("the number of tensors").u64()?;
         let fields = self.at("the number of fields").u64()?;
-        check_field_count(fields)?;
-        Ok(fields)
-    }
-
-    /// The name of a field.
-    fn name(&mut self) -> GgufResult<String> {
-        let name = self.at("the name of a field").text(MAX_NAME_BYTES)?;
-        String::from_utf8(name).map_err(|_| invalid("the name of a field is not UTF-8"))
-    }
-
-    /// Reads the value of a field. Skips it and returns `None` if no tokenizer has a field of this
-    /// name.
-    fn field(&mut self, name: &str) -> GgufResult<Option<GgufValue>> {
-        let value_type = self.at(name).value_type()?;
-        if is_kept(name) {
-            return self.value(value_type).map(Some);
+        match fields {
+            0..=MAX_FIELDS => Ok(fields),
+            _ => Err(invalid(format!(
+                "{fields} fields are more than {MAX_FIELDS}"
+            ))),
         }
-        self.skip_value(value_type)?;
-        Ok(None)
     }
 
+    /// Moves past `length` bytes.
     fn skip(&mut self, length: u64) -> GgufResult<()> {
-        let skipped = io::copy(&mut self.next(length), &mut io::sink());
+        let mut next = self.reader.by_ref().take(length);
+        let skipped = io::copy(&mut next, &mut io::sink());
         self.check_read(skipped, length)
-    }
-
-    /// A reader of the next bytes.
-    fn next(&mut self, length: u64) -> impl Read {
-        self.reader.by_ref().take(length)
     }
 
     /// Fails if not all of `length` bytes were read.
@@ -228,14 +191,12 @@ impl<R: Read> HeaderSource<R> {
     fn text(&mut self, limit: u64) -> GgufResult<Vec<u8>> {
         let length = self.u64()?;
         if length > limit {
-            return Err(self.too_long(length));
+            let part = &self.part;
+            return Err(invalid(format!(
+                "{part}: a text of {length} bytes is too long"
+            )));
         }
         self.bytes(length)
-    }
-
-    fn too_long(&self, length: u64) -> ConvertError {
-        let part = &self.part;
-        invalid(format!("{part}: a text of {length} bytes is too long"))
     }
 
     fn bytes(&mut self, length: u64) -> GgufResult<Vec<u8>> {
@@ -246,7 +207,7 @@ impl<R: Read> HeaderSource<R> {
 
     /// Appends `length` bytes. The memory grows as bytes arrive.
     fn append(&mut self, length: u64, to: &mut Vec<u8>) -> GgufResult<()> {
-        let read = self.next(length).read_to_end(to);
+        let read = self.reader.by_ref().take(length).read_to_end(to);
         self.check_read(read.map(|read| read as u64), length)
     }
 
@@ -258,25 +219,12 @@ impl<R: Read> HeaderSource<R> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A little-endian number of this many bytes, padded with zeros.
-    fn number(&mut self, bytes: u64) -> GgufResult<[u8; 8]> {
-        let mut number = self.bytes(bytes)?;
-        number.resize(8, 0);
-        number.try_into().map_err(|_| self.cut_off())
-    }
-
     fn array<const LENGTH: usize>(&mut self) -> GgufResult<[u8; LENGTH]> {
         let mut bytes = [0; LENGTH];
         match self.reader.read_exact(&mut bytes) {
             Ok(()) => Ok(bytes),
-            Err(error) => Err(self.read_error(error)),
-        }
-    }
-
-    fn read_error(&self, error: io::Error) -> ConvertError {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => self.cut_off(),
-            _ => unreadable(error),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.cut_off()),
+            Err(error) => Err(unreadable(error)),
         }
     }
 
@@ -286,57 +234,6 @@ impl<R: Read> HeaderSource<R> {
             self.part
         ))
     }
-}
-
-fn check_magic(magic: [u8; 4]) -> GgufResult<()> {
-    match magic == *MAGIC {
-        true => Ok(()),
-        false => Err(invalid("it does not begin with \"GGUF\"")),
-    }
-}
-
-fn check_version(version: u32) -> GgufResult<()> {
-    match version {
-        2..=3 => Ok(()),
-        _ => Err(version_error(version)),
-    }
-}
-
-fn version_error(version: u32) -> ConvertError {
-    if is_byte_swapped(version) {
-        big_endian()
-    } else {
-        other_version(version)
-    }
-}
-
-/// Whether a number is small only with its bytes swapped.
-fn is_byte_swapped(number: u32) -> bool {
-    let limit = u32::from(u16::MAX);
-    number > limit && number.swap_bytes() <= limit
-}
-
-fn big_endian() -> ConvertError {
-    invalid(
-        "the numbers are big-endian; convert the file to little-endian (gguf-convert-endian of the package gguf)",
-    )
-}
-
-fn other_version(version: u32) -> ConvertError {
-    invalid(format!(
-        "the version is {version}, and 2 and 3 are known; write the file again with a current llama.cpp"
-    ))
-}
-
-fn check_field_count(count: u64) -> GgufResult<()> {
-    if count > MAX_FIELDS {
-        return Err(too_many_fields(count));
-    }
-    Ok(())
-}
-
-fn too_many_fields(count: u64) -> ConvertError {
-    invalid(format!("{count} fields are more than {MAX_FIELDS}"))
 }
 
 fn unreadable(error: io::Error) -> ConvertError {

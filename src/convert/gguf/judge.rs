@@ -1,9 +1,8 @@
 //! Where the ids of llama.cpp differ from those of SentencePiece.
 //!
-//! Input: a model. Output: a verdict on the ids that llama.cpp gives for its GGUF file, without BOS
-//! and EOS, and with `parse_special` off. Cost: linear in the pieces, plus encoding the texts of
-//! control, unknown, byte and unused pieces, and quadratic in the length of each user-defined
-//! symbol.
+//! The verdict is on the ids that llama.cpp gives for the GGUF file of a model, without BOS and EOS,
+//! and with `parse_special` off. Cost: linear in the pieces, plus encoding the texts of control,
+//! unknown, byte and unused pieces, and quadratic in the length of each user-defined symbol.
 //!
 //! # Type `llama`
 //! llama.cpp puts a space before the text, replaces spaces by the whitespace mark, and merges as
@@ -116,121 +115,65 @@ const TAKEN_FOR_SYMBOLS: &[&str] = &[
 
 /// The verdict on a model of type BPE or unigram.
 pub(super) fn verdict(model: &Model) -> Verdict {
-    let verdict = Verdict::default();
-    let mut judge = Judge { model, verdict };
-    if model.model_type() == ModelType::Unigram {
-        judge.rounding();
-    } else {
-        judge.normalization();
-        judge.merged_pieces();
-    }
-    judge.whitespace();
-    judge.symbols();
-    judge.renamed_pieces();
-    judge.unknown_characters();
-    judge.piece_texts();
-    judge.verdict
-}
-
-struct Judge<'m> {
-    model: &'m Model,
-    verdict: Verdict,
-}
-
-impl Judge<'_> {
-    fn rounding(&mut self) {
-        self.add(
+    let mut verdict = Verdict::default();
+    let is_bpe = model.model_type() == ModelType::Bpe;
+    let spec = model.normalizer_spec();
+    if !is_bpe {
+        verdict.add(Reason::new(
             ReasonKind::Rounding,
             "llama.cpp adds the scores of unigram models in 64 bits, SentencePiece in 32 bits",
-        );
-    }
-
-    fn add(&mut self, kind: ReasonKind, explanation: &str) {
-        self.verdict.add(Reason::new(kind, explanation));
-    }
-
-    fn normalization(&mut self) {
-        let charsmap = self.model.normalizer_spec().precompiled_charsmap();
-        if charsmap.is_empty() {
-            return;
+        ));
+    } else {
+        if !spec.precompiled_charsmap().is_empty() {
+            let explanation = "llama.cpp applies no normalization rules to BPE models";
+            let mut reason = Reason::new(ReasonKind::NormalizationRules, explanation);
+            reason.example = changed_text(model);
+            verdict.add(reason);
         }
-        let explanation = "llama.cpp applies no normalization rules to BPE models";
-        let reason = Reason::new(ReasonKind::NormalizationRules, explanation);
-        let example = self.changed_text();
-        self.verdict.add(Reason { example, ..reason });
-    }
-
-    /// A text with a non-whitespace character that the rules change.
-    fn changed_text(&self) -> Option<String> {
-        let tokenizer = Tokenizer::new(self.model.clone());
-        let plain = tokenizer.normalize("aa");
-        let characters = ('\u{21}'..='\u{FFFF}').filter(|c| !c.is_whitespace());
-        let mut texts = characters.map(|c| format!("a{c}a"));
-        texts.find(|text| tokenizer.normalize(text) != plain.replacen("aa", text, 1))
-    }
-
-    /// Adds the pieces that llama.cpp merges text to and SentencePiece does not, or splits again.
-    fn merged_pieces(&mut self) {
-        let merging = Merging::new(self.model);
-        let pieces = self.model.pieces();
-        self.add_all(pieces.filter_map(|piece| merging.wrong_merge(&piece)));
-    }
-
-    fn add_all(&mut self, reasons: impl Iterator<Item = Reason>) {
-        reasons.for_each(|reason| self.verdict.add(reason));
-    }
-
-    fn whitespace(&mut self) {
-        let spec = self.model.normalizer_spec();
-        if self.is_bpe() && spec.remove_extra_whitespaces() {
-            let explanation = "the model removes extra spaces, llama.cpp keeps them";
-            self.add_whitespace(explanation, " a  b ");
-        }
-        if !spec.escape_whitespaces() {
-            let explanation =
-                "the model keeps spaces as they are, llama.cpp replaces them by U+2581";
-            self.add_whitespace(explanation, "a b");
-        }
-        if self.model.trainer_spec().treat_whitespace_as_suffix() {
-            let explanation = "the model puts the space behind words, llama.cpp before them";
-            self.add_whitespace(explanation, "a");
+        // Pieces that llama.cpp merges text to and SentencePiece does not, or splits again.
+        let merging = Merging::new(model);
+        for reason in model
+            .pieces()
+            .filter_map(|piece| merging.wrong_merge(&piece))
+        {
+            verdict.add(reason);
         }
     }
-
-    fn add_whitespace(&mut self, explanation: &str, example: &str) {
-        let reason = Reason::new(ReasonKind::Whitespace, explanation);
-        self.verdict.add(reason.with_example(example));
+    let whitespace = [
+        (
+            is_bpe && spec.remove_extra_whitespaces(),
+            "the model removes extra spaces, llama.cpp keeps them",
+            " a  b ",
+        ),
+        (
+            !spec.escape_whitespaces(),
+            "the model keeps spaces as they are, llama.cpp replaces them by U+2581",
+            "a b",
+        ),
+        (
+            model.trainer_spec().treat_whitespace_as_suffix(),
+            "the model puts the space after words, llama.cpp before them",
+            "a",
+        ),
+    ];
+    for (_, explanation, example) in whitespace.into_iter().filter(|(differs, ..)| *differs) {
+        verdict.add(Reason::new(ReasonKind::Whitespace, explanation).with_example(example));
     }
 
-    fn symbols(&mut self) {
-        let pieces = self.model.pieces();
-        let symbols: Vec<Piece<'_>> = pieces.filter(is_symbol).collect();
-        let reasons = [
-            self.space_at_symbol(&symbols),
-            SymbolOverlap::find(&symbols).map(|overlap| overlap.reason()),
-            self.symbol_with_space(&symbols),
-        ];
-        self.add_all(reasons.into_iter().flatten());
-    }
-
-    fn space_at_symbol(&self, symbols: &[Piece<'_>]) -> Option<Reason> {
-        let symbol = symbols.first()?;
-        if !self.model.normalizer_spec().add_dummy_prefix() {
-            return None;
-        }
-        let text = lossy_string(symbol.text);
+    let symbols: Vec<Piece<'_>> = model.pieces().filter(is_symbol).collect();
+    if let Some(first) = symbols.first().filter(|_| spec.add_dummy_prefix()) {
+        let text = lossy_string(first.text);
         let explanation = format!(
-            "llama.cpp puts a space behind user-defined symbols and none before them; the first of {} is {text:?}",
+            "llama.cpp puts a space after user-defined symbols and none before them; the first of {} is {text:?}",
             symbols.len()
         );
-        Some(symbol_reason(explanation).with_example(format!("{text}a")))
+        verdict.add(symbol_reason(explanation).with_example(format!("{text}a")));
     }
-
-    fn symbol_with_space(&self, symbols: &[Piece<'_>]) -> Option<Reason> {
-        if !self.model.normalizer_spec().escape_whitespaces() {
-            return None;
-        }
-        let symbol = symbols.iter().find(|symbol| has_space(symbol.text))?;
+    if let Some(overlap) = SymbolOverlap::find(&symbols) {
+        verdict.add(overlap.reason());
+    }
+    let mut spaced = symbols.iter().filter(|_| spec.escape_whitespaces());
+    if let Some(symbol) = spaced.find(|symbol| has_space(symbol.text)) {
         let text = lossy_string(symbol.text);
         let rule = match text.contains(' ') {
             true => "llama.cpp finds it in text with spaces, SentencePiece never",
@@ -239,47 +182,40 @@ impl Judge<'_> {
             }
         };
         let explanation = format!("the symbol {text:?} has a space; {rule}");
-        Some(symbol_reason(explanation).with_example(text))
+        verdict.add(symbol_reason(explanation).with_example(text));
     }
-
-    /// Adds the pieces whose kind llama.cpp changes because of their texts.
-    fn renamed_pieces(&mut self) {
-        let pieces = self.model.pieces();
-        self.add_all(pieces.filter_map(|piece| renaming(&piece)));
-    }
-
-    fn unknown_characters(&mut self) {
-        if !self.is_bpe() || self.model.trainer_spec().byte_fallback() {
-            return;
+    for piece in model.pieces() {
+        if let Some(kind) = other_kind(&piece) {
+            let text = lossy_string(piece.text);
+            let reason = symbol_reason(format!("llama.cpp takes {text:?} for {kind}"));
+            verdict.add(reason.with_example(text));
         }
-        let explanation = "without byte pieces llama.cpp fails for characters without a piece";
-        self.add(ReasonKind::UnknownCharacter, explanation);
     }
-
-    fn is_bpe(&self) -> bool {
-        self.model.model_type() == ModelType::Bpe
+    if is_bpe && !model.trainer_spec().byte_fallback() {
+        verdict.add(Reason::new(
+            ReasonKind::UnknownCharacter,
+            "without byte pieces llama.cpp fails for characters without a piece",
+        ));
     }
-
-    /// Adds the pieces whose texts llama.cpp reads differently.
-    fn piece_texts(&mut self) {
-        let pieces = self.model.pieces();
-        let pieces = pieces.filter(|piece| is_read_otherwise(piece.text));
-        self.add_all(pieces.map(|piece| text_reason(&piece)));
+    for Piece { id, text, .. } in model.pieces() {
+        // A text of one NUL gets another text that no merge gives.
+        let has_nul = text.contains(&0) && text != [0];
+        if has_nul || std::str::from_utf8(text).is_err() {
+            let text = lossy_string(text);
+            let explanation = format!("the piece {id} ({text:?}) has a NUL or is not UTF-8");
+            verdict.add(Reason::new(ReasonKind::PieceText, explanation));
+        }
     }
+    verdict
 }
 
-/// Whether llama.cpp reads the text of a piece differently.
-fn is_read_otherwise(text: &[u8]) -> bool {
-    // A text of one NUL gets another text that no merge gives.
-    let has_nul = text.contains(&0) && text != [0];
-    has_nul || std::str::from_utf8(text).is_err()
-}
-
-fn text_reason(piece: &Piece<'_>) -> Reason {
-    let id = piece.id;
-    let text = lossy_string(piece.text);
-    let explanation = format!("the piece {id} ({text:?}) has a NUL or is not UTF-8");
-    Reason::new(ReasonKind::PieceText, explanation)
+/// A text with a non-whitespace character that the rules of a model change.
+fn changed_text(model: &Model) -> Option<String> {
+    let tokenizer = Tokenizer::new(model.clone());
+    let plain = tokenizer.normalize("aa");
+    let characters = ('\u{21}'..='\u{FFFF}').filter(|c| !c.is_whitespace());
+    let mut texts = characters.map(|c| format!("a{c}a"));
+    texts.find(|text| tokenizer.normalize(text) != plain.replacen("aa", text, 1))
 }
 
 fn is_symbol(piece: &Piece<'_>) -> bool {
@@ -291,21 +227,12 @@ fn symbol_reason(explanation: String) -> Reason {
 }
 
 fn has_space(text: &[u8]) -> bool {
-    let mark = WHITESPACE_MARK_STR.as_bytes();
-    text.contains(&b' ') || text.windows(mark.len()).any(|window| window == mark)
+    text.contains(&b' ') || memchr::memmem::find(text, WHITESPACE_MARK_STR.as_bytes()).is_some()
 }
 
 /// The text with spaces for whitespace marks.
 fn with_spaces(text: &str) -> String {
     text.replace(WHITESPACE_MARK_STR, " ")
-}
-
-/// The reason if llama.cpp treats a piece as one of another kind.
-fn renaming(piece: &Piece<'_>) -> Option<Reason> {
-    let kind = other_kind(piece)?;
-    let text = lossy_string(piece.text);
-    let reason = symbol_reason(format!("llama.cpp takes {text:?} for {kind}"));
-    Some(reason.with_example(text))
 }
 
 /// The kind that llama.cpp gives a piece because of its text, if it is another one.
@@ -353,13 +280,8 @@ impl<'m> SymbolOverlap<'m> {
         let explanation = format!(
             "the symbols {first:?} and {second:?} can overlap; llama.cpp looks for the longest first, SentencePiece for the leftmost"
         );
-        symbol_reason(explanation).with_example(self.joined())
-    }
-
-    /// The text of both.
-    fn joined(&self) -> String {
-        let start = &self.first[..self.start];
-        lossy_string(&[start, self.second].concat())
+        let both = [&self.first[..self.start], self.second].concat();
+        symbol_reason(explanation).with_example(lossy_string(&both))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Normalizers and pre-tokenizers of `tokenizers` as flags of a model.
 //!
-//! Input: the components of a file. Output: [`JsonFlags`], with reasons where the flags differ from
-//! the components, or an error for a component that no flag resembles.
+//! [`JsonFlags`] has reasons where the flags differ from the components. A component that no flag
+//! resembles is an error.
 //!
 //! | component | flag |
 //! |---|---|
@@ -81,8 +81,6 @@ enum NormalizationStage {
 /// The result of adding a component; the error says why no flag resembles it.
 type FlagResult = Result<(), &'static str>;
 
-const OUT_OF_ORDER: &str = "it stands behind a component that has to follow it";
-
 impl JsonFlags {
     /// The flags of the normalizer and the pre-tokenizer of a file.
     ///
@@ -106,9 +104,29 @@ impl JsonFlags {
     /// Adds a normalizer. `symbols` are the texts of the added tokens that are not special, by id.
     fn add_normalizer(&mut self, component: &JsonComponent<'_>, symbols: &[&str]) -> FlagResult {
         match &*component.kind {
-            "Precompiled" => self.add_charsmap(component),
+            "Precompiled" => {
+                self.reach(NormalizationStage::Rules)?;
+                let text = component.precompiled_charsmap.as_deref();
+                let text = text.ok_or("its precompiled_charsmap is missing")?;
+                let charsmap = BASE64_STANDARD.decode(text);
+                self.charsmap = charsmap.map_err(|_| "its precompiled_charsmap is not base64")?;
+                Ok(())
+            }
             "Replace" => self.add_replace(component, symbols),
-            "Prepend" => self.add_prepend(component),
+            "Prepend" => {
+                self.needs_marks = match component.prepend.as_deref() {
+                    Some(WHITESPACE_MARK_STR) => true,
+                    // A space before the text becomes a mark if the replacement of spaces follows.
+                    Some(" ") if !self.escape_whitespaces => false,
+                    _ => return Err("it is not a whitespace mark"),
+                };
+                self.reach(match self.escape_whitespaces {
+                    true => NormalizationStage::Prefix,
+                    false => NormalizationStage::EarlyPrefix,
+                })?;
+                self.add_dummy_prefix = true;
+                Ok(())
+            }
             "Strip" => {
                 // DeBERTa strips the text before the rules, T5 after them.
                 let stage = match self.stage {
@@ -127,111 +145,64 @@ impl JsonFlags {
     /// Advances to a stage; an error if it has already been reached.
     fn reach(&mut self, stage: NormalizationStage) -> FlagResult {
         if stage <= self.stage {
-            return Err(OUT_OF_ORDER);
+            return Err("it stands after a component that has to follow it");
         }
         self.stage = stage;
         Ok(())
     }
 
-    fn add_charsmap(&mut self, component: &JsonComponent<'_>) -> FlagResult {
-        self.reach(NormalizationStage::Rules)?;
-        let text = component.precompiled_charsmap.as_deref();
-        let charsmap = BASE64_STANDARD.decode(text.unwrap_or_default());
-        self.charsmap = charsmap.map_err(|_| "its precompiled_charsmap is not base64")?;
-        Ok(())
-    }
-
     fn add_replace(&mut self, component: &JsonComponent<'_>, symbols: &[&str]) -> FlagResult {
-        let content = component.content.as_deref().unwrap_or_default();
-        let pattern = component.pattern_text().unwrap_or_default();
-        match (pattern, content, component.has_regex()) {
-            (" ", WHITESPACE_MARK_STR, _) => self.replace_spaces(),
-            (LEADING_SPACES, "", true) => self.remove_leading_spaces(),
+        let (Some(pattern), Some(content)) = (&component.pattern, &component.content) else {
+            return Err("its pattern or content is missing");
+        };
+        let is_regex = matches!(pattern, JsonPattern::Regex(_));
+        match (pattern.text(), &**content, is_regex) {
+            (" ", WHITESPACE_MARK_STR, _) => {
+                self.reach(NormalizationStage::Marks)?;
+                self.escape_whitespaces = true;
+            }
+            (LEADING_SPACES, "", true) => {
+                self.reach(NormalizationStage::Leading)?;
+                self.removals[0] = true;
+            }
             (REPEATED_SPACES, " ", true) if self.stage == NormalizationStage::Leading => {
-                self.remove_repeated_spaces()
+                self.reach(NormalizationStage::Repeated)?;
+                self.removals[1] = true;
+                self.remove_extra_whitespaces = true;
             }
             (REPEATED_SPACES, " ", true) => self.approximate_removal(
                 NormalizationStage::Repeated,
                 "runs of spaces become one space, also at the end of the text",
-            ),
+            )?,
             (REPEATED_SPACES, WHITESPACE_MARK_STR, true) => self
-                .approximate_removal(NormalizationStage::Marks, "runs of spaces become one mark"),
+                .approximate_removal(NormalizationStage::Marks, "runs of spaces become one mark")?,
             (TRAILING_SPACES_AND_MARKS | TRAILING_SPACES, "", true)
                 if self.remove_extra_whitespaces =>
             {
-                self.remove_trailing_spaces()
+                self.reach(NormalizationStage::Trailing)?;
+                self.removals[2] = true;
             }
-            (END | TRIMMED_END | TRIMMED_END_OF_SPACES, WHITESPACE_MARK_STR | " ", true) => {
-                self.add_suffix(pattern != END)
+            // A dummy prefix after the text, which replaces spaces there unless it is `END`.
+            (
+                pattern @ (END | TRIMMED_END | TRIMMED_END_OF_SPACES),
+                WHITESPACE_MARK_STR | " ",
+                true,
+            ) => {
+                self.reach(NormalizationStage::Trailing)?;
+                self.removals[2] = pattern != END;
+                self.add_dummy_prefix = true;
+                self.treat_whitespace_as_suffix = true;
             }
             (pattern, WHITESPACE_MARK_STR | " ", true)
                 if !symbols.is_empty() && pattern == prefix_pattern(symbols) =>
             {
-                self.add_prefix_except_symbols()
+                self.reach(NormalizationStage::Prefix)?;
+                self.add_dummy_prefix = true;
+                self.excepts_symbols = true;
             }
-            _ => Err("there is no such replacement"),
+            _ => return Err("there is no such replacement"),
         }
-    }
-
-    fn replace_spaces(&mut self) -> FlagResult {
-        self.reach(NormalizationStage::Marks)?;
-        self.escape_whitespaces = true;
         Ok(())
-    }
-
-    fn remove_leading_spaces(&mut self) -> FlagResult {
-        self.reach(NormalizationStage::Leading)?;
-        self.removals[0] = true;
-        Ok(())
-    }
-
-    fn remove_repeated_spaces(&mut self) -> FlagResult {
-        self.reach(NormalizationStage::Repeated)?;
-        self.removals[1] = true;
-        self.remove_extra_whitespaces = true;
-        Ok(())
-    }
-
-    fn remove_trailing_spaces(&mut self) -> FlagResult {
-        self.reach(NormalizationStage::Trailing)?;
-        self.removals[2] = true;
-        Ok(())
-    }
-
-    /// Adds a dummy prefix after the text, which replaces trailing spaces if `is_trimmed`.
-    fn add_suffix(&mut self, is_trimmed: bool) -> FlagResult {
-        self.reach(NormalizationStage::Trailing)?;
-        self.removals[2] = is_trimmed;
-        self.add_dummy_prefix = true;
-        self.treat_whitespace_as_suffix = true;
-        Ok(())
-    }
-
-    fn add_prefix_except_symbols(&mut self) -> FlagResult {
-        self.reach(NormalizationStage::Prefix)?;
-        self.add_dummy_prefix = true;
-        self.excepts_symbols = true;
-        Ok(())
-    }
-
-    fn add_prepend(&mut self, component: &JsonComponent<'_>) -> FlagResult {
-        let is_mark = match component.prepend.as_deref() {
-            Some(WHITESPACE_MARK_STR) => true,
-            // A space before the text becomes a mark if the replacement of spaces follows.
-            Some(" ") if !self.escape_whitespaces => false,
-            _ => return Err("it is not a whitespace mark"),
-        };
-        self.reach(self.stage_of_prepend())?;
-        self.needs_marks = is_mark;
-        self.add_dummy_prefix = true;
-        Ok(())
-    }
-
-    fn stage_of_prepend(&self) -> NormalizationStage {
-        match self.escape_whitespaces {
-            true => NormalizationStage::Prefix,
-            false => NormalizationStage::EarlyPrefix,
-        }
     }
 
     fn add_pre_tokenizer(&mut self, component: &JsonComponent<'_>) -> FlagResult {
@@ -242,7 +213,15 @@ impl JsonFlags {
                     NormalizationStage::Trailing,
                     "WhitespaceSplit splits at all whitespace",
                 ),
-            "Split" if self.escape_whitespaces && component.is_split_at_space() => Ok(()),
+            // Text is split at every space, and the spaces are kept.
+            "Split"
+                if self.escape_whitespaces
+                    && matches!(&component.pattern, Some(JsonPattern::String(text)) if &**text == " ")
+                    && component.behavior.as_deref() != Some("Removed")
+                    && component.invert != Some(true) =>
+            {
+                Ok(())
+            }
             _ => Err("it splits text in another way"),
         }
     }
@@ -255,36 +234,36 @@ impl JsonFlags {
         self.reach(NormalizationStage::Pieces)?;
         self.escape_whitespaces = true;
         self.splits_at_marks = component.split.unwrap_or(true);
-        match component.prepend_scheme() {
-            "never" => Ok(()),
-            scheme => self.add_prefix_of_metaspace(scheme),
+        // Files of old versions have `add_prefix_space` instead of `prepend_scheme`.
+        let scheme = match (
+            component.prepend_scheme.as_deref(),
+            component.add_prefix_space,
+        ) {
+            (Some(scheme), _) => scheme,
+            (None, Some(false)) => "never",
+            (None, _) => "always",
+        };
+        if scheme == "never" {
+            return Ok(());
         }
-    }
-
-    fn add_prefix_of_metaspace(&mut self, scheme: &str) -> FlagResult {
         if self.add_dummy_prefix {
             return Err("there are two dummy prefixes");
         }
         self.add_dummy_prefix = true;
-        let reason = self.reason_of_metaspace();
-        self.reasons.push(reason);
+        let reason = whitespace_reason(
+            "Metaspace puts no dummy prefix before a text that starts with a space or U+2581",
+        );
+        self.reasons
+            .push(reason.with_example(match self.remove_extra_whitespaces {
+                true => "\u{2581}a",
+                false => " a",
+            }));
         if scheme == "first" {
             self.reasons.push(whitespace_reason(
                 "Metaspace puts no dummy prefix before text that follows an added token",
             ));
         }
         Ok(())
-    }
-
-    fn reason_of_metaspace(&self) -> Reason {
-        let example = match self.remove_extra_whitespaces {
-            true => "\u{2581}a",
-            false => " a",
-        };
-        whitespace_reason(
-            "Metaspace puts no dummy prefix before a text that starts with a space or U+2581",
-        )
-        .with_example(example)
     }
 
     /// Sets `remove_extra_whitespaces` for a component of this stage that resembles it.
@@ -299,23 +278,14 @@ impl JsonFlags {
 
     /// Refuses combinations of flags that a model cannot express.
     fn check(&self) -> Result<(), ConvertError> {
-        let found = if self.lacks_marks() {
+        let found = if self.needs_marks && !self.escape_whitespaces {
             "a prefix U+2581 without replacing spaces by U+2581"
-        } else if self.has_some_removals() {
+        } else if self.removals.contains(&true) && self.removals.contains(&false) {
             "the removal of some of leading, repeated and trailing spaces, but not all"
         } else {
             return Ok(());
         };
         Err(unsupported("normalizer", found.to_owned()))
-    }
-
-    fn lacks_marks(&self) -> bool {
-        self.needs_marks && !self.escape_whitespaces
-    }
-
-    /// Whether some spaces are removed by regular expressions, but not all.
-    fn has_some_removals(&self) -> bool {
-        self.removals.contains(&true) && self.removals.contains(&false)
     }
 
     /// The name of the normalization rules.
@@ -339,53 +309,12 @@ fn flattened<'c, 'j>(component: Option<&'c JsonComponent<'j>>) -> Vec<&'c JsonCo
     let mut waiting: Vec<&JsonComponent<'_>> = component.into_iter().collect();
     let mut flat = Vec::new();
     while let Some(component) = waiting.pop() {
-        match component.parts() {
-            Some(parts) => waiting.extend(parts.iter().rev()),
-            None => flat.push(component),
+        match &component.normalizers {
+            Some(parts) if &*component.kind == "Sequence" => waiting.extend(parts.iter().rev()),
+            _ => flat.push(component),
         }
     }
     flat
-}
-
-impl JsonComponent<'_> {
-    /// The components of a sequence.
-    fn parts(&self) -> Option<&[Self]> {
-        let parts = self.normalizers.as_deref();
-        parts.filter(|_| &*self.kind == "Sequence")
-    }
-
-    fn pattern_text(&self) -> Option<&str> {
-        self.pattern.as_ref().map(JsonPattern::text)
-    }
-
-    fn has_regex(&self) -> bool {
-        matches!(self.pattern, Some(JsonPattern::Regex(_)))
-    }
-
-    /// Where a `Metaspace` puts a dummy prefix.
-    fn prepend_scheme(&self) -> &str {
-        let scheme = self.prepend_scheme.as_deref();
-        scheme.unwrap_or_else(|| self.scheme_of_old_version())
-    }
-
-    /// The same in files of old versions, which use `add_prefix_space` instead.
-    fn scheme_of_old_version(&self) -> &'static str {
-        match self.add_prefix_space {
-            Some(false) => "never",
-            _ => "always",
-        }
-    }
-
-    /// Whether a component splits at every space and keeps the spaces.
-    fn is_split_at_space(&self) -> bool {
-        self.finds_spaces()
-            && self.behavior.as_deref() != Some("Removed")
-            && self.invert != Some(true)
-    }
-
-    fn finds_spaces(&self) -> bool {
-        matches!(&self.pattern, Some(JsonPattern::String(text)) if &**text == " ")
-    }
 }
 
 fn whitespace_reason(explanation: impl Into<String>) -> Reason {
@@ -394,19 +323,17 @@ fn whitespace_reason(explanation: impl Into<String>) -> Reason {
 
 /// The error for a component.
 fn unsupported_component(component: &JsonComponent<'_>, problem: &str) -> ConvertError {
-    let kind = &*component.kind;
-    let replaced = replaced_texts(component);
+    let replaced = component
+        .pattern
+        .as_ref()
+        .map_or_else(String::new, |pattern| {
+            let content = component.content.as_deref().unwrap_or_default();
+            format!(" of {:?} by {content:?}", pattern.text())
+        });
     unsupported(
         "a normalizer or pre-tokenizer",
-        format!("{kind:?}{replaced} ({problem})"),
+        format!("{:?}{replaced} ({problem})", &*component.kind),
     )
-}
-
-/// What a component replaces, for messages; empty if it replaces nothing.
-fn replaced_texts(component: &JsonComponent<'_>) -> String {
-    let content = component.content.as_deref().unwrap_or_default();
-    let pattern = component.pattern_text();
-    pattern.map_or_else(String::new, |text| format!(" of {text:?} by {content:?}"))
 }
 
 fn unsupported(component: &str, found: String) -> ConvertError {

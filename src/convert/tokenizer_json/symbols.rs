@@ -1,8 +1,5 @@
 //! User-defined symbols of BPE models as added tokens.
 //!
-//! Input: a BPE model. Output: the symbols that become added tokens, and reasons where `tokenizers`
-//! and SentencePiece find them in different texts.
-//!
 //! SentencePiece looks for symbols in the normalized text, at each position the longest one.
 //! `tokenizers` does the same with added tokens that are `normalized`, if the normalizers do not
 //! change their texts. In addition, SentencePiece's normalizer leaves symbols in the raw text
@@ -13,7 +10,7 @@ use super::super::{Reason, ReasonKind};
 use super::normalization::{has_prefix, normalized_symbol, trimmed_symbol};
 use super::{kind_of, pieces_of_kind};
 use crate::model::{Model, Piece};
-use crate::piece::{PieceId, PieceKind};
+use crate::piece::PieceKind;
 use crate::text::lossy_string;
 
 /// The largest number of symbols at one position that SentencePiece considers.
@@ -36,84 +33,63 @@ impl<'m> JsonSymbols<'m> {
             added: Vec::new(),
             reasons: Vec::new(),
         };
-        pieces_of_kind(model, PieceKind::UserDefined).for_each(|piece| symbols.add(piece));
-        symbols.reasons.extend(symbols.reason_of_whole_text());
+        for piece in pieces_of_kind(model, PieceKind::UserDefined) {
+            symbols.add(piece);
+        }
+        // A text that is a symbol gets no dummy prefix; see `normalization`.
+        let texts = symbols.texts();
+        if let Some(first) = texts.first().filter(|_| has_prefix(model)) {
+            let explanation = format!(
+                "a text that consists of one user-defined symbol only, such as {first:?}, gets no dummy prefix; {} symbols are concerned",
+                texts.len()
+            );
+            let reason = symbol_reason(explanation).with_example(*first);
+            symbols.reasons.push(reason);
+        }
         symbols.reasons.extend(symbols.reason_of_nesting());
         symbols
     }
 
     fn add(&mut self, piece: Piece<'m>) {
-        match std::str::from_utf8(piece.text) {
-            Ok(text) => self.add_text(piece, text),
-            Err(_) => self.reasons.push(self.reason_of_bytes(piece.id)),
+        let model = self.model;
+        let spec = model.normalizer_spec();
+        let name = || named(model, piece.id);
+        let Ok(text) = std::str::from_utf8(piece.text) else {
+            let explanation = format!("the user-defined symbol {} is not UTF-8", name());
+            return self
+                .reasons
+                .push(Reason::new(ReasonKind::PieceText, explanation));
+        };
+        let after_rules = by_rules(model, text);
+        if after_rules != text.as_bytes() {
+            let reason = symbol_reason(format!(
+                "the normalization rules change the user-defined symbol {}, which SentencePiece protects from them",
+                name()
+            ));
+            self.reasons.push(reason.with_example(text));
+            // For an added token whose normalized text is empty, `tokenizers` allocates memory
+            // without limit, or panics.
+            if trimmed_symbol(model, &lossy_string(&after_rules)).is_empty() {
+                return;
+            }
         }
-    }
-
-    fn reason_of_bytes(&self, id: PieceId) -> Reason {
-        let symbol = named(self.model, id);
-        let explanation = format!("the user-defined symbol {symbol} is not UTF-8");
-        Reason::new(ReasonKind::PieceText, explanation)
-    }
-
-    fn add_text(&mut self, piece: Piece<'m>, text: &str) {
-        if self.is_removed_by_rules(piece.id, text) {
-            return;
-        }
-        if self.model.normalizer_spec().escape_whitespaces() && text.contains(' ') {
-            self.add_reason_for_space(piece.id);
-        } else if normalized_symbol(self.model, text) != text {
-            let reason = self.reason_of_whitespace(piece.id, text);
-            self.reasons.push(reason);
+        if spec.escape_whitespaces() && text.contains(' ') {
+            // It is never found in normalized text, where spaces are marks. It only keeps its
+            // spaces.
+            if spec.remove_extra_whitespaces() {
+                self.reasons.push(symbol_reason(format!(
+                    "SentencePiece does not remove spaces of the user-defined symbol {}",
+                    name()
+                )));
+            }
+        } else if normalized_symbol(model, text) != text {
+            let reason = symbol_reason(format!(
+                "the treatment of whitespace changes the user-defined symbol {}, so that it is not found",
+                name()
+            ));
+            self.reasons.push(reason.with_example(format!("a{text}a")));
         } else {
             self.added.push(piece);
-        }
-    }
-
-    /// Whether the rules and the removal of spaces leave nothing of a symbol. Adds a reason if the
-    /// rules change it.
-    fn is_removed_by_rules(&mut self, id: PieceId, text: &str) -> bool {
-        let after_rules = by_rules(self.model, text);
-        if after_rules == text.as_bytes() {
-            return false;
-        }
-        self.reasons.push(self.reason_of_rules(id, text));
-        // For an added token whose normalized text is empty, `tokenizers` allocates memory without
-        // limit, or panics.
-        trimmed_symbol(self.model, &lossy_string(&after_rules)).is_empty()
-    }
-
-    fn reason_of_rules(&self, id: PieceId, text: &str) -> Reason {
-        let symbol = named(self.model, id);
-        symbol_reason(format!(
-            "the normalization rules change the user-defined symbol {symbol}, which SentencePiece protects from them"
-        ))
-        .with_example(text)
-    }
-
-    /// A symbol with a space is never found in normalized text, where spaces are marks. It only
-    /// keeps its spaces.
-    fn add_reason_for_space(&mut self, id: PieceId) {
-        if self.model.normalizer_spec().remove_extra_whitespaces() {
-            let symbol = named(self.model, id);
-            self.reasons.push(symbol_reason(format!(
-                "SentencePiece does not remove spaces of the user-defined symbol {symbol}"
-            )));
-        }
-    }
-
-    fn reason_of_whitespace(&self, id: PieceId, text: &str) -> Reason {
-        let symbol = named(self.model, id);
-        symbol_reason(format!(
-            "the treatment of whitespace changes the user-defined symbol {symbol}, so that it is not found"
-        ))
-        .with_example(format!("a{text}a"))
-    }
-
-    /// A text that is a symbol gets no dummy prefix; see `normalization`.
-    fn reason_of_whole_text(&self) -> Option<Reason> {
-        match has_prefix(self.model) {
-            true => whole_text_reason(&self.texts()),
-            false => None,
         }
     }
 
@@ -129,38 +105,25 @@ impl<'m> JsonSymbols<'m> {
         if self.added.len() <= MAX_NESTED_SYMBOLS {
             return None;
         }
+        let is_symbol = |text: &[u8]| {
+            let id = self.model.piece_to_id(text);
+            id.is_some_and(|id| kind_of(self.model, id) == PieceKind::UserDefined)
+        };
+        let symbols_at_start = |text: &[u8]| {
+            let ends = 1..=text.len();
+            ends.filter(|end| is_symbol(&text[..*end])).count()
+        };
         let mut added = self.added.iter();
-        let nested = added.find(|piece| self.symbols_at_start(piece.text) > MAX_NESTED_SYMBOLS)?;
+        let nested = added.find(|piece| symbols_at_start(piece.text) > MAX_NESTED_SYMBOLS)?;
         Some(symbol_reason(format!(
             "SentencePiece considers {MAX_NESTED_SYMBOLS} user-defined symbols at a position, and {} begins with more",
             named(self.model, nested.id)
         )))
     }
-
-    /// The number of symbols with which a text begins.
-    fn symbols_at_start(&self, text: &[u8]) -> usize {
-        let ends = 1..=text.len();
-        ends.filter(|end| self.is_symbol(&text[..*end])).count()
-    }
-
-    fn is_symbol(&self, text: &[u8]) -> bool {
-        let id = self.model.piece_to_id(text);
-        id.is_some_and(|id| kind_of(self.model, id) == PieceKind::UserDefined)
-    }
 }
 
 fn symbol_reason(explanation: String) -> Reason {
     Reason::new(ReasonKind::UserDefinedSymbol, explanation)
-}
-
-/// The reason that symbols get no dummy prefix, if there are any.
-fn whole_text_reason(symbols: &[&str]) -> Option<Reason> {
-    let first = *symbols.first()?;
-    let reason = symbol_reason(format!(
-        "a text that consists of one user-defined symbol only, such as {first:?}, gets no dummy prefix; {} symbols are concerned",
-        symbols.len()
-    ));
-    Some(reason.with_example(first))
 }
 
 /// A text after the normalization rules of a model.

@@ -1,14 +1,12 @@
 //! The values of the fields of a GGUF header.
 //!
-//! Input: a [`HeaderSource`] at the type of a value. Output: the value, or nothing if it is
-//! skipped. Arrays of the element types that a tokenizer has are read, all others are skipped.
-//! Arrays of arrays and unknown types are errors.
+//! Arrays of the element types that a tokenizer has are read, all others are skipped. Arrays of
+//! arrays and unknown types are errors.
 
 use std::io::Read;
 
 use super::{GgufValue, HeaderSource, MAX_HEADER_BYTES, TextList, invalid};
 use crate::convert::gguf::GgufResult;
-use crate::error::ConvertError;
 
 /// The types of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,113 +21,98 @@ pub(super) enum ValueType {
     Array,
 }
 
-impl ValueType {
-    fn of_number(number: u32) -> Option<Self> {
-        Some(match number {
-            0 => Self::Unsigned(1),
-            1 => Self::Signed(1),
-            2 => Self::Unsigned(2),
-            3 => Self::Signed(2),
-            4 => Self::Unsigned(4),
-            5 => Self::Signed(4),
-            6 => Self::F32,
-            7 => Self::Bool,
-            8 => Self::Text,
-            9 => Self::Array,
-            10 => Self::Unsigned(8),
-            11 => Self::Signed(8),
-            12 => Self::F64,
-            _ => return None,
-        })
-    }
-
-    /// The size of a value in bytes; `None` if it varies.
-    fn bytes(self) -> Option<u64> {
-        match self {
-            Self::Unsigned(bytes) | Self::Signed(bytes) => Some(bytes),
-            Self::F32 => Some(4),
-            Self::F64 => Some(8),
-            Self::Bool => Some(1),
-            Self::Text | Self::Array => None,
-        }
-    }
-}
-
 impl<R: Read> HeaderSource<R> {
     /// The type of the value that follows.
     pub(super) fn value_type(&mut self) -> GgufResult<ValueType> {
-        let number = self.u32()?;
-        ValueType::of_number(number).ok_or_else(|| self.unknown_type(number))
-    }
-
-    fn unknown_type(&self, number: u32) -> ConvertError {
-        let field = &self.part;
-        invalid(format!("the field {field:?} has the unknown type {number}"))
+        Ok(match self.u32()? {
+            0 => ValueType::Unsigned(1),
+            1 => ValueType::Signed(1),
+            2 => ValueType::Unsigned(2),
+            3 => ValueType::Signed(2),
+            4 => ValueType::Unsigned(4),
+            5 => ValueType::Signed(4),
+            6 => ValueType::F32,
+            7 => ValueType::Bool,
+            8 => ValueType::Text,
+            9 => ValueType::Array,
+            10 => ValueType::Unsigned(8),
+            11 => ValueType::Signed(8),
+            12 => ValueType::F64,
+            number => {
+                let field = &self.part;
+                return Err(invalid(format!(
+                    "the field {field:?} has the unknown type {number}"
+                )));
+            }
+        })
     }
 
     pub(super) fn value(&mut self, value_type: ValueType) -> GgufResult<GgufValue> {
-        match value_type {
-            ValueType::Unsigned(bytes) => self.unsigned(bytes).map(GgufValue::Integer),
-            ValueType::Signed(bytes) => self.signed(bytes).map(GgufValue::Integer),
-            ValueType::F32 => self.f32().map(GgufValue::Float),
-            ValueType::F64 => self.f64().map(GgufValue::Float),
-            ValueType::Bool => self.bool().map(GgufValue::Bool),
-            ValueType::Text => self.text(MAX_HEADER_BYTES).map(GgufValue::Text),
-            ValueType::Array => self.array_value(),
-        }
+        Ok(match value_type {
+            ValueType::Unsigned(bytes) => {
+                let number = u64::from_le_bytes(self.number(bytes)?).try_into();
+                GgufValue::Integer(
+                    number.map_err(|_| {
+                        invalid(format!("the number of {:?} is too large", self.part))
+                    })?,
+                )
+            }
+            ValueType::Signed(bytes) => {
+                let number = i64::from_le_bytes(self.number(bytes)?);
+                // The bytes above those of the number are 0; the shifts extend the sign.
+                let unused = 64 - 8 * bytes;
+                GgufValue::Integer(number << unused >> unused)
+            }
+            ValueType::F32 => GgufValue::Float(f32::from_le_bytes(self.array()?).into()),
+            ValueType::F64 => GgufValue::Float(f64::from_le_bytes(self.array()?)),
+            ValueType::Bool => match self.array()? {
+                [0] => GgufValue::Bool(false),
+                [1] => GgufValue::Bool(true),
+                [other] => {
+                    let field = &self.part;
+                    return Err(invalid(format!(
+                        "{field:?} is {other}, which is no truth value"
+                    )));
+                }
+            },
+            ValueType::Text => GgufValue::Text(self.text(MAX_HEADER_BYTES)?),
+            ValueType::Array => self.array_value()?,
+        })
     }
 
-    /// An unsigned number of this many bytes. Fails above `i64::MAX`.
-    fn unsigned(&mut self, bytes: u64) -> GgufResult<i64> {
-        let number = u64::from_le_bytes(self.number(bytes)?);
-        number.try_into().map_err(|_| self.too_large())
-    }
-
-    fn too_large(&self) -> ConvertError {
-        invalid(format!("the number of {:?} is too large", self.part))
-    }
-
-    /// A signed number of this many bytes.
-    fn signed(&mut self, bytes: u64) -> GgufResult<i64> {
-        let number = i64::from_le_bytes(self.number(bytes)?);
-        // The bytes above those of the number are 0; the shifts extend the sign.
-        let unused = 64 - 8 * bytes;
-        Ok(number << unused >> unused)
-    }
-
-    fn f32(&mut self) -> GgufResult<f64> {
-        self.array().map(f32::from_le_bytes).map(f64::from)
-    }
-
-    fn f64(&mut self) -> GgufResult<f64> {
-        self.array().map(f64::from_le_bytes)
-    }
-
-    fn bool(&mut self) -> GgufResult<bool> {
-        match self.array()? {
-            [0] => Ok(false),
-            [1] => Ok(true),
-            [other] => Err(self.no_truth_value(other)),
-        }
-    }
-
-    fn no_truth_value(&self, value: u8) -> ConvertError {
-        let field = &self.part;
-        invalid(format!("{field:?} is {value}, which is no truth value"))
+    /// A little-endian number of this many bytes, padded with zeros.
+    fn number(&mut self, bytes: u64) -> GgufResult<[u8; 8]> {
+        let mut number = self.bytes(bytes)?;
+        number.resize(8, 0);
+        number.try_into().map_err(|_| self.cut_off())
     }
 
     /// Reads an array. Arrays of element types that no tokenizer has are skipped.
     fn array_value(&mut self) -> GgufResult<GgufValue> {
         let (element, count) = self.array_start()?;
         match element {
-            ValueType::F32 => self.floats(count).map(GgufValue::Floats),
+            ValueType::F32 => {
+                let bytes = self.bytes(count.saturating_mul(4))?;
+                let floats = fours(&bytes).map(f32::from_le_bytes);
+                Ok(GgufValue::Floats(floats.collect()))
+            }
             ValueType::Signed(4) | ValueType::Unsigned(4) => {
-                self.integers(count).map(GgufValue::Integers)
+                let bytes = self.bytes(count.saturating_mul(4))?;
+                let integers = fours(&bytes).map(i32::from_le_bytes);
+                Ok(GgufValue::Integers(integers.collect()))
             }
             ValueType::Signed(1) | ValueType::Unsigned(1) => {
                 self.bytes(count).map(GgufValue::Bytes)
             }
-            ValueType::Text => self.texts(count).map(GgufValue::Texts),
+            ValueType::Text => {
+                let mut texts = TextList::default();
+                for _ in 0..count {
+                    let length = self.u64()?;
+                    self.append(length, &mut texts.bytes)?;
+                    texts.ends.push(texts.bytes.len());
+                }
+                Ok(GgufValue::Texts(texts))
+            }
             other => {
                 self.skip_elements(other, count)?;
                 Ok(GgufValue::OtherArray)
@@ -137,41 +120,15 @@ impl<R: Read> HeaderSource<R> {
         }
     }
 
-    /// The bytes of `count` elements.
-    fn elements(&mut self, size: u64, count: u64) -> GgufResult<Vec<u8>> {
-        self.bytes(size.saturating_mul(count))
-    }
-
-    fn floats(&mut self, count: u64) -> GgufResult<Vec<f32>> {
-        let bytes = self.elements(4, count)?;
-        Ok(fours(&bytes).map(f32::from_le_bytes).collect())
-    }
-
-    fn integers(&mut self, count: u64) -> GgufResult<Vec<i32>> {
-        let bytes = self.elements(4, count)?;
-        Ok(fours(&bytes).map(i32::from_le_bytes).collect())
-    }
-
-    fn texts(&mut self, count: u64) -> GgufResult<TextList> {
-        let mut texts = TextList::default();
-        for _ in 0..count {
-            let length = self.u64()?;
-            self.append(length, &mut texts.bytes)?;
-            texts.ends.push(texts.bytes.len());
-        }
-        Ok(texts)
-    }
-
     /// Reads the type and the number of the elements.
     fn array_start(&mut self) -> GgufResult<(ValueType, u64)> {
         match self.value_type()? {
-            ValueType::Array => Err(self.array_of_arrays()),
+            ValueType::Array => Err(invalid(format!(
+                "the field {:?} is an array of arrays",
+                self.part
+            ))),
             element => Ok((element, self.u64()?)),
         }
-    }
-
-    fn array_of_arrays(&self) -> ConvertError {
-        invalid(format!("the field {:?} is an array of arrays", self.part))
     }
 
     pub(super) fn skip_value(&mut self, value_type: ValueType) -> GgufResult<()> {
@@ -183,18 +140,20 @@ impl<R: Read> HeaderSource<R> {
     }
 
     fn skip_elements(&mut self, element: ValueType, count: u64) -> GgufResult<()> {
-        match element.bytes() {
-            Some(bytes) => self.skip(bytes.saturating_mul(count)),
-            None => self.skip_texts(count),
-        }
-    }
-
-    fn skip_texts(&mut self, count: u64) -> GgufResult<()> {
-        for _ in 0..count {
-            let length = self.u64()?;
-            self.skip(length)?;
-        }
-        Ok(())
+        let bytes = match element {
+            ValueType::Unsigned(bytes) | ValueType::Signed(bytes) => bytes,
+            ValueType::F32 => 4,
+            ValueType::F64 => 8,
+            ValueType::Bool => 1,
+            ValueType::Text | ValueType::Array => {
+                for _ in 0..count {
+                    let length = self.u64()?;
+                    self.skip(length)?;
+                }
+                return Ok(());
+            }
+        };
+        self.skip(bytes.saturating_mul(count))
     }
 }
 
