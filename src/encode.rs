@@ -33,7 +33,7 @@ use self::word::WordEncoder;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceTable};
 use crate::text::char_length;
-use crate::trie::BuildError;
+use crate::trie::TrieTooLarge;
 use crate::trie::prefix::PrefixTrie;
 
 /// The encoder of a model, by its type.
@@ -72,11 +72,11 @@ impl ModelEncoder {
     /// none, and their texts are ordinary text.
     ///
     /// # Errors
-    /// The pieces, or the user-defined symbols, do not fit in a double array.
+    /// The pieces, or the user-defined symbols, need too many cells of a trie.
     pub(crate) fn new(
         model: &Model,
         has_symbols: bool,
-    ) -> Result<(Self, Arc<PrefixTrie>), BuildError> {
+    ) -> Result<(Self, Arc<PrefixTrie>), TrieTooLarge> {
         let vocabulary = Vocabulary::new(model, has_symbols);
         let symbols = Arc::new(PrefixTrie::with_values(vocabulary.symbols())?);
         let encoder = match model.model_type() {

@@ -62,7 +62,7 @@ use crate::model::Model;
 use crate::normalize::standalone::Normalized;
 use crate::piece::PieceId;
 use crate::text::lossy_string;
-use crate::trie::BuildError;
+use crate::trie::TrieTooLarge;
 
 /// Encodes and decodes with a model; results equal those of SentencePiece 0.2.3.
 ///
@@ -79,7 +79,7 @@ pub struct Tokenizer {
     model: Model,
     config: TokenizerConfig,
     pipeline: Pipeline,
-    without_symbols: OnceLock<Result<Pipeline, BuildError>>,
+    without_symbols: OnceLock<Result<Pipeline, TrieTooLarge>>,
     decoder: Arc<Decoder>,
     /// The byte piece of each byte, in models with byte fallback.
     byte_ids: Option<Box<[PieceId; 256]>>,

@@ -1,43 +1,566 @@
-//! A trie in one array of 32-bit units: the layout of Darts-clone, which model files carry inside
-//! their charsmap.
+//! A trie of pieces, user-defined symbols or seeds, in one array of cells.
 //!
-//! Input: the units of a file, or a sorted list of keys (see [`builder`]). Output: all keys that
-//! are prefixes of a text, with their values. Users: charsmaps, [`prefix`] search for user-defined
-//! symbols, pieces of unigram models.
+//! A state is a *base*; its child by byte `b` is the cell `base ^ b`, if that cell has the label
+//! `b`. A cell also has the value of the key that ends there, so that a step of a walk is one load.
+//! Nobody but a walk sees the array. So unlike that of Darts-clone, whose bytes are in model files,
+//! it is laid out in one pass, and equal suffixes are not merged:
 //!
-//! A state of the trie is a *base*, the index of a block of up to 256 cells; the child by byte `b`
-//! is cell `base ^ b`. [`unit`] lists the fields of the unit in a cell. So a step is a xor, a load
-//! and a comparison of the label.
+//! 1. The sorted keys become states in depth-first order, each with its next sibling. The first
+//!    child of a state is the state after it.
+//! 2. In this order each state gets a base such that the cells of its children are free. Bases are
+//!    searched in the newest [`MAX_OPEN`] blocks of 256 cells that have free cells. Operations on
+//!    sets of bits try all bases of a block at once. If no base fits, a block is added.
 //!
-//! Example: the keys are `a` (value 5) and `ab` (value 7). Let the root have the base 1.
+//! Two states must not have the same base, since only labels tell their children apart.
 //!
-//! | step | cell | unit |
-//! |---|---|---|
-//! | `a` (0x61) from base 1 | 1 ^ 0x61 = 0x60 | label 0x61, a key ends here, base 2 |
-//! | value of `a` | 2 ^ 0 = 2 | value 5 |
-//! | `b` (0x62) from base 2 | 2 ^ 0x62 = 0x60: taken, so the builder chooses another base for `a` | |
-//!
-//! The builder chooses bases so that no two states claim one cell, in exactly the order of
-//! Darts-clone ([`layout`]).
-//!
-//! Files are untrusted: [`DoubleArray::validate`] is the check of the reference, after which every
-//! reachable cell lies inside the array. A valid array may still contain cycles or many paths to
-//! one cell, so every walk has a limit or marks visited states.
-//!
-//! Source: S. Yata, Darts-clone, <https://github.com/s-yata/darts-clone>; J. Aoe, "An efficient
-//! digital search algorithm by using a double-array structure", 1989, doi:10.1109/32.31365.
+//! Example: the keys `a` and `ab`. The root has base 0, so `a` gets cell 0x61. Its child `b` (0x62)
+//! gets a cell of the same cache line, 0x63, by the base 0x63 ^ 0x62 = 1. The state after `ab` has
+//! no children; the distance [`NOWHERE`] leads out of the array, so that a walk ends there without
+//! a load.
 
-mod builder;
-mod dawg;
-mod double_array;
-mod error;
-mod layout;
 pub(crate) mod prefix;
-mod unit;
 
-pub(crate) use double_array::{DoubleArray, WalkLimits};
-pub(crate) use error::BuildError;
-pub(crate) use unit::Unit;
+use crate::text::num::low_u8;
+use crate::text::utf8::common_length;
+
+/// The value of a cell where no key ends.
+pub(crate) const NO_VALUE: u32 = u32::MAX;
+
+/// Cells of a block. A base and its children are in the same block.
+const BLOCK: u32 = 256;
+/// The number of blocks in which a base is searched.
+const MAX_OPEN: usize = 16;
+/// The largest number of cells, so that [`NOWHERE`] leads out of the array.
+const MAX_CELLS: u32 = 1 << 29;
+/// Distances from a cell to its base below this are stored with all their bits. Tests reach the
+/// others with less text.
+const NEAR: u32 = if cfg!(test) { 1 << 16 } else { 1 << 22 };
+
+/// The label of a free cell, which is no byte.
+const FREE: u32 = 1 << 8;
+const LABEL_MASK: u32 = 0x1FF;
+/// The distance is stored divided by 256.
+const FAR: u32 = 1 << 9;
+/// The distance of a cell without children: out of the array from every cell.
+const NOWHERE: u32 = !LABEL_MASK;
+
+/// A cell of the array.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    /// The label (bits 0 to 8), [`FAR`] (9), and the distance from the cell to the base of its
+    /// children by xor (10 to 31).
+    link: u32,
+    value: u32,
+}
+
+/// Keys with their values. The default has none.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trie {
+    cells: Vec<Cell>,
+}
+
+/// Keys that need more than 2^29 cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TrieTooLarge;
+
+/// A step of a walk, by one byte.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    pub(crate) cell: usize,
+    /// The base from which the next step begins.
+    pub(crate) base: usize,
+    /// The value of the key that ends here, or [`NO_VALUE`].
+    pub(crate) value: u32,
+}
+
+impl Trie {
+    /// The base from which the first step of a walk begins.
+    pub(crate) const ROOT: usize = 0;
+
+    /// The trie of `keys`, which are sorted by bytes and not empty. Of equal keys the first one
+    /// counts.
+    ///
+    /// # Errors
+    /// The keys need more than 2^29 cells; see [`Trie::always_fits`].
+    pub(crate) fn build(keys: &[(&[u8], u32)]) -> Result<Self, TrieTooLarge> {
+        let mut states = states(keys)?;
+        let mut layout = Layout::default();
+        let mut children = Vec::new();
+        for parent in 0..states.len() {
+            if !states[parent].has_children {
+                continue;
+            }
+            children.clear();
+            let mut child = parent + 1;
+            while child != 0 {
+                children.push((states[child].label, child));
+                child = states[child].sibling as usize;
+            }
+            let cell = states[parent].cell;
+            let base = layout.place(cell, &children)?;
+            if parent > 0 {
+                layout.link(cell, base);
+            }
+            for (label, child) in &children {
+                let cell = base ^ u32::from(*label);
+                states[*child].cell = cell;
+                layout.cells[cell as usize] = Cell {
+                    link: NOWHERE | u32::from(*label),
+                    value: states[*child].value,
+                };
+            }
+        }
+        layout.cells.shrink_to_fit();
+        Ok(Self {
+            cells: layout.cells,
+        })
+    }
+
+    /// From a base by one byte.
+    #[inline]
+    pub(crate) fn step(&self, base: usize, byte: u8) -> Option<Step> {
+        let at = base ^ usize::from(byte);
+        let cell = self.cells.get(at)?;
+        (cell.link & LABEL_MASK == u32::from(byte)).then(|| Step {
+            cell: at,
+            base: at ^ ((cell.link >> 10) << ((cell.link & FAR) >> 6)) as usize,
+            value: cell.value,
+        })
+    }
+
+    /// The steps of the longest walk by the bytes of `text`.
+    #[inline]
+    pub(crate) fn walk<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = Step> + 'a {
+        text.iter().scan(Self::ROOT, |base, byte| {
+            let step = self.step(*base, *byte)?;
+            *base = step.base;
+            Some(step)
+        })
+    }
+
+    /// The keys that `text` begins with, shortest first: (length, value).
+    #[inline]
+    pub(crate) fn prefixes<'a>(
+        &'a self,
+        text: &'a [u8],
+    ) -> impl Iterator<Item = (usize, u32)> + 'a {
+        let ends = (1..).zip(self.walk(text).map(|step| step.value));
+        ends.filter(|(_, value)| *value != NO_VALUE)
+    }
+
+    /// The value of a key.
+    #[cfg(feature = "train")]
+    pub(crate) fn get(&self, key: &[u8]) -> Option<u32> {
+        let mut prefixes = self.prefixes(key);
+        let (_, value) = prefixes.find(|(length, _)| *length == key.len())?;
+        Some(value)
+    }
+
+    /// The value in each cell, which may be replaced if it is not [`NO_VALUE`].
+    pub(crate) fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut u32> {
+        self.cells.iter_mut().map(|cell| &mut cell.value)
+    }
+
+    /// Whether all sets of `keys` keys with `bytes` bytes in total can be stored. Larger sets
+    /// usually can be, too.
+    ///
+    /// Proof. An array may have 2^21 blocks. One is added for a state for which no base is found:
+    ///
+    /// 1. a state with several children. There are fewer of them than keys;
+    /// 2. a state with one child, in a cell that is far from the open blocks. It is not the first
+    ///    child of its parent, which is visited directly after the parent and then near. There are
+    ///    fewer children that are not the first than keys;
+    /// 3. another state with one child. A block with f free cells has at most 256 - f bases in use,
+    ///    since each has a child in the block, and f bases by which the child falls on a free cell.
+    ///    So f <= 128 in all open blocks.
+    ///
+    /// The blocks of case 3 have 128 cells in use, and there are no more cells in use than bytes,
+    /// except for those that were closed before: when one of 128 parts of the array began (16
+    /// blocks each), or when 16 blocks of cases 1 and 2 followed.
+    pub(crate) fn always_fits(keys: usize, bytes: usize) -> bool {
+        const MAX_BLOCKS: usize = (MAX_CELLS / BLOCK) as usize;
+        let blocks = 2 * keys + keys / 8 + bytes / 128 + 4096;
+        blocks <= MAX_BLOCKS
+    }
+}
+
+/// Sorts keys without NUL by bytes, and equal ones by value.
+///
+/// Eight bytes of each key are compared as one number. Comparing the texts, which are anywhere in
+/// memory, takes three times the instructions.
+pub(crate) fn sort_keys(keys: &mut Vec<(&[u8], u32)>) {
+    let numbered = (0..).zip(keys.iter());
+    let mut order: Vec<_> = numbered
+        .map(|(index, (_, value))| (0, *value, index))
+        .collect();
+    sort_from(0, keys, &mut order);
+    let sorted = order.into_iter().map(|(_, _, index)| keys[index as usize]);
+    *keys = sorted.collect();
+}
+
+/// Sorts keys that are equal before byte `at`: eight bytes of each, with zeros after its end, its
+/// value, and its index.
+fn sort_from(at: usize, keys: &[(&[u8], u32)], order: &mut [(u64, u32, u32)]) {
+    let rest = |index: u32| keys[index as usize].0.get(at..).unwrap_or_default();
+    if at > 256 {
+        // Bounds the recursion.
+        order.sort_unstable_by_key(|(_, value, index)| (rest(*index), *value));
+        return;
+    }
+    for (bytes, _, index) in order.iter_mut() {
+        let rest = rest(*index);
+        *bytes = u64::from_be_bytes(rest.first_chunk().copied().unwrap_or_else(|| {
+            let mut padded = [0; 8];
+            padded[..rest.len()].copy_from_slice(rest);
+            padded
+        }));
+    }
+    order.sort_unstable();
+    for equal in order.chunk_by_mut(|(a, ..), (b, ..)| a == b) {
+        let has_ended = equal[0].0 & 0xFF == 0;
+        if equal.len() > 1 && !has_ended {
+            sort_from(at + 8, keys, equal);
+        }
+    }
+}
+
+/// A state before it is laid out.
+struct State {
+    label: u8,
+    has_children: bool,
+    /// The number of the next child of the same parent; 0 if there is none.
+    sibling: u32,
+    value: u32,
+    /// Known when the parent has a base.
+    cell: u32,
+}
+
+/// The states of sorted keys in depth-first order, the root first.
+fn states(keys: &[(&[u8], u32)]) -> Result<Vec<State>, TrieTooLarge> {
+    let state = |label| State {
+        label,
+        has_children: false,
+        sibling: 0,
+        value: NO_VALUE,
+        cell: 0,
+    };
+    let mut states = vec![state(0)];
+    // The states after each of the first bytes of the previous key.
+    let mut path = vec![0];
+    let mut previous: &[u8] = &[];
+    for (key, value) in keys {
+        debug_assert!(previous <= *key && !key.is_empty(), "keys are sorted");
+        let shared = common_length(previous, key);
+        for (at, label) in key.iter().enumerate().skip(shared) {
+            let number = u32::try_from(states.len()).map_err(|_| TrieTooLarge)?;
+            match path.get(at + 1) {
+                Some(sibling) => states[*sibling as usize].sibling = number,
+                None => states[path[at] as usize].has_children = true,
+            }
+            path.truncate(at + 1);
+            path.push(number);
+            states.push(state(*label));
+        }
+        if shared < key.len()
+            && let Some(last) = states.last_mut()
+        {
+            last.value = *value;
+            previous = key;
+        }
+    }
+    Ok(states)
+}
+
+/// A set of bytes, each a bit.
+type ByteSet = [u64; 4];
+
+/// The array while it is laid out.
+#[derive(Default)]
+struct Layout {
+    cells: Vec<Cell>,
+    /// The blocks in which bases are searched, oldest first.
+    open: Vec<OpenBlock>,
+}
+
+/// What is free in a block.
+struct OpenBlock {
+    start: u32,
+    cells: ByteSet,
+    bases: ByteSet,
+}
+
+impl Layout {
+    /// Takes a base for the state in `cell`, and the cells of its children.
+    fn place(&mut self, cell: u32, children: &[(u8, usize)]) -> Result<u32, TrieTooLarge> {
+        let mut found = None;
+        // All open blocks have equal upper bits.
+        if self
+            .open
+            .last()
+            .is_some_and(|last| is_near(cell, last.start))
+        {
+            let blocks = self.open.iter().enumerate().rev();
+            found = blocks
+                .filter_map(|(index, block)| Some((index, block.find_base(cell, children)?)))
+                .next();
+        }
+        let (index, base) = match found {
+            Some(found) => found,
+            // With equal lower bits, the distance is a multiple of 256.
+            None => (self.add_block()?, low_u8(u64::from(cell))),
+        };
+        let block = &mut self.open[index];
+        remove(&mut block.bases, base);
+        for (label, _) in children {
+            remove(&mut block.cells, base ^ label);
+        }
+        let base = block.start | u32::from(base);
+        if block.cells == [0; 4] {
+            self.open.remove(index);
+        }
+        Ok(base)
+    }
+
+    /// Adds a block, and returns its index among the open ones.
+    fn add_block(&mut self) -> Result<usize, TrieTooLarge> {
+        let start = u32::try_from(self.cells.len()).map_err(|_| TrieTooLarge)?;
+        if start >= MAX_CELLS {
+            return Err(TrieTooLarge);
+        }
+        let free = Cell {
+            link: FREE,
+            value: NO_VALUE,
+        };
+        self.cells.resize((start + BLOCK) as usize, free);
+        if start % NEAR == 0 {
+            self.open.clear();
+        } else if self.open.len() == MAX_OPEN {
+            self.open.remove(0);
+        }
+        self.open.push(OpenBlock {
+            start,
+            cells: [u64::MAX; 4],
+            bases: [u64::MAX; 4],
+        });
+        Ok(self.open.len() - 1)
+    }
+
+    /// Makes `base` the base of the state in `cell`.
+    fn link(&mut self, cell: u32, base: u32) {
+        let distance = cell ^ base;
+        let link = &mut self.cells[cell as usize].link;
+        *link &= LABEL_MASK;
+        *link |= if is_near(cell, base) {
+            distance << 10
+        } else {
+            FAR | distance / BLOCK << 10
+        };
+    }
+}
+
+impl OpenBlock {
+    /// A free base such that the cells of these labels are free. The first child is put into the
+    /// cache line of its parent if possible, since most walks from a state take that step: a fifth
+    /// fewer cache misses.
+    #[inline]
+    fn find_base(&self, cell: u32, children: &[(u8, usize)]) -> Option<u8> {
+        let mut bases = self.bases;
+        for (label, _) in children {
+            let cells = moved(&self.cells, *label);
+            bases = std::array::from_fn(|word| bases[word] & cells[word]);
+            if bases == [0; 4] {
+                return None;
+            }
+        }
+        if (cell ^ self.start) < BLOCK {
+            let line = (low_u8(u64::from(cell)) ^ children[0].0) & 0xF8;
+            let near = low_u8(bases[usize::from(line / 64)] >> (line % 64));
+            if near != 0 {
+                return Some(line + low_u8(u64::from(near.trailing_zeros())));
+            }
+        }
+        bases
+            .into_iter()
+            .zip((0..).step_by(64))
+            .find_map(|(word, first)| {
+                let bit = low_u8(u64::from(word.trailing_zeros()));
+                (word != 0).then_some(first + bit)
+            })
+    }
+}
+
+/// The distance is stored with all its bits.
+fn is_near(cell: u32, base: u32) -> bool {
+    cell ^ base < NEAR
+}
+
+fn remove(set: &mut ByteSet, byte: u8) {
+    set[usize::from(byte / 64)] &= !(1 << (byte % 64));
+}
+
+/// The bytes of a set, each xor `by`: for each bit of `by`, neighbouring groups of bits change
+/// places.
+#[inline]
+fn moved(set: &ByteSet, by: u8) -> ByteSet {
+    const LOWER: [u64; 6] = [
+        0x5555_5555_5555_5555,
+        0x3333_3333_3333_3333,
+        0x0F0F_0F0F_0F0F_0F0F,
+        0x00FF_00FF_00FF_00FF,
+        0x0000_FFFF_0000_FFFF,
+        0x0000_0000_FFFF_FFFF,
+    ];
+    let mut moved: ByteSet = std::array::from_fn(|word| set[word ^ usize::from(by / 64)]);
+    for (power, lower) in LOWER.into_iter().enumerate() {
+        if by >> power & 1 != 0 {
+            let shift = 1 << power;
+            moved = moved.map(|word| (word & lower) << shift | word >> shift & lower);
+        }
+    }
+    moved
+}
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn build(keys: &BTreeMap<Vec<u8>, u32>) -> Trie {
+        let keys: Vec<_> = keys.iter().map(|(key, id)| (key.as_slice(), *id)).collect();
+        Trie::build(&keys).unwrap()
+    }
+
+    #[test]
+    fn the_example_of_the_module_page() {
+        let trie = Trie::build(&[(b"a", 5), (b"ab", 7)]).unwrap();
+        let a = trie.step(Trie::ROOT, b'a').unwrap();
+        assert_eq!((a.cell, a.base, a.value), (0x61, 1, 5));
+        let b = trie.step(a.base, b'b').unwrap();
+        assert_eq!((b.cell, b.value), (0x63, 7));
+        assert!(b.base > trie.cells.len());
+        assert_eq!(trie.walk(b"abc").count(), 2);
+    }
+
+    #[test]
+    fn an_empty_trie_has_no_steps() {
+        let trie = Trie::build(&[]).unwrap();
+        assert!((0..=255).all(|byte| trie.step(Trie::ROOT, byte).is_none()));
+    }
+
+    #[test]
+    fn of_equal_keys_the_first_counts() {
+        let trie = Trie::build(&[(b"a", 3), (b"a", 1), (b"ab", 2), (b"ab", 4)]).unwrap();
+        assert!(trie.prefixes(b"abc").eq([(1, 3), (2, 2)]));
+    }
+
+    /// Random keys of all bytes but NUL, of which many begin alike.
+    fn random_keys(count: u64, longest: u64, alphabet: u64) -> BTreeMap<Vec<u8>, u32> {
+        let mut state = 1_u64;
+        let mut below = |limit: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % limit
+        };
+        let mut key = || -> Vec<u8> {
+            let length = 1 + below(longest);
+            (0..length)
+                .map(|_| u8::try_from(1 + below(alphabet)).unwrap())
+                .collect()
+        };
+        (0..count).map(|_| key()).zip(0..).collect()
+    }
+
+    /// Counted cells instead of seconds: an array that is nearly full is small, and blocks are left
+    /// only when they are nearly full, so that few are tried for a state.
+    #[test]
+    fn arrays_are_nearly_full_and_have_all_keys() {
+        for (count, longest, alphabet, full) in [
+            (20_000, 5, 255, 50),
+            (30_000, 20, 2, 95),
+            (50_000, 8, 26, 85),
+        ] {
+            let keys = random_keys(count, longest, alphabet);
+            let trie = build(&keys);
+            let used = trie
+                .cells
+                .iter()
+                .filter(|cell| cell.link & FREE == 0)
+                .count();
+            assert!(
+                used * 100 >= trie.cells.len() * full,
+                "{used} of {} cells are in use",
+                trie.cells.len()
+            );
+            for (key, value) in &keys {
+                assert!(trie.prefixes(key).any(|found| found == (key.len(), *value)));
+            }
+        }
+    }
+
+    #[test]
+    fn children_far_from_their_parents_are_found() {
+        let keys = random_keys(5_000, 100, 255);
+        let trie = build(&keys);
+        assert!(trie.cells.len() > NEAR as usize);
+        for (key, value) in &keys {
+            assert_eq!(trie.prefixes(key).last(), Some((key.len(), *value)));
+        }
+    }
+
+    #[test]
+    fn moved_sets_have_moved_members() {
+        for by in 0..=255 {
+            for byte in [0, 1, 63, 64, 97, 255] {
+                let mut set = [0; 4];
+                set[usize::from(byte / 64)] = 1_u64 << (byte % 64);
+                let mut moved = moved(&set, by);
+                remove(&mut moved, byte ^ by);
+                assert_eq!(moved, [0; 4], "{byte} by {by}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_keys_are_sorted() {
+        let long = [b'x'; 5_000];
+        let mut keys: Vec<(&[u8], u32)> = (1..=5_000).map(|end| (&long[..end], 7)).collect();
+        keys.extend([(&b"ab"[..], 3), (b"ab", 1), (b"\xFF", 0), (b"ab", 2)]);
+        let mut expected = keys.clone();
+        expected.sort();
+        keys.reverse();
+        sort_keys(&mut keys);
+        assert!(keys == expected);
+    }
+
+    fn small_keys() -> impl Strategy<Value = BTreeMap<Vec<u8>, u32>> {
+        prop::collection::btree_map(prop::collection::vec(1_u8..5, 1..20), 0_u32..9, 0..60)
+    }
+
+    proptest! {
+        #[test]
+        fn prefixes_equal_a_slow_search(
+            keys in small_keys(),
+            text in prop::collection::vec(0_u8..6, 0..25),
+        ) {
+            let trie = build(&keys);
+            let slow = (1..=text.len())
+                .filter_map(|length| Some((length, *keys.get(&text[..length])?)));
+            prop_assert!(trie.prefixes(&text).eq(slow));
+        }
+
+        #[test]
+        fn keys_are_sorted(keys in prop::collection::vec(
+            (prop::collection::vec(1_u8..4, 1..20), 0_u32..3), 0..60)
+        ) {
+            let mut keys: Vec<_> = keys.iter().map(|(key, value)| (&key[..], *value)).collect();
+            let mut expected = keys.clone();
+            expected.sort();
+            sort_keys(&mut keys);
+            prop_assert_eq!(keys, expected);
+        }
+    }
+}

@@ -45,7 +45,7 @@ impl CharEncoder {
     /// The symbol or character at the start of `text`, and its length.
     fn first_piece(&self, pieces: &PieceTable, text: &[u8]) -> (PieceId, usize) {
         if let Some((length, id)) = self.symbols.longest_with_value(text) {
-            return (PieceId::from_index(id), length);
+            return (PieceId::new(id), length);
         }
         let length = char_length(text);
         (self.char_id(pieces, &text[..length]), length)

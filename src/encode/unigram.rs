@@ -63,7 +63,7 @@ use crate::piece::PieceId;
 use crate::rng::SplitMix64;
 use crate::text::char_length;
 use crate::text::num::low_u16;
-use crate::trie::BuildError;
+use crate::trie::{TrieTooLarge, sort_keys};
 
 /// An encoder for a unigram model. It is immutable and shared by all workers.
 #[derive(Debug)]
@@ -118,8 +118,8 @@ impl UnigramEncoder {
     /// An encoder for the pieces of `vocabulary`.
     ///
     /// # Errors
-    /// The pieces do not fit in a double array.
-    pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Result<Self, BuildError> {
+    /// The pieces need too many cells of a trie.
+    pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Result<Self, TrieTooLarge> {
         let keys = text_pieces(vocabulary);
         let tables = UnigramTables::new(vocabulary, &keys)?;
         let mut texts = keys.iter().map(|(text, _)| *text);
@@ -342,6 +342,6 @@ fn rounded_up(length: usize, text: &[u8]) -> usize {
 fn text_pieces<'v>(vocabulary: &'v Vocabulary<'_>) -> Vec<(&'v [u8], u32)> {
     let ids = vocabulary.usable();
     let mut keys: Vec<_> = ids.map(|id| vocabulary.entry(id)).collect();
-    keys.sort_unstable();
+    sort_keys(&mut keys);
     keys
 }

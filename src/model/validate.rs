@@ -18,7 +18,7 @@
 //! | the text of a byte piece is `<0x00>` to `<0xFF>` | [`PieceProblem::ByteText`] |
 //! | unigram: scores are finite | [`PieceProblem::Score`] |
 //! | unigram: there is a piece for text | [`ModelError::NoTextPiece`] |
-//! | the tries of pieces fit their format (a limit of double arrays) | [`ModelError::TrieTooLarge`] |
+//! | the tries of pieces fit their format (2^29 cells) | [`ModelError::TrieTooLarge`] |
 //!
 //! The charsmaps are checked where they are parsed; see `normalize/charsmap.rs`.
 //!
@@ -32,9 +32,9 @@ use crate::error::{ModelError, PieceProblem};
 use crate::model::ModelType;
 use crate::model::piece_lookup::PieceLookup;
 use crate::model::spec::TrainerSpec;
-use crate::piece::{MAX_PIECES, MAX_TEXT_BYTES, PieceId, PieceKind, PieceTable};
+use crate::piece::{MAX_PIECES, MAX_TEXT_BYTES, PieceKind, PieceTable};
 use crate::text::lossy_string;
-use crate::trie::prefix::PrefixTrie;
+use crate::trie::{Trie, TrieTooLarge, sort_keys};
 
 /// Pieces of this many bytes or more are refused, as by the reference.
 pub(super) const MAX_PIECE_BYTES: usize = 8000;
@@ -80,14 +80,14 @@ pub(super) fn validate(pieces: &PieceTable, trainer_spec: &TrainerSpec) -> Resul
 /// unigram model, one of all pieces that text can yield. [`Tokenizer::new`](crate::Tokenizer::new)
 /// relies on this check.
 ///
-/// Cost: nothing for texts of less than 2 MB in total (see [`PrefixTrie::always_fits`]). Above that
-/// limit, the size of a trie depends on how its states happen to fit into each other, so the trie
-/// is built and dropped again to find out.
+/// [`Trie::always_fits`] decides it for all models with less than 900,000 pieces of 100 bytes. For
+/// others it depends on how the states happen to fit into each other, so the trie is built and
+/// dropped again to find out.
 ///
 /// # Errors
 /// [`ModelError::TrieTooLarge`]
 pub(super) fn check_tries(pieces: &PieceTable, model_type: ModelType) -> Result<(), ModelError> {
-    if PrefixTrie::always_fits(pieces.all_texts().len()) {
+    if Trie::always_fits(pieces.len(), pieces.all_texts().len()) {
         return Ok(());
     }
     check_trie(pieces, |kind| kind == PieceKind::UserDefined)?;
@@ -97,19 +97,17 @@ pub(super) fn check_tries(pieces: &PieceTable, model_type: ModelType) -> Result<
     Ok(())
 }
 
-/// Checks that a trie of the pieces of some kinds, with their ids as values, can be built.
+/// Checks that a trie of the pieces of some kinds can be built.
 fn check_trie(
     pieces: &PieceTable,
     is_wanted: impl Fn(PieceKind) -> bool,
 ) -> Result<(), ModelError> {
-    let wanted = || (0..pieces.len()).filter(|id| is_wanted(pieces.kind(*id)));
-    if PrefixTrie::always_fits(wanted().map(|id| pieces.text(id).len()).sum()) {
-        return Ok(());
-    }
-    let keys = wanted().map(|id| (pieces.text(id), PieceId::from_index(id).get()));
-    match PrefixTrie::with_values(keys) {
+    let wanted = (0..pieces.len()).filter(|id| is_wanted(pieces.kind(*id)));
+    let mut keys: Vec<_> = wanted.map(|id| (pieces.text(id), 0)).collect();
+    sort_keys(&mut keys);
+    match Trie::build(&keys) {
         Ok(_) => Ok(()),
-        Err(_) => Err(ModelError::TrieTooLarge),
+        Err(TrieTooLarge) => Err(ModelError::TrieTooLarge),
     }
 }
 
@@ -259,15 +257,15 @@ fn excerpt(text: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// Pieces of 2.4 MB, each of 8 random letters, so that the bound does not decide.
+    /// So many pieces, each of 8 random letters, that the bound does not decide.
     #[test]
     fn tries_above_the_bound_are_tried_and_fit() {
         let mut pieces = PieceTable::default();
-        for number in 0..300_000u32 {
+        for number in 0..1_000_000u32 {
             let text = format!("{:08x}", number.wrapping_mul(2_654_435_761));
             pieces.push(text.as_bytes(), 0.0, PieceKind::Normal);
         }
-        assert!(!PrefixTrie::always_fits(pieces.all_texts().len()));
+        assert!(!Trie::always_fits(pieces.len(), pieces.all_texts().len()));
         assert!(check_tries(&pieces, ModelType::Unigram).is_ok());
         assert!(check_tries(&pieces, ModelType::Bpe).is_ok());
     }

@@ -6,7 +6,7 @@
 //! | bytes | content |
 //! |---|---|
 //! | 4 | size of the trie in bytes, little endian |
-//! | that many | a [double array](crate::trie): rule source -> position in the pool |
+//! | that many | a [double array](double_array): rule source -> position in the pool |
 //! | the rest | the pool: rule targets in UTF-8, each terminated by NUL |
 //!
 //! Example: the rules `A -> a` and `Á -> a` have the pool `a\0`, and both keys `41` and `C3 81`
@@ -27,6 +27,7 @@
 mod builtin;
 #[cfg(feature = "train")]
 mod compile;
+mod double_array;
 mod limits;
 
 #[cfg(feature = "train")]
@@ -38,12 +39,12 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use self::double_array::{DoubleArray, WalkLimits};
 use self::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
 use crate::text::char_length;
 #[cfg(feature = "train")]
 use crate::text::decode_char;
 use crate::text::num::low_u8;
-use crate::trie::{DoubleArray, WalkLimits};
 
 /// The limits beyond which the rules of a file count as cyclic. The largest built-in set has
 /// 226,684 rules of up to 16 bytes.

@@ -81,7 +81,7 @@ impl AllowedSpecial {
     fn next_special(&self, text: &[u8], start: usize) -> Option<(PieceId, Range<usize>)> {
         (start..text.len()).find_map(|at| {
             let (length, id) = self.pieces.longest_with_value(&text[at..])?;
-            Some((PieceId::from_index(id), at..at + length))
+            Some((PieceId::new(id), at..at + length))
         })
     }
 }

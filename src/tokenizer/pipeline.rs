@@ -13,7 +13,7 @@ use crate::encode::ModelEncoder;
 use crate::encode::bpe::BpeEncoder;
 use crate::model::Model;
 use crate::normalize::Normalizer;
-use crate::trie::BuildError;
+use crate::trie::TrieTooLarge;
 
 /// The normalizer and the encoder of a model, with the caches that are not in use.
 #[derive(Debug)]
@@ -29,13 +29,13 @@ pub(super) struct Pipeline {
 
 impl Pipeline {
     /// # Errors
-    /// The pieces or the user-defined symbols do not fit into a double array.
+    /// The pieces or the user-defined symbols need too many cells of a trie.
     pub(super) fn new(
         model: &Model,
         normalizer: Normalizer,
         has_symbols: bool,
         config: TokenizerConfig,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, TrieTooLarge> {
         let (encoder, symbols) = ModelEncoder::new(model, has_symbols)?;
         let normalizer = normalizer.with_symbols(symbols);
         let reads_raw_text = encoder.reads_raw_text() && normalizer.only_marks_spaces();

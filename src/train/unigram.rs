@@ -34,7 +34,6 @@ mod prune;
 mod seed_candidates;
 mod seed_file;
 mod seed_nodes;
-mod seed_trie;
 mod seeds;
 mod seed_rules;
 mod seed_totals;
@@ -57,7 +56,6 @@ use self::math::FastMath;
 use self::pieces::{MAX_SEEDS, PieceList, Renumbering, ScoredSeed, Seeds, TOO_MANY_SEEDS};
 use self::prune::{OwnLattices, PruneTarget};
 use self::seed_rules::{CountRule, LengthWeights, SeedRules};
-use self::seed_trie::SeedTrie;
 use self::seeds::ScoredSeeds;
 use self::sentences::CountedTexts;
 use self::sparse::SparsePruning;
@@ -69,6 +67,7 @@ use crate::train::observer::{Event, Run, Stage};
 use crate::train::options::PruningMethod;
 use crate::train::split::SplitRules;
 use crate::train::split::word_rules::WordRules;
+use crate::trie::Trie;
 
 /// Training fails after this many consecutive pruning steps that drop no piece.
 ///
@@ -243,7 +242,7 @@ struct Estimation {
     /// The lattices of the texts.
     corpus: CorpusLattices,
     /// A trie of the seeds, until `own` is built from it.
-    trie: Option<SeedTrie>,
+    trie: Option<Trie>,
     /// The lattices of the pieces. They are built after the first step, which drops many seeds.
     own: OwnLattices,
 }

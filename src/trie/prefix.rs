@@ -1,15 +1,14 @@
 //! Finds the longest key of a set at a position in a text.
 //!
 //! Job: find user-defined symbols, meta pieces and allowed special pieces. Input: a set of byte
-//! strings, each with a value. Output: the longest key that a text begins with. Method: a [double
-//! array](crate::trie::DoubleArray) and a table of the bytes with which keys begin, so that most
-//! positions cost one load. Cost of a lookup: at most the length of the longest key.
+//! strings, each with a value. Output: the longest key that a text begins with. Method: a [`Trie`] and
+//! a table of the bytes with which keys begin, so that most positions cost one load. Cost of a
+//! lookup: at most the length of the longest key.
 //!
 //! Example: the keys are `a`, `ab` and `abcd`. The text `abc` begins with `a` and `ab`; the result
 //! is `ab` (length 2). The text `xab` begins with no key, because no key begins with `x`.
 
-use super::double_array::DoubleArray;
-use super::error::BuildError;
+use super::{Trie, TrieTooLarge, sort_keys};
 
 /// The reference considers at most this many keys that match at one position, the shortest first.
 const MAX_MATCHES_PER_POSITION: usize = 64;
@@ -18,8 +17,8 @@ const MAX_MATCHES_PER_POSITION: usize = 64;
 /// set.
 #[derive(Debug, Clone)]
 pub(crate) struct PrefixTrie {
-    /// `None` if the set is empty.
-    keys: Option<DoubleArray>,
+    keys: Trie,
+    is_empty: bool,
     /// Whether a key begins with the byte.
     first_bytes: Box<[bool; 256]>,
 }
@@ -27,7 +26,8 @@ pub(crate) struct PrefixTrie {
 impl Default for PrefixTrie {
     fn default() -> Self {
         Self {
-            keys: None,
+            keys: Trie::default(),
+            is_empty: true,
             first_bytes: Box::new([false; 256]),
         }
     }
@@ -38,21 +38,20 @@ impl PrefixTrie {
     /// out: the reference never matches them.
     ///
     /// # Errors
-    /// [`BuildError::TooLarge`]: the keys need more than 2^29 units.
+    /// [`TrieTooLarge`]
     #[cfg(any(feature = "train", test))]
-    pub(crate) fn new<'s>(keys: impl IntoIterator<Item = &'s [u8]>) -> Result<Self, BuildError> {
+    pub(crate) fn new<'s>(keys: impl IntoIterator<Item = &'s [u8]>) -> Result<Self, TrieTooLarge> {
         Self::with_values(keys.into_iter().map(|key| (key, 0)))
     }
 
-    /// Like [`new`](Self::new), with a value below 2^31 for each key; of equal keys the lowest
-    /// value counts.
+    /// Like [`new`](Self::new), with a value for each key, other than `u32::MAX`; of equal keys the
+    /// lowest value counts.
     ///
     /// # Errors
-    /// [`BuildError::TooLarge`] as for [`new`](Self::new); [`BuildError::ValueTooLarge`] for a
-    /// value of 2^31 or more.
+    /// [`TrieTooLarge`] as for [`new`](Self::new).
     pub(crate) fn with_values<'s>(
         keys: impl IntoIterator<Item = (&'s [u8], u32)>,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, TrieTooLarge> {
         let mut keys: Vec<(&[u8], u32)> = keys
             .into_iter()
             .filter(|(key, _)| !key.is_empty() && !key.contains(&0))
@@ -60,30 +59,16 @@ impl PrefixTrie {
         if keys.is_empty() {
             return Ok(Self::default());
         }
-        keys.sort_unstable();
-        keys.dedup_by_key(|(key, _)| *key);
+        sort_keys(&mut keys);
         let mut first_bytes = Box::new([false; 256]);
         for (key, _) in &keys {
             first_bytes[usize::from(key[0])] = true;
         }
         Ok(Self {
-            keys: Some(DoubleArray::build(&keys)?),
+            keys: Trie::build(&keys)?,
+            is_empty: false,
             first_bytes,
         })
-    }
-
-    /// Whether every set of keys with `key_bytes` bytes in total can be stored. Larger sets usually
-    /// can be, too.
-    ///
-    /// Proof. An array holds at most 2^29 units, in blocks of 256. It begins with one block. Each
-    /// state that is laid out takes cells of one block, which is the newest or an older one, so
-    /// that it adds one block at most. A state is laid out once for each prefix of a key at most
-    /// (states that are shared by several prefixes are laid out less often), and keys of n bytes
-    /// have n + 1 prefixes at most, the empty one included. So there are at most 256 * (n + 2)
-    /// units. Other limits of the construction (2^32 states and transitions) are larger.
-    pub(crate) fn always_fits(key_bytes: usize) -> bool {
-        const MAX_BLOCKS: usize = (1 << 29) / 256;
-        key_bytes <= MAX_BLOCKS - 2
     }
 
     /// A set that matches nothing that the tests use, but may begin with every byte, so that
@@ -99,7 +84,7 @@ impl PrefixTrie {
     /// Whether there are no keys.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.keys.is_none()
+        self.is_empty
     }
 
     /// Whether a key may begin with this byte. Where the answer is no, callers copy text in runs.
@@ -116,18 +101,19 @@ impl PrefixTrie {
 
     /// The longest key that `text` begins with: its length and its value.
     #[inline]
-    pub(crate) fn longest_with_value(&self, text: &[u8]) -> Option<(usize, usize)> {
-        let keys = self.keys.as_ref()?;
+    pub(crate) fn longest_with_value(&self, text: &[u8]) -> Option<(usize, u32)> {
         if !self.may_begin_with(*text.first()?) {
             return None;
         }
-        keys.longest_prefix(text, MAX_MATCHES_PER_POSITION)
+        self.keys
+            .prefixes(text)
+            .take(MAX_MATCHES_PER_POSITION)
+            .last()
     }
 
     /// The first position in `text` at which a key begins, and the length of the longest key there.
     #[cfg(any(feature = "train", feature = "tokenizer-json", test))]
     pub(crate) fn find(&self, text: &[u8]) -> Option<(usize, usize)> {
-        self.keys.as_ref()?;
         (0..text.len()).find_map(|at| Some((at, self.longest(&text[at..])?)))
     }
 }
@@ -161,12 +147,6 @@ mod tests {
         let trie = PrefixTrie::with_values(keys).unwrap();
         assert_eq!(trie.longest_with_value(b"abc"), Some((2, 3)));
         assert_eq!(trie.longest_with_value(b"ac"), Some((1, 9)));
-    }
-
-    #[test]
-    fn a_value_of_32_bits_is_an_error() {
-        let error = PrefixTrie::with_values([(&b"a"[..], 1 << 31)]).unwrap_err();
-        assert_eq!(error, BuildError::ValueTooLarge(1 << 31));
     }
 
     #[test]

@@ -146,7 +146,7 @@ impl ChunkScanner<'_> {
                 && let Some((length, id)) = user_defined.longest_with_value(&text[at..])
             {
                 self.finish_chunk::<RAW>(chunk, at, out);
-                out.push(PieceId::from_index(id));
+                out.push(PieceId::new(id));
                 at += length;
                 chunk = PendingChunk::empty(at);
                 last = 0;

@@ -23,7 +23,7 @@ use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceKind};
 use crate::text::char_length;
 use crate::text::num::low_u32;
-use crate::trie::BuildError;
+use crate::trie::TrieTooLarge;
 
 /// The difference between the score of an unknown character and the lowest score of a normal piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
@@ -62,7 +62,7 @@ impl LastPiece {
         length: 0,
     };
 
-    /// A piece of the trie. The cells of a double array and the bytes of all pieces
+    /// A piece of the trie. The cells of a trie and the bytes of all pieces
     /// (`MAX_TEXT_BYTES`) are fewer than 2^31, so the conversions lose nothing.
     #[inline]
     fn of_cell(cell: usize, length: usize) -> Self {
@@ -87,11 +87,11 @@ impl UnigramTables {
     /// text, sorted by text.
     ///
     /// # Errors
-    /// The pieces do not fit in a double array.
+    /// The pieces need too many cells of a trie.
     pub(super) fn new(
         vocabulary: &Vocabulary<'_>,
         keys: &[(&[u8], u32)],
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, TrieTooLarge> {
         let unknown_score = lowest_score(vocabulary) - UNKNOWN_PENALTY;
         let score = |id| match vocabulary.kind(id) {
             PieceKind::UserDefined => symbol_score(vocabulary.text(id).len()),

@@ -6,10 +6,10 @@
 //! lowest position. Cost: linear except for sorting the distinct targets; building the trie takes
 //! most of the time.
 
+use super::double_array::{BuildError, DoubleArray};
 use super::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
 use crate::normalize::rules::{Rules, encode_point};
 use crate::text::TextArena;
-use crate::trie::{BuildError, DoubleArray};
 
 /// Why rules cannot become a charsmap.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -23,10 +23,10 @@ use super::lattice::TextLattice;
 use super::lattice_store::{LatticeStore, StoreBuilder};
 use super::math::FastMath;
 use super::pieces::{PieceList, Renumbering};
-use super::seed_trie::SeedTrie;
 use super::sentences::CountedTexts;
 use crate::text::num::count_to_f32;
 use crate::train::parallel::map_tasks;
+use crate::trie::Trie;
 
 /// The maximum number of partial sums in a group. Each needs one number for each seed.
 const MAX_GROUP_PARTIALS: usize = 4;
@@ -51,7 +51,7 @@ struct TextGroup {
 impl CorpusLattices {
     /// The lattices of texts for `partials` partial sums. `trie` maps the seeds to their numbers.
     /// Runs on the current pool.
-    pub(super) fn new(texts: &CountedTexts, trie: &SeedTrie, partials: usize) -> Self {
+    pub(super) fn new(texts: &CountedTexts, trie: &Trie, partials: usize) -> Self {
         let wanted_groups = rayon::current_num_threads() * GROUPS_PER_THREAD;
         let size = partials
             .div_ceil(wanted_groups)
@@ -60,11 +60,7 @@ impl CorpusLattices {
     }
 
     /// The lattices of texts for `partials` partial sums, in groups of `size`.
-    fn with_groups(
-        texts: &CountedTexts,
-        trie: &SeedTrie,
-        (partials, size): (usize, usize),
-    ) -> Self {
+    fn with_groups(texts: &CountedTexts, trie: &Trie, (partials, size): (usize, usize)) -> Self {
         let group = |first: usize| {
             let members = first..partials.min(first + size);
             TextGroup {
@@ -120,7 +116,7 @@ impl CorpusLattices {
 /// The lattices of the texts that belong to the partial sums `members` out of `partials`.
 fn store_texts(
     texts: &CountedTexts,
-    trie: &SeedTrie,
+    trie: &Trie,
     (partials, members): (usize, Range<usize>),
 ) -> LatticeStore {
     let mut builder = StoreBuilder::new(trie);

@@ -27,8 +27,8 @@
 use super::lattice::{TextLattice, index};
 use super::math::FastMath;
 use super::pieces::{NO_SEED, PieceList, Renumbering};
-use super::seed_trie::SeedTrie;
 use crate::text::utf8::{char_starts, common_length, floor_char_boundary, is_char_start};
+use crate::trie::{NO_VALUE, Trie};
 
 /// A text of the store.
 #[derive(Debug, Clone, Copy)]
@@ -123,7 +123,7 @@ impl LatticeStore {
 /// Builds a store in which every seed is a piece.
 #[derive(Debug)]
 pub(super) struct StoreBuilder<'t> {
-    trie: &'t SeedTrie,
+    trie: &'t Trie,
     store: LatticeStore,
     /// The previous text.
     text: Vec<u8>,
@@ -135,7 +135,7 @@ pub(super) struct StoreBuilder<'t> {
 
 impl<'t> StoreBuilder<'t> {
     /// An empty store. `trie` maps the seeds to their numbers.
-    pub(super) fn new(trie: &'t SeedTrie) -> Self {
+    pub(super) fn new(trie: &'t Trie) -> Self {
         Self {
             trie,
             store: LatticeStore::default(),
@@ -175,15 +175,17 @@ impl<'t> StoreBuilder<'t> {
             if begin < shared && self.searched[begin] < shared {
                 continue;
             }
-            let length = self.trie.walk(&text[begin..], |length, seed| {
-                let added = (begin + length).checked_sub(shared + 1);
-                if let Some(longest) = added.map(|at| &mut self.longest[at])
-                    && *longest == NO_SEED
+            let mut end = begin;
+            for step in self.trie.walk(&text[begin..]) {
+                end += 1;
+                if step.value != NO_VALUE
+                    && end > shared
+                    && let longest @ &mut NO_SEED = &mut self.longest[end - shared - 1]
                 {
-                    *longest = seed;
+                    *longest = step.value;
                 }
-            });
-            self.searched[begin] = begin + length;
+            }
+            self.searched[begin] = end;
         }
     }
 

@@ -15,10 +15,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::math::ln;
-use super::seed_trie::SeedTrie;
 use crate::text::num::{low_u32, round_f32};
 use crate::text::utf8::char_starts;
 use crate::train::TrainError;
+use crate::trie::Trie;
 
 /// The score of a seed that is no longer a piece.
 pub(super) const DROPPED: f32 = f32::NEG_INFINITY;
@@ -64,8 +64,8 @@ impl Seeds {
     ///
     /// # Errors
     /// The seeds do not fit into a trie.
-    pub(super) fn trie(&self) -> Result<SeedTrie, TrainError> {
-        SeedTrie::build(&self.keys()).map_err(|_| TOO_MANY_SEEDS)
+    pub(super) fn trie(&self) -> Result<Trie, TrainError> {
+        Trie::build(&self.keys()).map_err(|_| TOO_MANY_SEEDS)
     }
 
     /// The texts with their numbers, sorted.
@@ -103,10 +103,10 @@ fn numbers_below(seeds: usize) -> Range<u32> {
 }
 
 /// The longest other seed with which a seed ends. Cost: a lookup for each character.
-fn longest_suffix(text: &[u8], trie: &SeedTrie) -> u32 {
+fn longest_suffix(text: &[u8], trie: &Trie) -> u32 {
     char_starts(text)
         .skip(1)
-        .find_map(|at| trie.find(&text[at..]))
+        .find_map(|at| trie.get(&text[at..]))
         .unwrap_or(NO_SEED)
 }
 
@@ -238,7 +238,7 @@ impl PieceList {
     /// There are no pieces, or a score is not finite: no model can be trained on this corpus.
     pub(super) fn new(
         seeds: &Seeds,
-        trie: &SeedTrie,
+        trie: &Trie,
         pieces: Vec<ScoredSeed>,
     ) -> Result<Self, TrainError> {
         let dropped = |seed: usize| SeedState {

@@ -32,10 +32,10 @@ use super::math::{descending, ln};
 use super::partial_sums::sum_texts;
 use super::pieces::{PieceList, Renumbering, ScoredSeed};
 use super::seed_totals::SeedTotals;
-use super::seed_trie::SeedTrie;
 use super::two_best::TwoBest;
 use crate::text::num::{count_to_f32, round_f32};
 use crate::train::parallel::map_tasks;
+use crate::trie::Trie;
 
 /// What the segmentation of a piece's own text says about the piece.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,7 +107,7 @@ impl OwnLattices {
     /// use the old numbers.
     pub(super) fn new<'s>(
         numbers: &Renumbering,
-        trie: &SeedTrie,
+        trie: &Trie,
         text_of: impl Fn(u32) -> &'s [u8] + Sync,
     ) -> Self {
         let kept = numbers.kept();

@@ -130,7 +130,7 @@ impl FullMerge<'_> {
         while at < text.len() {
             if let Some((length, id)) = self.user_defined.longest_with_value(&text[at..]) {
                 symbols.push(USER_DEFINED);
-                state.user_defined.push(PieceId::from_index(id));
+                state.user_defined.push(PieceId::new(id));
                 at += length;
                 continue;
             }

@@ -1,21 +1,53 @@
-//! Darts-clone's double array: lookups, the check of untrusted arrays, and walks over all keys.
+//! The trie of a charsmap: a double array in the layout of Darts-clone, whose bytes are in model
+//! files.
 //!
-//! Input: units. Output: the keys that a text begins with, and their values. [The parent
-//! module](super) describes the layout. Cost of a lookup: one load and one comparison for each
-//! byte.
+//! A state of the trie is a *base*, the index of a block of up to 256 cells; the child by byte `b`
+//! is cell `base ^ b`. [`unit`] lists the fields of the unit in a cell. So a step is a xor, a load
+//! and a comparison of the label.
+//!
+//! Example: the keys are `a` (value 5) and `ab` (value 7). Let the root have the base 1.
+//!
+//! | step | cell | unit |
+//! |---|---|---|
+//! | `a` (0x61) from base 1 | 1 ^ 0x61 = 0x60 | label 0x61, a key ends here, base 2 |
+//! | value of `a` | 2 ^ 0 = 2 | value 5 |
+//! | `b` (0x62) from base 2 | 2 ^ 0x62 = 0x60: taken, so the builder chooses another base for `a` | |
+//!
+//! [`builder`] chooses bases so that no two states claim one cell, in exactly the order of
+//! Darts-clone ([`layout`]). Tries that are in no file are laid out by [`trie`](crate::trie) in a
+//! fraction of the time.
+//!
+//! Files are untrusted: [`DoubleArray::validate`] is the check of the reference, after which every
+//! reachable cell lies inside the array. A valid array may still contain cycles or many paths to
+//! one cell, so every walk has a limit or marks visited states.
+//!
+//! Source: S. Yata, Darts-clone, <https://github.com/s-yata/darts-clone>; J. Aoe, "An efficient
+//! digital search algorithm by using a double-array structure", 1989, doi:10.1109/32.31365.
+
+#[cfg(any(feature = "train", test))]
+mod builder;
+#[cfg(any(feature = "train", test))]
+mod dawg;
+#[cfg(any(feature = "train", test))]
+mod error;
+#[cfg(any(feature = "train", test))]
+mod layout;
+#[cfg(test)]
+mod tests;
+mod unit;
 
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
-use super::builder;
-use super::error::BuildError;
-use super::unit::Unit;
+#[cfg(any(feature = "train", test))]
+pub(crate) use self::error::BuildError;
+use self::unit::Unit;
 use crate::text::num::low_u8;
 
 /// Darts-clone's double array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DoubleArray {
-    pub(super) units: Vec<u32>,
+    units: Vec<u32>,
 }
 
 /// The limits of a walk over all keys.
@@ -33,6 +65,7 @@ pub(crate) struct WalkLimitExceeded;
 
 impl DoubleArray {
     /// The array of `keys`, which are sorted by bytes; of equal keys the first one counts.
+    #[cfg(any(feature = "train", test))]
     pub(crate) fn build(keys: &[(&[u8], u32)]) -> Result<Self, BuildError> {
         builder::build(keys).map(|units| Self { units })
     }
@@ -55,6 +88,7 @@ impl DoubleArray {
     }
 
     /// Number of units.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.units.len()
     }
@@ -115,18 +149,6 @@ impl DoubleArray {
             return None;
         }
         self.unit(cell ^ unit.offset()).map(Unit::value)
-    }
-
-    /// All cells, each with the value of the key that ends there.
-    pub(crate) fn units(&self) -> impl Iterator<Item = (Unit, Option<usize>)> + '_ {
-        self.units
-            .iter()
-            .map(|unit| Unit::from_bits(*unit))
-            .enumerate()
-            .map(|(cell, unit)| match unit.is_value() {
-                true => (unit, None),
-                false => (unit, self.value_below(cell, unit)),
-            })
     }
 
     /// The keys that `text` begins with, shortest first: (length, value).

@@ -7,7 +7,6 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 
-use super::double_array::WalkLimitExceeded;
 use super::unit::{FAR_FLAG, LEAF_FLAG, VALUE_FLAG};
 use super::*;
 
