@@ -132,7 +132,6 @@ mod trie;
 mod text;
 mod rng;
 mod log_sum;
-mod join;
 #[cfg(feature = "inspect")]
 pub mod inspect;
 #[cfg(feature = "train")]

@@ -33,6 +33,7 @@ mod file;
 mod model_type;
 mod normalizer;
 mod other_content;
+#[cfg(feature = "convert")]
 mod other_formats;
 mod piece_lookup;
 mod spec;
@@ -61,7 +62,6 @@ use self::other_content::START_BYTES;
 use self::piece_lookup::PieceLookup;
 pub use self::spec::{BytesList, NormalizerSpec, TrainerSpec};
 use crate::error::ModelError;
-use crate::join::join;
 use crate::normalize::charsmap::Charsmap;
 #[cfg(feature = "train")]
 use crate::output::WriteError;
@@ -172,7 +172,11 @@ impl Model {
 
     /// Reads a file in any supported format, recognized by its content.
     fn from_any_format(file: Vec<u8>) -> Result<Self, ModelError> {
-        Self::from_other_format(&file)?.map_or_else(|| Self::from_file(file), Ok)
+        #[cfg(feature = "convert")]
+        if let Some(model) = Self::from_other_format(&file)? {
+            return Ok(model);
+        }
+        Self::from_file(file)
     }
 
     /// Reads a model from `reader` up to its end; see [`Model::from_bytes`].
@@ -199,25 +203,6 @@ impl Model {
 
     /// Reads and checks a file.
     fn from_file(file: Vec<u8>) -> Result<Self, ModelError> {
-        Self::without_lookup(file)?.with_lookup()
-    }
-
-    /// Like [`Model::from_file`], but also calls `make_tables` while another thread makes the
-    /// lookup of pieces by text. The model that `make_tables` gets has an empty lookup, and
-    /// duplicate texts have not been ruled out yet. If there are any, the model is refused and its
-    /// tables are dropped.
-    pub(crate) fn from_file_with<T>(
-        file: Vec<u8>,
-        make_tables: impl FnOnce(&Self) -> T,
-    ) -> Result<(Self, T), ModelError> {
-        let mut model = Self::without_lookup(file)?;
-        let (tables, lookup) = join(|| make_tables(&model), || model.make_lookup());
-        model.lookup = lookup?;
-        Ok((model, tables))
-    }
-
-    /// Reads a file and checks everything except that the texts of pieces are different.
-    fn without_lookup(file: Vec<u8>) -> Result<Self, ModelError> {
         let (pieces, specs) = match file::read(&file) {
             Ok((pieces, specs)) if pieces.len() > 0 => (pieces, specs),
             refused => match OtherContent::of_file(&file) {
@@ -233,17 +218,12 @@ impl Model {
     /// # Errors
     /// A rule is broken; see [`Model::from_bytes`].
     fn from_unchecked_parts(pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
-        Self::without_lookup_of_parts(pieces, specs)?.with_lookup()
-    }
-
-    /// Checks pieces and specs, except that the texts of pieces are different, and writes the file.
-    fn without_lookup_of_parts(pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
         (0..pieces.len()).try_for_each(|id| file::check_not_empty(id, pieces.text(id)))?;
         let file = file::write(&pieces, &specs);
         Self::check_and_assemble(file, pieces, specs)
     }
 
-    /// Checks the content of a file, except that the texts of pieces are different.
+    /// Checks the content of a file.
     fn check_and_assemble(
         file: Vec<u8>,
         mut pieces: PieceTable,
@@ -262,19 +242,6 @@ impl Model {
         Self::assemble(file, pieces, specs)
     }
 
-    /// The model with its lookup of pieces by text.
-    ///
-    /// # Errors
-    /// Two pieces have the same text.
-    fn with_lookup(mut self) -> Result<Self, ModelError> {
-        self.lookup = self.make_lookup()?;
-        Ok(self)
-    }
-
-    fn make_lookup(&self) -> Result<PieceLookup, ModelError> {
-        validate::unique_texts(&self.pieces, self.model_type())
-    }
-
     /// A model of pieces and specs that a trainer made. Most rules for pieces are not checked: a
     /// trainer obeys them, except that its pieces can be too long to be loaded again.
     ///
@@ -286,21 +253,25 @@ impl Model {
         validate::check_count(pieces.len())?;
         validate::check_tries(&pieces, specs.model_type())?;
         let file = file::write(&pieces, &specs);
-        Self::assemble(file, pieces, specs)?.with_lookup()
+        Self::assemble(file, pieces, specs)
     }
 
-    /// Parses the charsmaps and puts everything together, with an empty lookup.
+    /// Parses the charsmaps, makes the lookup of pieces by text and puts everything together.
+    ///
+    /// # Errors
+    /// A charsmap is damaged, or two pieces have the same text.
     fn assemble(file: Vec<u8>, pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
         let normalizer_spec = specs.normalizer.unwrap_or_default();
         let denormalizer_spec = specs.denormalizer;
+        let trainer_spec = specs.trainer.unwrap_or_default();
         let charsmap = parse_charsmap(Some(&normalizer_spec), "normalizer_spec")?;
         let denormalizer_charsmap =
             parse_charsmap(denormalizer_spec.as_ref(), "denormalizer_spec")?;
         Ok(Self {
             file: Arc::new(file),
+            lookup: validate::unique_texts(&pieces, trainer_spec.model_type())?,
             pieces,
-            lookup: PieceLookup::default(),
-            trainer_spec: specs.trainer.unwrap_or_default(),
+            trainer_spec,
             normalizer_spec,
             denormalizer_spec,
             charsmap,

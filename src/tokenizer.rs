@@ -102,26 +102,6 @@ impl<'t> Prepared<'t> {
     }
 }
 
-/// The tables that can be built without the lookup of pieces by text; see
-/// [`Model::from_file_with`].
-struct Tables {
-    pipeline: Pipeline,
-    decoder: Decoder,
-}
-
-impl Tables {
-    fn new(model: &Model, config: TokenizerConfig) -> Self {
-        // The tries of pieces are the only tables that can be too large, and a model with such
-        // tries is refused when it is made: see `check_tries` in model/validate.rs.
-        let pipeline = Pipeline::new(model, model.normalizer(), true, config)
-            .expect("tries of pieces were checked when the model was made");
-        Self {
-            pipeline,
-            decoder: Decoder::new(model),
-        }
-    }
-}
-
 /// Construction.
 impl Tokenizer {
     /// Makes the tables of a model. Cost: linear in the model, some milliseconds for 32,000 pieces.
@@ -139,16 +119,15 @@ impl Tokenizer {
 
     /// Like [`new`](Tokenizer::new), with limits on memory; see [`TokenizerConfig`] for an example.
     pub fn with_config(model: Model, config: TokenizerConfig) -> Self {
-        let tables = Tables::new(&model, config);
-        Self::from_tables(model, tables, config)
-    }
-
-    fn from_tables(model: Model, tables: Tables, config: TokenizerConfig) -> Self {
+        // The tries of pieces are the only tables that can be too large, and a model with such
+        // tries is refused when it is made: see `check_tries` in model/validate.rs.
+        let pipeline = Pipeline::new(&model, model.normalizer(), true, config)
+            .expect("tries of pieces were checked when the model was made");
         Self {
             config,
-            pipeline: tables.pipeline,
+            pipeline,
             without_symbols: OnceLock::new(),
-            decoder: Arc::new(tables.decoder),
+            decoder: Arc::new(Decoder::new(&model)),
             byte_ids: byte_ids(&model),
             unknown: Vocabulary::new(&model, true).unknown(),
             special: SpecialIds::new(&model),
@@ -164,13 +143,7 @@ impl Tokenizer {
     /// The file cannot be read, is not a model, or is a model that the reference refuses; see
     /// [`ModelError`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
-        let path = path.as_ref();
-        #[cfg(feature = "gguf")]
-        if let Some(model) = Model::open_gguf(path)? {
-            return Ok(Self::new(model));
-        }
-        let file = Model::read_file(path)?;
-        Self::from_file(file).map_err(|error| error.in_file(path))
+        Model::open(path).map(Self::new)
     }
 
     /// Like [`open`](Tokenizer::open), for the bytes of a file, which are copied.
@@ -185,17 +158,7 @@ impl Tokenizer {
     /// # Errors
     /// The bytes are not a model, or are a model that the reference refuses.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
-        Self::from_file(bytes.to_vec())
-    }
-
-    fn from_file(file: Vec<u8>) -> Result<Self, ModelError> {
-        let config = TokenizerConfig::default();
-        let make_tables = |model: &Model| Tables::new(model, config);
-        let (model, tables) = match Model::from_other_format_with(&file, make_tables)? {
-            Some(converted) => converted,
-            None => Model::from_file_with(file, make_tables)?,
-        };
-        Ok(Self::from_tables(model, tables, config))
+        Model::from_bytes(bytes).map(Self::new)
     }
 
     /// The model.

@@ -46,7 +46,6 @@ use super::pieces::{has_unused_pieces, lowest_score};
 use super::scores::ScoresBelow;
 use super::text_change::TextChange;
 use crate::adapt::error::ExtendError;
-use crate::join::join;
 use crate::model::{Model, ModelEditor, ModelType};
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::{NormalizedEncoder, Tokenizer};
@@ -189,13 +188,9 @@ impl Model {
         let slots = IdSlots::new(self, &base, options, learned.len());
         let model = with_learned(&base, &learned, &slots)?;
         let ids = slots.id_map(self.len(), model.len());
-        let (text_change, pieces) = join(
-            || TextChange::between(&base, &model),
-            || extension_pieces(self, &learned, &slots),
-        );
         Ok(ExtendedModel {
-            text_change,
-            pieces,
+            text_change: TextChange::between(&base, &model),
+            pieces: extension_pieces(self, &learned, &slots),
             ids,
             model,
             base,

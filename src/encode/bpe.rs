@@ -79,7 +79,6 @@ pub(crate) use self::trace::{MergeTrace, Tracer};
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::encode::encoded_lines::EncodedLines;
 use crate::encode::vocabulary::Vocabulary;
-use crate::join::join;
 use crate::piece::{PieceId, PieceTable};
 use crate::text::WHITESPACE_MARK;
 use crate::trie::prefix::PrefixTrie;
@@ -162,9 +161,8 @@ impl BpeEncoder {
         let mergeable = vocabulary.mergeable();
         let layers = Layers::of(vocabulary, &mergeable);
         let layered = layers.and_then(|layers| {
-            let first = || Self::in_one_layer(vocabulary, &layers.first, &user_defined);
-            let all = || SymbolTable::new(vocabulary, &mergeable);
-            let (symbols, mut encoder) = join(all, first);
+            let mut encoder = Self::in_one_layer(vocabulary, &layers.first, &user_defined);
+            let symbols = SymbolTable::new(vocabulary, &mergeable);
             encoder.superwords = SuperwordLayer::new(vocabulary, &layers, &encoder, symbols);
             encoder.superwords.is_some().then_some(encoder)
         });
@@ -177,13 +175,10 @@ impl BpeEncoder {
         mergeable: &[u32],
         user_defined: &Arc<PrefixTrie>,
     ) -> Self {
-        let read_chars = || {
-            let mut bigrams = ClassBigramsBuilder::new();
-            let (chars, texts) = CharTable::new(vocabulary, mergeable, &mut bigrams);
-            (bigrams.build(), chars, texts)
-        };
-        let (mut symbols, (bigrams, mut chars, texts)) =
-            join(|| SymbolTable::new(vocabulary, mergeable), read_chars);
+        let mut bigrams = ClassBigramsBuilder::new();
+        let (mut chars, texts) = CharTable::new(vocabulary, mergeable, &mut bigrams);
+        let bigrams = bigrams.build();
+        let mut symbols = SymbolTable::new(vocabulary, mergeable);
         chars.add_symbols(&texts, &mut symbols, vocabulary.table());
         let unused = vocabulary.unused_flags();
         let accepts_raw_text = unused.is_empty() && are_same_when_raw(vocabulary);

@@ -7,7 +7,6 @@
 //!
 //! Cost: that of reading the format; for all other files, a look at the first bytes.
 
-#[cfg(feature = "convert")]
 use crate::convert::{ConvertedModel, FileFormat};
 use crate::error::ModelError;
 use crate::model::Model;
@@ -19,32 +18,15 @@ impl Model {
     /// # Errors
     /// The file cannot be converted, or has other ids for some text.
     pub(super) fn from_other_format(file: &[u8]) -> Result<Option<Self>, ModelError> {
-        #[cfg(feature = "convert")]
-        {
-            let read = match FileFormat::of_content(file) {
-                #[cfg(feature = "tokenizer-json")]
-                FileFormat::TokenizerJson => Self::from_tokenizer_json(file),
-                #[cfg(feature = "gguf")]
-                FileFormat::Gguf => Self::from_gguf(file),
-                _ => return Ok(None),
-            };
-            let refused = |error| ModelError::of_refused_file(error, file);
-            let exact = read.and_then(ConvertedModel::into_exact);
-            exact.map(Some).map_err(refused)
-        }
-        #[cfg(not(feature = "convert"))]
-        Ok(None)
-    }
-
-    /// Like [`Model::from_other_format`], but also calls `make_tables`.
-    pub(crate) fn from_other_format_with<T>(
-        file: &[u8],
-        make_tables: impl FnOnce(&Self) -> T,
-    ) -> Result<Option<(Self, T)>, ModelError> {
-        let model = Self::from_other_format(file)?;
-        Ok(model.map(|model| {
-            let tables = make_tables(&model);
-            (model, tables)
-        }))
+        let read = match FileFormat::of_content(file) {
+            #[cfg(feature = "tokenizer-json")]
+            FileFormat::TokenizerJson => Self::from_tokenizer_json(file),
+            #[cfg(feature = "gguf")]
+            FileFormat::Gguf => Self::from_gguf(file),
+            _ => return Ok(None),
+        };
+        let refused = |error| ModelError::of_refused_file(error, file);
+        let exact = read.and_then(ConvertedModel::into_exact);
+        exact.map(Some).map_err(refused)
     }
 }

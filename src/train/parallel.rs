@@ -3,7 +3,9 @@
 //! All callers share one loop. A separate parallel iterator for each of them would take about 10 KB
 //! of machine code, which is not worth it for tasks of a millisecond or more.
 
+use std::panic::resume_unwind;
 use std::sync::OnceLock;
+use std::thread::ScopedJoinHandle;
 
 use rayon::prelude::*;
 
@@ -25,6 +27,11 @@ pub(crate) fn map_tasks<T: Send + Sync>(count: usize, task: impl Fn(usize) -> T 
 fn run_tasks(count: usize, task: &(dyn Fn(usize) + Sync)) {
     let numbers = (0..count).into_par_iter().with_max_len(1);
     numbers.for_each(task);
+}
+
+/// Joins a thread and returns its result. A panic of the thread is resumed on the caller's thread.
+pub(crate) fn result_of<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// The number of items per thread if `items` items are divided among the current pool.

@@ -35,10 +35,10 @@ use std::sync::mpsc::sync_channel;
 pub(crate) use self::chunk_rule::pieces_are_local;
 pub(crate) use self::context::CountContext;
 use self::worker::CountWorker;
-use crate::join::result_of;
 use crate::train::TrainError;
 use crate::train::batch::{Batch, SentenceCounts};
 use crate::train::counts::SharedTable;
+use crate::train::parallel::result_of;
 use crate::train::split::parts::PartRules;
 
 /// What is counted of prepared text.

@@ -32,8 +32,7 @@
 //! before `▁theory` could.
 //!
 //! Cost: a lookup for each pair of tokens, two for each merge; n log n for a run of n tokens.
-//! Loading takes a second table of pieces and one encoding of the pieces of the second layer, on
-//! two threads.
+//! Loading takes a second table of pieces and one encoding of the pieces of the second layer.
 
 mod late_pieces;
 pub(super) mod token_run;

@@ -148,21 +148,6 @@ impl TokenMergeMap {
         self.slots[slot].merge = merge;
     }
 
-    /// Adds the pairs of another map. A pair becomes the same in both, or is only adjacent in one
-    /// of them.
-    pub(in crate::encode::bpe) fn extend(&mut self, other: &Self) {
-        for pair in other.pairs() {
-            self.add(pair);
-        }
-    }
-
-    fn add(&mut self, pair: &TokenMerge) {
-        let slot = self.slot_of(pair.left, pair.right);
-        if pair.merge != SymbolMerge::NONE {
-            self.slots[slot].merge = pair.merge;
-        }
-    }
-
     fn pairs(&self) -> impl Iterator<Item = &TokenMerge> {
         self.slots.iter().filter(|slot| slot.is_pair())
     }

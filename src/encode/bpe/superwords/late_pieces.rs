@@ -37,8 +37,8 @@
 //! `▁the`) are adjacent. If `▁of▁the` is a piece and `▁one▁of` is none, (`▁one`, `▁of▁the`) becomes
 //! `▁one▁of▁the`.
 //!
-//! Cost: an encoding of each late piece that is one word, and a lookup for each word of the others,
-//! on two threads; a lookup for each place between tokens.
+//! Cost: an encoding of each late piece that is one word, and a lookup for each word of the others;
+//! a lookup for each place between tokens.
 
 use super::super::lookup::symbol_table::{SymbolMerge, SymbolTable};
 use super::super::lookup::text_hash::TextHash;
@@ -47,16 +47,11 @@ use super::super::{BpeCache, BpeEncoder};
 use super::{Layers, next_word};
 use crate::encode::bloom_filter::BloomFilter;
 use crate::encode::vocabulary::Vocabulary;
-use crate::join::join;
 use crate::piece::{PieceId, PieceTable};
 
 /// Pairs in the table for each piece of the model, at most. Trained models have fewer than two; the
 /// limit keeps the memory proportional to the model.
 const MAX_PAIRS_PER_PIECE: usize = 8;
-
-/// The share of the second layer, in percent, that one thread searches. It searches the pieces of
-/// the first layer as well.
-const FIRST_PART: usize = 45;
 
 /// What the search for merges needs to know about a model.
 pub(super) struct LatePieces<'l> {
@@ -99,44 +94,19 @@ impl LatePieces<'_> {
     /// All merges of the second layer.
     pub(super) fn find_merges(&self) -> Option<TokenMergeTable> {
         let second = &self.layers.second;
-        let (part, others) = second.split_at(second.len() * FIRST_PART / 100);
-        let (first_part, second_part) = join(
-            // The pairs of the other part are added to this one.
-            || {
-                let map = TokenMergeMap::with_capacity(second.len());
-                self.find_some(part, map, LateMergeSearch::add_pieces_of_first_layer)
-            },
-            || {
-                let map = TokenMergeMap::with_capacity(others.len());
-                self.find_some(others, map, |_| Ok(()))
-            },
-        );
-        let mut merges = first_part.ok()?;
-        merges.extend(&second_part.ok()?);
-        Some(merges.build())
-    }
-
-    /// The merges of some pieces of the second layer, and those that `add_others` adds; `map` is
-    /// empty.
-    fn find_some<'l>(
-        &'l self,
-        pieces: &[u32],
-        map: TokenMergeMap,
-        add_others: impl Fn(&mut LateMergeSearch<'l>) -> Result<(), NotLayered>,
-    ) -> Result<TokenMergeMap, NotLayered> {
         let mut search = LateMergeSearch {
             model: self,
             cache: BpeCache::default(),
             tokens: Vec::new(),
             ends: Vec::new(),
             is_own_token: vec![None; self.vocabulary.len()],
-            map,
+            map: TokenMergeMap::with_capacity(second.len()),
         };
-        for id in pieces {
-            search.add(*id)?;
+        for id in second {
+            search.add(*id).ok()?;
         }
-        add_others(&mut search)?;
-        Ok(search.map)
+        search.add_pieces_of_first_layer().ok()?;
+        Some(search.map.build())
     }
 }
 

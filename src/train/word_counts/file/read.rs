@@ -19,8 +19,8 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 
 use super::{BATCH_ROWS, COUNT, RowError, WAITING_BATCHES, WORD};
-use crate::join::result_of;
 use crate::train::CountsError;
+use crate::train::parallel::result_of;
 use crate::train::word_counts::CountRows;
 
 /// Takes a batch; returns false if no more are wanted.

@@ -20,7 +20,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
 use super::{BATCH_ROWS, RowError, SCHEMA, WAITING_BATCHES, WORD};
-use crate::join::result_of;
+use crate::train::parallel::result_of;
 use crate::train::word_counts::WordCounts;
 
 /// Rows in a row group, whose words take about 20 MB.
