@@ -11,8 +11,8 @@
 //! - control pieces become nothing;
 //! - last, the text is denormalized if the model has a denormalizer.
 //!
-//! Method: the texts of all pieces, with spaces for marks, are in one arena that is built with the
-//! tokenizer, so decoding only copies. Between two ids, at most three bytes are pending; see
+//! Method: the texts of all pieces, with spaces for marks, are in one arena, so decoding only
+//! copies. Between two ids, at most three bytes are pending; see
 //! [`DecodeState`]. After the first text, runs of pieces that become their own short text are
 //! copied from a second table; see [`short`].
 //!
@@ -26,8 +26,6 @@ mod error;
 pub(crate) mod incremental;
 mod short;
 pub(crate) mod spans;
-
-use std::sync::OnceLock;
 
 pub use self::error::DecodeError;
 use self::short::ShortTexts;
@@ -55,9 +53,8 @@ pub(crate) struct Decoder {
     roles: Vec<Role>,
     /// The texts of all pieces, with spaces for whitespace marks.
     texts: TextArena,
-    /// Made by the first call of [`Decoder::decode`], because programs that only encode do not need
-    /// it.
-    short_texts: OnceLock<ShortTexts>,
+    /// The pieces that become their own short text wherever text precedes them.
+    short_texts: ShortTexts,
     unknown_surface: Vec<u8>,
     /// Whether a mark at the start of the text is removed (`strips_mark`), or all of them
     /// (`strips_all`).
@@ -95,11 +92,20 @@ impl Decoder {
         let normalizer_spec = model.normalizer_spec();
         let pieces = model.table();
         let mark = WHITESPACE_MARK_STR.as_bytes();
+        let roles = roles(pieces);
+        let texts = pieces.texts().replaced(mark, b" ");
+        let unknown_surface = trainer_spec.unk_surface().to_vec();
+        let own_texts = roles.iter().enumerate().map(|(index, role)| match role {
+            Role::Text | Role::MarkedText => Some(texts.get(index)),
+            Role::Unknown => Some(&unknown_surface[..]),
+            Role::Control => Some(&b""[..]),
+            Role::Byte(_) => None,
+        });
         Self {
-            roles: roles(pieces),
-            texts: pieces.texts().replaced(mark, b" "),
-            short_texts: OnceLock::new(),
-            unknown_surface: trainer_spec.unk_surface().to_vec(),
+            short_texts: ShortTexts::new(own_texts),
+            roles,
+            texts,
+            unknown_surface,
             strips_mark: normalizer_spec.add_dummy_prefix()
                 || normalizer_spec.remove_extra_whitespaces(),
             strips_all: normalizer_spec.remove_extra_whitespaces(),
@@ -139,33 +145,16 @@ impl Decoder {
         ids.iter().try_for_each(|id| self.check_id(*id))?;
         let mut state = DecodeState::default();
         let start = out.len();
-        let short_texts = self.short_texts.get_or_init(|| self.short_texts());
         let mut rest = ids;
         while let Some((id, others)) = rest.split_first() {
             self.push(id.index(), &mut state, out);
             rest = others;
             if state.copies_texts() {
-                rest = &rest[short_texts.push_run(rest, out)..];
+                rest = &rest[self.short_texts.push_run(rest, out)..];
             }
         }
         self.finish(&mut state, start, out);
         Ok(())
-    }
-
-    /// The pieces that become their own short text wherever text precedes them.
-    fn short_texts(&self) -> ShortTexts {
-        let texts = (0..self.len()).map(|index| self.own_text(index));
-        ShortTexts::new(texts)
-    }
-
-    /// The text of piece `index` wherever text precedes it; `None` for a byte piece.
-    fn own_text(&self, index: usize) -> Option<&[u8]> {
-        match self.roles[index] {
-            Role::Text | Role::MarkedText => Some(self.texts.get(index)),
-            Role::Unknown => Some(&self.unknown_surface),
-            Role::Control => Some(&[]),
-            Role::Byte(_) => None,
-        }
     }
 
     /// The text of pieces that are given by their texts, each with its id if the model has it.

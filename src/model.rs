@@ -67,7 +67,7 @@ use crate::normalize::charsmap::Charsmap;
 use crate::output::WriteError;
 #[cfg(feature = "train")]
 use crate::output::write_files;
-use crate::piece::{PieceId, PieceKind, PieceTable};
+use crate::piece::{PieceHashes, PieceId, PieceKind, PieceTable};
 
 /// Pieces, scores and everything else that a `.model` file holds.
 ///
@@ -360,6 +360,14 @@ impl Model {
     /// or two hash lookups.
     pub fn piece_to_id(&self, text: impl AsRef<[u8]>) -> Option<PieceId> {
         self.lookup.get(&self.pieces, text.as_ref())
+    }
+
+    /// The pieces of a BPE model by the hashes of their texts.
+    pub(crate) fn hashes(&self) -> Option<&Arc<PieceHashes>> {
+        match &self.lookup {
+            PieceLookup::Bpe(hashes) => Some(hashes),
+            PieceLookup::Other { .. } => None,
+        }
     }
 
     /// The ids of the pieces with this text: two if both a meta piece and a piece for text have it.

@@ -1,5 +1,7 @@
 //! Pieces: their ids, kinds and scores, and the table that holds their texts in one arena.
 
+mod hashes;
+
 use std::fmt;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::str::FromStr;
@@ -7,6 +9,7 @@ use std::str::FromStr;
 use foldhash::fast::RandomState;
 use hashbrown::hash_table::{Entry, HashTable};
 
+pub(crate) use self::hashes::PieceHashes;
 use crate::text::TextArena;
 
 /// The largest number of pieces of a model; files with more are refused. Ids of 27 bits leave five

@@ -6,6 +6,7 @@
 //! | [`utf8`] | step over characters of text that need not be UTF-8 |
 //! | [`script`] | the script of a character in Unicode 9.0 |
 //! | [`offsets`] | byte offsets -> character and UTF-16 offsets |
+//! | [`hash`] | hashes of texts that can be joined and cut |
 //! | [`num`] | conversions that cannot fail, hash mixing |
 //! | [`flag`] | the texts that mean true and false |
 //! | [`arena`] | many texts in one allocation |
@@ -13,6 +14,7 @@
 pub(crate) mod arena;
 #[cfg(feature = "train")]
 pub(crate) mod flag;
+pub(crate) mod hash;
 pub(crate) mod num;
 pub(crate) mod offsets;
 #[cfg(feature = "train")]

@@ -80,7 +80,8 @@ pub struct Tokenizer {
     config: TokenizerConfig,
     pipeline: Pipeline,
     without_symbols: OnceLock<Result<Pipeline, TrieTooLarge>>,
-    decoder: Arc<Decoder>,
+    /// Made by the first call that decodes, because programs that only encode do not need it.
+    decoder: OnceLock<Arc<Decoder>>,
     /// The byte piece of each byte, in models with byte fallback.
     byte_ids: Option<Box<[PieceId; 256]>>,
     /// The id of unknown text.
@@ -127,7 +128,7 @@ impl Tokenizer {
             config,
             pipeline,
             without_symbols: OnceLock::new(),
-            decoder: Arc::new(Decoder::new(&model)),
+            decoder: OnceLock::new(),
             byte_ids: byte_ids(&model),
             unknown: Vocabulary::new(&model, true).unknown(),
             special: SpecialIds::new(&model),

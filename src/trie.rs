@@ -85,6 +85,8 @@ impl Trie {
     pub(crate) fn build(keys: &[(&[u8], u32)]) -> Result<Self, TrieTooLarge> {
         let mut states = states(keys)?;
         let mut layout = Layout::default();
+        // Most arrays have at most one free cell in sixteen.
+        layout.cells.reserve(states.len() + states.len() / 16);
         let mut children = Vec::new();
         for parent in 0..states.len() {
             if !states[parent].has_children {
@@ -236,7 +238,7 @@ struct State {
 }
 
 /// The states of sorted keys in depth-first order, the root first.
-fn states(keys: &[(&[u8], u32)]) -> Result<Vec<State>, TrieTooLarge> {
+fn states<'k>(keys: &[(&'k [u8], u32)]) -> Result<Vec<State>, TrieTooLarge> {
     let state = |label| State {
         label,
         has_children: false,
@@ -244,7 +246,16 @@ fn states(keys: &[(&[u8], u32)]) -> Result<Vec<State>, TrieTooLarge> {
         value: NO_VALUE,
         cell: 0,
     };
-    let mut states = vec![state(0)];
+    // Growing a vector of states would need twice the memory, which is most of what loading needs.
+    let mut previous: &[u8] = &[];
+    let own_length = |(key, _): &(&'k [u8], u32)| {
+        let shared = common_length(previous, key);
+        previous = key;
+        key.len() - shared
+    };
+    let count = 1 + keys.iter().map(own_length).sum::<usize>();
+    let mut states = Vec::with_capacity(count);
+    states.push(state(0));
     // The states after each of the first bytes of the previous key.
     let mut path = vec![0];
     let mut previous: &[u8] = &[];

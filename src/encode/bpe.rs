@@ -159,14 +159,17 @@ pub(crate) struct DropoutText<'t, F> {
 impl BpeEncoder {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixTrie>) -> Self {
         let mergeable = vocabulary.mergeable();
-        let layers = Layers::of(vocabulary, &mergeable);
-        let layered = layers.and_then(|layers| {
+        let in_one_layer = Self::in_one_layer(vocabulary, &mergeable, &user_defined);
+        let in_layers = || {
+            let layers = Layers::of(vocabulary, &mergeable)?;
             let mut encoder = Self::in_one_layer(vocabulary, &layers.first, &user_defined);
             let symbols = SymbolTable::new(vocabulary, &mergeable);
             encoder.superwords = SuperwordLayer::new(vocabulary, &layers, &encoder, symbols);
             encoder.superwords.is_some().then_some(encoder)
-        });
-        layered.unwrap_or_else(|| Self::in_one_layer(vocabulary, &mergeable, &user_defined))
+        };
+        let may_have_superwords = in_one_layer.tables.has_marks_inside();
+        let layered = may_have_superwords.then(in_layers).flatten();
+        layered.unwrap_or(in_one_layer)
     }
 
     /// An encoder of the pieces `mergeable` alone, in one layer.

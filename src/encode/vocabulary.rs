@@ -4,13 +4,16 @@
 //! that can be found in text. A piece that is a lone NUL is never among them, because the reference
 //! leaves it out of its tables.
 
+use std::sync::Arc;
+
 use crate::model::Model;
-use crate::piece::{PieceId, PieceIndex, PieceKind, PieceTable};
+use crate::piece::{PieceHashes, PieceId, PieceIndex, PieceKind, PieceTable};
 use crate::text::num::low_u32;
 
 /// The pieces by id, and which of them can be found in text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Vocabulary<'m> {
+    model: &'m Model,
     pieces: &'m PieceTable,
     /// Whether user-defined symbols are found in text; if not, their text is ordinary text.
     has_symbols: bool,
@@ -24,6 +27,7 @@ impl<'m> Vocabulary<'m> {
     pub(crate) fn new(model: &'m Model, has_symbols: bool) -> Self {
         let pieces = model.table();
         Vocabulary {
+            model,
             pieces,
             has_symbols,
             unknown: unknown_id(pieces),
@@ -76,25 +80,39 @@ impl<'m> Vocabulary<'m> {
 
     /// Whether each piece is a user-defined symbol; empty if none is, as in most models.
     pub(crate) fn symbol_flags(&self) -> Vec<bool> {
-        self.flags(|id| self.is_symbol(id))
+        self.flags(PieceKind::UserDefined)
     }
 
     /// Whether each piece is unused and takes part in merges; empty if no piece does.
     pub(crate) fn unused_flags(&self) -> Vec<bool> {
-        self.flags(|id| self.kind(id) == PieceKind::Unused && self.is_from_text(id))
+        self.flags(PieceKind::Unused)
     }
 
-    /// The flag of each piece; empty if no flag is set.
-    fn flags(&self, is_flagged: impl Fn(usize) -> bool) -> Vec<bool> {
-        let flags: Vec<bool> = (0..self.len()).map(is_flagged).collect();
-        let has_any = flags.contains(&true);
-        if has_any { flags } else { Vec::new() }
+    /// Whether each piece is of this kind and no single NUL; empty if none is.
+    fn flags(&self, kind: PieceKind) -> Vec<bool> {
+        let is_flagged = |id: &usize| self.text(*id) != [0];
+        let mut flagged = self.pieces.ids_of(kind).filter(is_flagged).peekable();
+        if flagged.peek().is_none() {
+            return Vec::new();
+        }
+        let mut flags = vec![false; self.len()];
+        flagged.for_each(|id| flags[id] = true);
+        flags
     }
 
     /// The ids of the pieces that take part in merges, unused pieces included.
     pub(crate) fn mergeable(&self) -> Vec<u32> {
         let ids = 0..self.len_u32();
         ids.filter(|id| self.is_from_text(*id as usize)).collect()
+    }
+
+    /// The pieces by the hashes of their texts.
+    ///
+    /// # Panics
+    /// The model is no BPE model.
+    pub(crate) fn hashes(&self) -> Arc<PieceHashes> {
+        let hashes = self.model.hashes().expect("the model is a BPE model");
+        Arc::clone(hashes)
     }
 
     /// An index of the pieces that an encoder can return.

@@ -169,13 +169,8 @@ pub(super) fn unique_texts(
     pieces: &PieceTable,
     model_type: ModelType,
 ) -> Result<PieceLookup, ModelError> {
-    let mut lookup = PieceLookup::with_capacity(model_type == ModelType::Bpe, pieces.len());
-    for id in 0..pieces.len() {
-        if pieces.text(id) != b"\0" && !lookup.insert(pieces, id) {
-            return Err(refuse(pieces, id, PieceProblem::Duplicate));
-        }
-    }
-    Ok(lookup)
+    PieceLookup::of_unique(pieces, model_type)
+        .map_err(|id| refuse(pieces, id, PieceProblem::Duplicate))
 }
 
 /// Checks the unknown piece and the byte pieces.

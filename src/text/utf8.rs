@@ -69,7 +69,12 @@ pub(crate) fn char_starts(text: &[u8]) -> impl Iterator<Item = usize> {
 /// The length of the longest common prefix of two texts, in bytes.
 #[inline]
 pub(crate) fn common_length(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+    let (a_words, _) = a.as_chunks::<8>();
+    let (b_words, _) = b.as_chunks::<8>();
+    let words = a_words.iter().zip(b_words).take_while(|(a, b)| a == b);
+    let start = words.count() * 8;
+    let rest = a[start..].iter().zip(&b[start..]);
+    start + rest.take_while(|(a, b)| a == b).count()
 }
 
 /// The last position that is not after `at` and does not lie inside a character of well-formed
@@ -248,6 +253,20 @@ mod tests {
         assert_eq!(chars.next(), Some('é'));
         assert_eq!(chars.as_bytes(), "漢".as_bytes());
         assert_eq!(decode_char(b""), (None, 0));
+    }
+
+    #[test]
+    fn common_lengths_are_those_of_single_bytes() {
+        for length in 0..40 {
+            let text = vec![b'a'; length];
+            for at in 0..length {
+                let mut other = text.clone();
+                other[at] = b'b';
+                assert_eq!(common_length(&text, &other), at);
+                assert_eq!(common_length(&text[..at], &text), at);
+            }
+            assert_eq!(common_length(&text, &text), length);
+        }
     }
 
     #[test]

@@ -12,9 +12,9 @@
 use std::sync::Arc;
 
 use super::Tokenizer;
-use crate::decode::DecodeError;
 use crate::decode::incremental::IncrementalDecoder;
 use crate::decode::spans::{DecodedText, GivenPiece};
+use crate::decode::{DecodeError, Decoder};
 use crate::piece::PieceId;
 use crate::text::lossy_string;
 
@@ -74,7 +74,7 @@ impl Tokenizer {
     /// # Errors
     /// An id is not in the model; `text` is then unchanged.
     pub fn decode_into(&self, ids: &[PieceId], text: &mut Vec<u8>) -> Result<(), DecodeError> {
-        self.decoder.decode(ids, text)
+        self.decoder().decode(ids, text)
     }
 
     /// The text of pieces that are given by their texts. Text that is not a piece stands for
@@ -101,7 +101,7 @@ impl Tokenizer {
     pub fn decode_pieces_to_bytes<P: AsRef<[u8]>>(&self, pieces: &[P]) -> Vec<u8> {
         let pieces = pieces.iter().map(AsRef::as_ref);
         let found = pieces.map(|piece| (piece, self.model.piece_to_id(piece)));
-        self.decoder.decode_pieces(found)
+        self.decoder().decode_pieces(found)
     }
 
     /// The text of `ids`, with the part of it that each id stands for; see [`DecodedText`] for an
@@ -114,9 +114,9 @@ impl Tokenizer {
         ids: impl IntoIterator<Item = I>,
     ) -> Result<DecodedText<'_>, DecodeError> {
         let ids: Vec<PieceId> = ids.into_iter().map(Into::into).collect();
-        ids.iter().try_for_each(|id| self.decoder.check_id(*id))?;
+        ids.iter().try_for_each(|id| self.decoder().check_id(*id))?;
         let pieces = ids.iter().map(|id| self.given_id(*id));
-        Ok(self.decoder.decode_with_spans(pieces, self.unk_id()))
+        Ok(self.decoder().decode_with_spans(pieces, self.unk_id()))
     }
 
     /// A piece that is given by its id.
@@ -140,7 +140,7 @@ impl Tokenizer {
     /// ```
     pub fn decode_pieces_to_tokens<'p, P: AsRef<[u8]>>(&self, pieces: &'p [P]) -> DecodedText<'p> {
         let pieces = pieces.iter().map(|piece| self.given_text(piece.as_ref()));
-        self.decoder.decode_with_spans(pieces, self.unk_id())
+        self.decoder().decode_with_spans(pieces, self.unk_id())
     }
 
     /// A piece that is given by its text.
@@ -151,9 +151,14 @@ impl Tokenizer {
         }
     }
 
+    fn decoder(&self) -> &Arc<Decoder> {
+        self.decoder
+            .get_or_init(|| Arc::new(Decoder::new(&self.model)))
+    }
+
     /// A decoder that takes ids one by one; see [`IncrementalDecoder`] for an example.
     pub fn incremental_decoder(&self) -> IncrementalDecoder {
-        IncrementalDecoder::new(Arc::clone(&self.decoder))
+        IncrementalDecoder::new(Arc::clone(self.decoder()))
     }
 }
 

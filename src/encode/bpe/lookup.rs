@@ -2,8 +2,7 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | [`symbol_table`] | symbols, merge ranks, and the search for a piece by the hash of its text |
-//! | [`text_hash`] | polynomial hashes that can be joined and cut |
+//! | [`symbol_table`] | symbols, merge ranks, and the pieces that they become |
 //! | [`pair_cache`] | pairs that one worker has seen |
 //! | [`ascii_pairs`] | the same for two ASCII characters, indexed directly |
 //! | [`token_merges`] | the merges of the second layer of models with superwords, found by their symbols alone |
@@ -14,5 +13,4 @@
 pub(super) mod ascii_pairs;
 pub(super) mod pair_cache;
 pub(super) mod symbol_table;
-pub(super) mod text_hash;
 pub(super) mod token_merges;

@@ -72,6 +72,14 @@ impl ScanTables {
     pub(super) fn separates_lines(&self) -> bool {
         self.ascii.is_plain(b'\n') && self.merge.chars.ascii_class::<true>(b'\n') == 0
     }
+
+    /// Whether a piece may have a whitespace mark behind another character. True as well if it is a
+    /// space, which normalized text does not have.
+    pub(super) fn has_marks_inside(&self) -> bool {
+        let mark = self.merge.chars.mark_class();
+        let mut classes = (1..self.bigrams.classes()).filter(|class| *class != mark);
+        classes.any(|class| self.bigrams.can_precede_ascii(class, b' '))
+    }
 }
 
 /// Splits one text into chunks and appends their ids.

@@ -9,6 +9,7 @@
 //! Cost: one load per bigram; 16 bytes per class besides the shared set.
 
 use crate::encode::bigrams::{BigramSet, BigramSetBuilder};
+use crate::text::num::low_u32;
 
 /// The bigrams of the pieces, by class.
 #[derive(Debug)]
@@ -61,6 +62,11 @@ impl ClassBigramsBuilder {
 }
 
 impl ClassBigrams {
+    /// The number of classes, class 0 included.
+    pub(in crate::encode::bpe) fn classes(&self) -> u32 {
+        low_u32(self.ascii_followers.len() as u64)
+    }
+
     /// Whether the ASCII character `byte` may follow this class in a piece.
     #[inline]
     pub(in crate::encode::bpe) fn can_precede_ascii(&self, before: u32, byte: u8) -> bool {

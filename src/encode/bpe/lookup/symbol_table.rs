@@ -6,8 +6,9 @@
 //! A *symbol* is a number for a text that can be an operand of a merge: a piece (the symbol is its
 //! id), or a character that occurs in a piece but is no piece (numbered from the number of pieces
 //! on). Two symbols merge if their joined text is a piece. The joined text is not assembled: its
-//! hash is computed from the hashes of the two symbols (see [`text_hash`](super::text_hash)), and
-//! the piece found by the hash is compared with the two texts, byte by byte.
+//! hash is computed from the hashes of the two symbols (see [`text::hash`](crate::text::hash)), and
+//! the piece found by the hash is compared with the two texts, byte by byte. The table of pieces by
+//! hashes is the one of the model.
 //!
 //! The *merge rank* is the position of a piece in the order in which merges happen: pieces with the
 //! best score have rank 0, equal scores have equal ranks. Scores are compared as the reference
@@ -19,15 +20,16 @@
 //! text `th` and merges to symbol 1 with rank 1; the pair (1, 5) becomes symbol 2 with rank 2; the
 //! pair (4, 5) does not merge.
 //!
-//! Cost: construction reads each byte of the pieces once; the hash table has between two and four
-//! slots per piece. A lookup is one multiplication and one load if the Bloom filter says that no
+//! Cost: a lookup is one multiplication and one load if the Bloom filter says that no
 //! piece has the hash, which is the most frequent answer.
 
-use super::text_hash::{TextHash, TextHasher};
+use std::sync::Arc;
+
 use crate::encode::bloom_filter::BloomFilter;
 use crate::encode::vocabulary::Vocabulary;
-use crate::piece::PieceTable;
-use crate::text::num::{high_u32, low_u32, low_usize};
+use crate::piece::{PieceHashes, PieceTable};
+use crate::text::hash::TextHash;
+use crate::text::num::{high_u32, low_u32};
 
 /// Not a symbol: a character that occurs in no piece.
 pub(in crate::encode::bpe) const NO_SYMBOL: u32 = u32::MAX;
@@ -65,21 +67,6 @@ impl SymbolMerge {
     }
 }
 
-/// A slot of the hash table of pieces.
-#[derive(Debug, Clone, Copy)]
-struct PieceSlot {
-    /// Bits of the hash that the position of the slot does not depend on.
-    tag: u32,
-    /// [`NO_SYMBOL`] if the slot is free.
-    id: u32,
-}
-
-/// A slot without a piece.
-const FREE_SLOT: PieceSlot = PieceSlot {
-    tag: 0,
-    id: NO_SYMBOL,
-};
-
 /// All symbols of a model; see the [module page](self).
 #[derive(Debug)]
 pub(in crate::encode::bpe) struct SymbolTable {
@@ -89,49 +76,38 @@ pub(in crate::encode::bpe) struct SymbolTable {
     ranks: Vec<u32>,
     /// The texts of the symbols that are no pieces.
     chars: Vec<Box<[u8]>>,
-    /// The pieces by hash, with linear probing; a power of two.
-    slots: Vec<PieceSlot>,
-    /// A hash shifted right by this is the number of its first slot.
-    shift: u32,
     /// The hashes of the pieces. Most joined texts are no pieces, and the filter answers fastest.
     filter: BloomFilter,
-    hasher: TextHasher,
+    /// All pieces of the model; those without a rank are no symbols.
+    pieces: Arc<PieceHashes>,
 }
 
 impl SymbolTable {
-    /// The table of the pieces with the ids `mergeable`. Of equal texts the last one counts.
+    /// The table of the pieces with the ids `mergeable`.
     pub(in crate::encode::bpe) fn new(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Self {
-        let slots = (mergeable.len() * 2).next_power_of_two().max(64);
-        let mut symbols = Self {
-            hashes: vec![TextHash::EMPTY; vocabulary.len()],
+        let pieces = vocabulary.hashes();
+        let power = |id| pieces.hasher().power(vocabulary.text(id).len());
+        let hashes = (0..).zip(pieces.hashes());
+        let mut filter = BloomFilter::with_capacity(mergeable.len() * 2);
+        for id in mergeable {
+            filter.insert(pieces.hashes()[*id as usize]);
+        }
+        Self {
+            hashes: hashes
+                .map(|(id, hash)| TextHash::new(*hash, power(id)))
+                .collect(),
             ranks: ranks(vocabulary, mergeable),
             chars: Vec::new(),
-            slots: vec![FREE_SLOT; slots],
-            shift: 64 - slots.trailing_zeros(),
-            filter: BloomFilter::with_capacity(mergeable.len() * 2),
-            hasher: TextHasher::new(),
-        };
-        for id in mergeable {
-            symbols.insert(vocabulary, *id);
+            filter,
+            pieces,
         }
-        symbols
-    }
-
-    fn insert(&mut self, vocabulary: &Vocabulary<'_>, id: u32) {
-        let text = vocabulary.text(id as usize);
-        let hash = self.hasher.hash(text);
-        let (slot, tag) = self.find_slot(hash.hash, |id| vocabulary.text(id as usize) == text);
-        self.hashes[id as usize] = hash;
-        self.slots[slot] = PieceSlot { tag, id };
-        self.filter.insert(hash.hash);
     }
 
     /// The symbol of a character: the piece with its text, or a new symbol.
     pub(in crate::encode::bpe) fn add_char(&mut self, pieces: &PieceTable, char: &[u8]) -> u32 {
-        let hash = self.hasher.hash(char);
-        let (slot, _) = self.find_slot(hash.hash, |id| pieces.text(id as usize) == char);
-        if self.slots[slot].id != NO_SYMBOL {
-            return self.slots[slot].id;
+        let hash = self.pieces.hasher().hash(char);
+        if let Some(id) = self.find(pieces, char, hash.hash()) {
+            return id;
         }
         // There are at most MAX_PIECES pieces, and fewer other characters than MAX_TEXT_BYTES, so
         // the number of symbols fits.
@@ -145,8 +121,7 @@ impl SymbolTable {
     /// here. They must be no pieces of this table either, and no character may have been added
     /// before.
     pub(in crate::encode::bpe) fn copy_chars(&mut self, other: &Self) {
-        let chars = other.chars.iter();
-        self.hashes.extend(chars.map(|char| self.hasher.hash(char)));
+        self.hashes.extend(&other.hashes[self.ranks.len()..]);
         self.chars = other.chars.clone();
     }
 
@@ -157,9 +132,10 @@ impl SymbolTable {
         text: &[u8],
         hash: u64,
     ) -> Option<u32> {
-        let (slot, _) = self.find_slot(hash, |id| pieces.text(id as usize) == text);
-        let id = self.slots[slot].id;
-        (id != NO_SYMBOL).then_some(id)
+        let id = self
+            .pieces
+            .find(hash, |id| pieces.text(id as usize) == text)?;
+        (self.rank(id) != NO_RANK).then_some(id)
     }
 
     /// The piece with this text.
@@ -168,14 +144,14 @@ impl SymbolTable {
         pieces: &PieceTable,
         text: &[u8],
     ) -> Option<u32> {
-        let hash = self.hasher.hash(text).hash;
+        let hash = self.pieces.hasher().hash(text).hash();
         self.may_be_piece(hash)
             .then(|| self.find(pieces, text, hash))?
     }
 
     /// The hashes of both parts of `text` for each place between two bytes.
     pub(in crate::encode::bpe) fn splits(&self, text: &[u8]) -> impl Iterator<Item = [u64; 2]> {
-        self.hasher.splits(text)
+        self.pieces.hasher().splits(text)
     }
 
     /// The merge rank of a piece; [`NO_RANK`] for other symbols.
@@ -186,13 +162,13 @@ impl SymbolTable {
 
     /// The hash of the text of a symbol; 0 for [`NO_SYMBOL`].
     pub(in crate::encode::bpe) fn hash(&self, symbol: u32) -> u64 {
-        self.text_hash(symbol).hash
+        self.text_hash(symbol).hash()
     }
 
     /// Extends prefix sums of a short text; see [`TextHasher::prefix_sum`].
     #[inline]
     pub(in crate::encode::bpe) fn prefix_sum(&self, before: u64, char: u64, end: u8) -> (u64, u64) {
-        self.hasher.prefix_sum(before, char, end)
+        self.pieces.hasher().prefix_sum(before, char, end)
     }
 
     /// The hash of the joined text of two symbols; `None` if one of them is [`NO_SYMBOL`].
@@ -240,11 +216,13 @@ impl SymbolTable {
             let text = pieces.text(id as usize);
             text.strip_prefix(self.text(pieces, left)) == Some(self.text(pieces, right))
         };
-        let (slot, _) = self.find_slot(hash, is_joined);
-        let symbol = self.slots[slot].id;
-        self.ranks
-            .get(symbol as usize)
-            .map_or(SymbolMerge::NONE, |rank| SymbolMerge::new(*rank, symbol))
+        let Some(symbol) = self.pieces.find(hash, is_joined) else {
+            return SymbolMerge::NONE;
+        };
+        match self.rank(symbol) {
+            NO_RANK => SymbolMerge::NONE,
+            rank => SymbolMerge::new(rank, symbol),
+        }
     }
 
     /// Whether all symbols, and so all ranks, are below 65,535.
@@ -268,23 +246,6 @@ impl SymbolTable {
         match (symbol as usize).checked_sub(pieces.len()) {
             None => pieces.text(symbol as usize),
             Some(char) => &self.chars[char],
-        }
-    }
-
-    /// The slot of the piece that has this hash and for which `is_it` holds, or the free slot where
-    /// it belongs; and its tag.
-    #[inline]
-    fn find_slot(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> (usize, u32) {
-        // The position depends on the upper bits of the hash.
-        let tag = low_u32(hash);
-        let mask = self.slots.len() - 1;
-        let mut at = low_usize(hash >> self.shift);
-        loop {
-            let slot = self.slots[at];
-            if slot.id == NO_SYMBOL || slot.tag == tag && is_it(slot.id) {
-                return (at, tag);
-            }
-            at = (at + 1) & mask;
         }
     }
 }

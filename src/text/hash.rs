@@ -30,12 +30,17 @@ type Powers = [u64; 256];
 /// The hash of a text, and the base to the power of its length.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextHash {
-    pub(super) hash: u64,
-    pub(super) power: u64,
+    hash: u64,
+    power: u64,
 }
 
 impl TextHash {
-    pub(in crate::encode::bpe) const EMPTY: Self = Self { hash: 0, power: 1 };
+    pub(crate) const EMPTY: Self = Self { hash: 0, power: 1 };
+
+    /// The hash of a text as a number, and the base to the power of its length.
+    pub(crate) fn new(hash: u64, power: u64) -> Self {
+        Self { hash, power }
+    }
 
     /// The hash as a number.
     #[inline]
@@ -54,7 +59,7 @@ impl TextHash {
 
     /// The hash of this text followed by another.
     #[inline]
-    pub(super) fn join(self, right: Self) -> u64 {
+    pub(crate) fn join(self, right: Self) -> u64 {
         self.hash.wrapping_mul(right.power).wrapping_add(right.hash)
     }
 }
@@ -84,7 +89,7 @@ impl TextHasher {
     }
 
     /// The hashes of both parts of `text` for each place between two bytes, from left to right.
-    pub(super) fn splits(&self, text: &[u8]) -> impl Iterator<Item = [u64; 2]> {
+    pub(crate) fn splits(&self, text: &[u8]) -> impl Iterator<Item = [u64; 2]> {
         let whole = self.hash(text);
         let inverse = self.inverse_powers[1];
         let mut sum = 0;
@@ -115,7 +120,7 @@ impl TextHasher {
     /// The base to the power of `exponent`: from the table where possible, which halves the work of
     /// a hash.
     #[inline]
-    fn power(&self, exponent: usize) -> u64 {
+    pub(crate) fn power(&self, exponent: usize) -> u64 {
         let entry = self.powers.get(exponent).copied();
         entry.unwrap_or_else(|| self.compute_power(exponent))
     }
@@ -130,7 +135,7 @@ impl TextHasher {
     /// Extends prefix sums by a character with the hash `char` that ends at byte `end`. Returns the
     /// sum, and the power that turns differences of sums into hashes.
     #[inline]
-    pub(super) fn prefix_sum(&self, before: u64, char: u64, end: u8) -> (u64, u64) {
+    pub(crate) fn prefix_sum(&self, before: u64, char: u64, end: u8) -> (u64, u64) {
         let end = usize::from(end);
         let sum = before.wrapping_add(char.wrapping_mul(self.inverse_powers[end]));
         (sum, self.powers[end])
