@@ -143,7 +143,7 @@ pub use adapt::edit::{EditStep, EditedModel, NormalizerFlag, SpecialRole};
 #[cfg(feature = "train")]
 pub use adapt::error::{EditError, ExtendError, MergeError, PruneError};
 #[cfg(feature = "train")]
-pub use adapt::extend::{ExtendOptions, ExtendSize, ExtendedModel, ExtensionPiece};
+pub use adapt::extend::{ExtendOptions, ExtendSize, ExtendedModel, ExtensionPiece, NewCharacters};
 #[cfg(feature = "train")]
 pub use adapt::merge::{MergeOptions, MergedModel};
 #[cfg(feature = "train")]
@@ -184,9 +184,9 @@ pub use tokenizer::{
 };
 #[cfg(feature = "train")]
 pub use train::{
-    Corpus, CountFingerprint, CountRows, CountsError, Event, InputFormat, NewCharacters,
-    NormalizationRules, Observer, OptionDescriptor, OptionError, OptionKind, PruningMethod,
-    RETIRED_OPTIONS, RecordGap, RuleSet, SeedSize, SentenceCounts, SentenceSelection,
-    SpecRecording, SpecialPiece, Stage, Summary, TrainError, TrainFlags, TrainOptions, Trainer,
-    TrainingRecord, UnigramOptions, WordCounter, WordCounts,
+    Corpus, CountFingerprint, CountRows, CountsError, Event, InputFormat, NormalizationRules,
+    Observer, OptionDescriptor, OptionError, OptionKind, PruningMethod, RETIRED_OPTIONS, RecordGap,
+    RuleSet, SeedSize, SentenceCounts, SentenceSelection, SpecRecording, SpecialPiece, Stage,
+    Summary, TrainError, TrainFlags, TrainOptions, Trainer, TrainingRecord, UnigramOptions,
+    WordCounter, WordCounts,
 };

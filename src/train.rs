@@ -15,33 +15,32 @@
 
 // In the order of the flow.
 mod error;
-mod options;
+pub(crate) mod options;
 mod parallel;
 mod rules;
-mod meta;
-mod execution;
-mod corpus;
+pub(crate) mod meta;
+pub(crate) mod execution;
+pub(crate) mod corpus;
 mod batch;
 mod sample;
-mod prepare;
-mod split;
+pub(crate) mod prepare;
+pub(crate) mod split;
 mod words;
 mod word_counts;
 mod sentence_list;
-mod reading;
+pub(crate) mod reading;
 mod learning;
-mod continued;
 mod swar;
 mod raw_chunk_cache;
-mod counts;
-mod alphabet;
-mod bpe;
+pub(crate) mod counts;
+pub(crate) mod alphabet;
+pub(crate) mod bpe;
 mod unigram;
 mod word_char;
 mod log_f32;
 mod pow_f32;
 mod assemble;
-mod observer;
+pub(crate) mod observer;
 #[cfg(test)]
 mod tests;
 
@@ -50,9 +49,6 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::Arc;
 
 pub use batch::SentenceCounts;
-pub(crate) use bpe::merge::LearnedMerge;
-pub(crate) use continued::ContinuedTrainer;
-pub use continued::NewCharacters;
 pub use corpus::Corpus;
 pub use error::TrainError;
 pub(crate) use observer::SilentObserver;

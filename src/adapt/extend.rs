@@ -5,7 +5,7 @@
 //! replaces, from which its embedding can be initialized.
 //!
 //! The new pieces are those that training would learn next: merging begins with the text as the
-//! model segments it (see `train/continued`). They are normal pieces with scores below all others,
+//! model segments it (see `continued`). They are normal pieces with scores below all others,
 //! in the order of learning.
 //!
 //! Ids: the model's pieces keep theirs; behind them come added control and user-defined pieces,
@@ -36,10 +36,13 @@
 //!
 //! Cost: that of training on the text.
 
+mod continued;
 mod slots;
 
 use std::num::NonZeroUsize;
 
+use self::continued::ContinuedTrainer;
+pub use self::continued::NewCharacters;
 use self::slots::IdSlots;
 use super::id_map::IdMap;
 use super::pieces::{has_unused_pieces, lowest_score};
@@ -49,10 +52,8 @@ use crate::adapt::error::ExtendError;
 use crate::model::{Model, ModelEditor, ModelType};
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::{NormalizedEncoder, Tokenizer};
-use crate::train::{
-    ContinuedTrainer, Corpus, LearnedMerge, NewCharacters, Observer, SilentObserver, Summary,
-    TrainOptions,
-};
+use crate::train::bpe::merge::LearnedMerge;
+use crate::train::{Corpus, Observer, SilentObserver, Summary, TrainOptions};
 
 /// How many pieces an extension learns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -37,10 +37,10 @@
 //!   (`auto_character_coverage`).
 
 pub(super) mod coverage_search;
-pub(super) mod merge;
+pub(crate) mod merge;
 mod merge_contexts;
 mod pair_map;
 mod pairs;
-pub(super) mod queue;
-pub(super) mod symbols;
-pub(super) mod word_buffer;
+pub(crate) mod queue;
+pub(crate) mod symbols;
+pub(crate) mod word_buffer;

@@ -121,7 +121,7 @@ fn next_batch(
 const BATCHES_PER_THREAD: usize = 1;
 
 /// Reads a corpus for a training run.
-pub(super) struct CorpusReader<'a> {
+pub(crate) struct CorpusReader<'a> {
     options: &'a TrainOptions,
     preparation: Preparation,
     meta: &'a MetaPieces,
@@ -157,7 +157,7 @@ impl Trainer {
 }
 
 /// The texts of the meta pieces.
-pub(super) fn meta_trie(meta: &MetaPieces) -> Result<Arc<PrefixTrie>, TrainError> {
+pub(crate) fn meta_trie(meta: &MetaPieces) -> Result<Arc<PrefixTrie>, TrainError> {
     let trie = PrefixTrie::new(meta.texts().map(str::as_bytes));
     let conflict = |_| OptionError::Conflict {
         option: "user_defined_symbols",
@@ -169,7 +169,7 @@ pub(super) fn meta_trie(meta: &MetaPieces) -> Result<Arc<PrefixTrie>, TrainError
 
 impl<'a> CorpusReader<'a> {
     /// A reader for continued training: text is not divided between two characters of `kept_pairs`.
-    pub(super) fn continued(
+    pub(crate) fn continued(
         options: &'a TrainOptions,
         preparation: Preparation,
         meta: &'a MetaPieces,
@@ -185,7 +185,7 @@ impl<'a> CorpusReader<'a> {
         }
     }
 
-    pub(super) fn count_words(
+    pub(crate) fn count_words(
         &self,
         corpus: Corpus<'_>,
         reporter: &mut Reporter<'_>,

@@ -5,8 +5,11 @@
 //! training. Some flags change a model and are recorded nowhere. Each such thing is a [`RecordGap`].
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
-use super::{SpecRecording, TrainFlags};
+use super::{
+    PIECE_LENGTH, SENTENCE_LENGTH, SentenceSelection, SpecRecording, TrainFlags, TrainOptions,
+};
 use crate::model::{Model, ModelType, NormalizerSpec};
 use crate::normalize::charsmap::builtin_charsmap;
 
@@ -235,5 +238,57 @@ pub(super) fn flag_text(bytes: &[u8]) -> Result<String, String> {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => Ok(text.to_owned()),
         _ => Err(String::from_utf8_lossy(bytes).into_owned()),
+    }
+}
+
+impl TrainOptions {
+    /// The rules for pieces and sentences that a model was trained with, as its trainer spec
+    /// records them. A length or coverage outside the range of its option is clamped to the range;
+    /// a negative length becomes the default. The treatment of whitespace is taken from the
+    /// normalizer. The vocabulary and the normalization rules are not taken over, and all sentences
+    /// are used.
+    pub fn of_model(model: &Model) -> Self {
+        let spec = model.trainer_spec();
+        let defaults = Self::default();
+        let within = |recorded: i32, default: u32, range: &RangeInclusive<u32>| {
+            let length = u32::try_from(recorded).unwrap_or(default);
+            length.clamp(*range.start(), *range.end())
+        };
+        let options = Self {
+            model_type: model.model_type(),
+            sentences: SentenceSelection::All,
+            max_sentence_length: within(
+                spec.max_sentence_length(),
+                defaults.max_sentence_length,
+                &SENTENCE_LENGTH,
+            ),
+            max_sentencepiece_length: within(
+                spec.max_sentencepiece_length(),
+                defaults.max_sentencepiece_length,
+                &PIECE_LENGTH,
+            ),
+            character_coverage: spec.character_coverage().clamp(0.98, 1.0),
+            byte_fallback: spec.byte_fallback(),
+            split_by_unicode_script: spec.split_by_unicode_script(),
+            split_by_number: spec.split_by_number(),
+            split_by_whitespace: spec.split_by_whitespace(),
+            split_digits: spec.split_digits(),
+            allow_whitespace_only_pieces: spec.allow_whitespace_only_pieces(),
+            pretokenization_delimiter: String::from_utf8_lossy(spec.pretokenization_delimiter())
+                .into_owned(),
+            ..defaults
+        };
+        options.with_normalization_of(model)
+    }
+
+    /// The options with the model's treatment of whitespace.
+    pub(crate) fn with_normalization_of(self, model: &Model) -> Self {
+        let normalizer = model.normalizer().options();
+        Self {
+            treat_whitespace_as_suffix: normalizer.treat_whitespace_as_suffix,
+            add_dummy_prefix: normalizer.add_dummy_prefix,
+            remove_extra_whitespaces: normalizer.remove_extra_whitespaces,
+            ..self
+        }
     }
 }

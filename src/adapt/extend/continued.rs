@@ -6,13 +6,13 @@
 //! # Method
 //!
 //! 1. The corpus is read, prepared and divided into parts as in training, except that text is not
-//!    divided inside a piece of the model ([`kept_pairs`](super::split::kept_pairs)). Equal parts
+//!    divided inside a piece of the model ([`kept_pairs`](crate::train::split::kept_pairs)). Equal parts
 //!    are counted together.
 //! 2. The model segments each distinct part. Merging begins with these segments as symbols, where
 //!    training begins with characters. They are the state of the encoder before unused pieces are
 //!    split again and unknown characters become bytes, since these are the symbols that pieces with
 //!    lower scores would merge.
-//! 3. The loop of training repeatedly merges the best pair ([`merge`](super::bpe::merge)).
+//! 3. The loop of training repeatedly merges the best pair ([`merge`](crate::train::bpe::merge)).
 //!    Characters that are not pieces become pieces between the merges, by gain, or before all
 //!    merges, by coverage.
 //!
@@ -33,28 +33,27 @@ mod characters;
 mod segments;
 
 use std::num::NonZeroUsize;
-use std::ops::RangeInclusive;
 
 pub use self::characters::NewCharacters;
 use self::segments::{StateModel, StateSegmenter};
-use super::bpe::merge::continuation::Continuation;
-use super::bpe::merge::{LearnedMerge, MergeTrainer};
-use super::bpe::queue::ShortestText;
-use super::bpe::symbols::SymbolArena;
-use super::bpe::word_buffer::WordBuffer;
-use super::corpus::Corpus;
-use super::counts::WordTable;
-use super::execution::ExecutionConfig;
-use super::meta::MetaPieces;
-use super::observer::{Observer, Run, Stage, Summary};
-use super::options::{PIECE_LENGTH, SENTENCE_LENGTH, SentenceSelection, TrainOptions};
-use super::prepare::Preparation;
-use super::reading::{CorpusReader, meta_trie};
-use super::split::SplitRules;
-use super::split::kept_pairs::KeptPairs;
 use crate::model::{Model, ModelType};
 use crate::piece::PieceKind;
 use crate::train::TrainError;
+use crate::train::bpe::merge::continuation::Continuation;
+use crate::train::bpe::merge::{LearnedMerge, MergeTrainer};
+use crate::train::bpe::queue::ShortestText;
+use crate::train::bpe::symbols::SymbolArena;
+use crate::train::bpe::word_buffer::WordBuffer;
+use crate::train::corpus::Corpus;
+use crate::train::counts::WordTable;
+use crate::train::execution::ExecutionConfig;
+use crate::train::meta::MetaPieces;
+use crate::train::observer::{Observer, Run, Stage, Summary};
+use crate::train::options::TrainOptions;
+use crate::train::prepare::Preparation;
+use crate::train::reading::{CorpusReader, meta_trie};
+use crate::train::split::SplitRules;
+use crate::train::split::kept_pairs::KeptPairs;
 
 /// What continued training learned, best first.
 pub(crate) struct ContinuedPieces {
@@ -182,58 +181,6 @@ impl<'m> ContinuedTrainer<'m> {
         })?;
         run.reporter.end_merges(&merges)?;
         Ok(merges)
-    }
-}
-
-impl TrainOptions {
-    /// The rules for pieces and sentences that a model was trained with, as its trainer spec
-    /// records them. A length or coverage outside the range of its option is clamped to the range;
-    /// a negative length becomes the default. The treatment of whitespace is taken from the
-    /// normalizer. The vocabulary and the normalization rules are not taken over, and all sentences
-    /// are used.
-    pub fn of_model(model: &Model) -> Self {
-        let spec = model.trainer_spec();
-        let defaults = Self::default();
-        let within = |recorded: i32, default: u32, range: &RangeInclusive<u32>| {
-            let length = u32::try_from(recorded).unwrap_or(default);
-            length.clamp(*range.start(), *range.end())
-        };
-        let options = Self {
-            model_type: model.model_type(),
-            sentences: SentenceSelection::All,
-            max_sentence_length: within(
-                spec.max_sentence_length(),
-                defaults.max_sentence_length,
-                &SENTENCE_LENGTH,
-            ),
-            max_sentencepiece_length: within(
-                spec.max_sentencepiece_length(),
-                defaults.max_sentencepiece_length,
-                &PIECE_LENGTH,
-            ),
-            character_coverage: spec.character_coverage().clamp(0.98, 1.0),
-            byte_fallback: spec.byte_fallback(),
-            split_by_unicode_script: spec.split_by_unicode_script(),
-            split_by_number: spec.split_by_number(),
-            split_by_whitespace: spec.split_by_whitespace(),
-            split_digits: spec.split_digits(),
-            allow_whitespace_only_pieces: spec.allow_whitespace_only_pieces(),
-            pretokenization_delimiter: String::from_utf8_lossy(spec.pretokenization_delimiter())
-                .into_owned(),
-            ..defaults
-        };
-        options.with_normalization_of(model)
-    }
-
-    /// The options with the model's treatment of whitespace.
-    fn with_normalization_of(self, model: &Model) -> Self {
-        let normalizer = model.normalizer().options();
-        Self {
-            treat_whitespace_as_suffix: normalizer.treat_whitespace_as_suffix,
-            add_dummy_prefix: normalizer.add_dummy_prefix,
-            remove_extra_whitespaces: normalizer.remove_extra_whitespaces,
-            ..self
-        }
     }
 }
 
