@@ -1,7 +1,7 @@
 //! Normalization of a model as normalizers of `tokenizers`.
 //!
-//! Input: a model. Output: a list of [`JsonNormalizer`]s, which are applied one after the other,
-//! and reasons where they do not equal SentencePiece's normalization.
+//! [`JsonNormalizer`]s are applied one after the other. There are reasons where they do not equal
+//! SentencePiece's normalization.
 //!
 //! | flag | normalizers |
 //! |---|---|
@@ -22,7 +22,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{Reason, ReasonKind};
-use crate::model::{Model, NormalizerSpec};
+use crate::model::Model;
 use crate::normalize::Normalizer;
 use crate::text::{WHITESPACE_MARK_STR, lossy_string};
 
@@ -44,23 +44,6 @@ pub(super) enum JsonNormalizer {
     Text { pattern: String, content: String },
     /// The text is put before every text that is not empty.
     Prepend(String),
-}
-
-impl JsonNormalizer {
-    fn regex(pattern: impl Into<String>, content: &str) -> Self {
-        Self::Regex {
-            pattern: pattern.into(),
-            content: content.to_owned(),
-        }
-    }
-
-    /// Spaces become marks.
-    fn marks() -> Self {
-        Self::Text {
-            pattern: " ".to_owned(),
-            content: WHITESPACE_MARK_STR.to_owned(),
-        }
-    }
 }
 
 /// Spaces at the start.
@@ -107,55 +90,65 @@ impl<'m> JsonNormalization<'m> {
 
     fn add_rules(&mut self) {
         let model = self.model;
-        if model.normalizer_spec().precompiled_charsmap().is_empty() {
+        let charsmap = model.normalizer_spec().precompiled_charsmap();
+        if charsmap.is_empty() {
             return;
         }
         let rules = model.normalization_rules();
         let simple = rules.as_ref().ok().and_then(|rules| simple_rules(rules));
+        // Rules that cannot be listed are those of a cyclic table, which has a reason in any case.
         let rules = rules.as_deref().unwrap_or_default();
         self.reasons.extend(reason_of_removal(model, rules));
-        match simple {
-            Some(chars) => self.add_simple_rules(&chars),
-            None => self.add_charsmap(rules),
-        }
-    }
-
-    fn add_simple_rules(&mut self, chars: &ReplacedChars) {
-        for (target, sources) in chars {
-            self.replace(character_class(sources), target);
+        if let Some(chars) = simple {
+            for (target, sources) in chars {
+                let class: String = sources
+                    .into_iter()
+                    .map(|c| format!(r"\x{{{:X}}}", u32::from(c)))
+                    .collect();
+                self.replace(format!("[{class}]"), &target);
+            }
+        } else {
+            self.normalizers
+                .push(JsonNormalizer::Precompiled(charsmap.to_vec()));
+            self.reasons.push(reason_of_rules(model, rules));
         }
     }
 
     fn replace(&mut self, pattern: impl Into<String>, content: &str) {
-        self.normalizers
-            .push(JsonNormalizer::regex(pattern, content));
-    }
-
-    fn add_charsmap(&mut self, rules: &[Rule]) {
-        let charsmap = self.model.normalizer_spec().precompiled_charsmap();
-        self.normalizers
-            .push(JsonNormalizer::Precompiled(charsmap.to_vec()));
-        self.reasons.push(reason_of_rules(self.model, rules));
+        self.normalizers.push(JsonNormalizer::Regex {
+            pattern: pattern.into(),
+            content: content.to_owned(),
+        });
     }
 
     fn add_whitespace(&mut self) {
         let spec = self.model.normalizer_spec();
-        if spec.remove_extra_whitespaces() {
-            self.remove_extra_whitespaces(spec);
+        let [removes, escapes] = [spec.remove_extra_whitespaces(), spec.escape_whitespaces()];
+        let has_suffix = has_suffix(self.model);
+        if removes {
+            self.replace(LEADING_SPACES, "");
+            self.replace(REPEATED_SPACES, " ");
+            if !has_suffix {
+                let trailing = match escapes {
+                    true => TRAILING_SPACES_AND_MARKS,
+                    false => TRAILING_SPACES,
+                };
+                self.replace(trailing, "");
+            }
         }
-        if has_suffix(self.model) {
-            self.replace(pattern_of_end(spec), mark(self.model));
+        if has_suffix {
+            let end = match (removes, escapes) {
+                (false, _) => END,
+                (true, true) => TRIMMED_END,
+                (true, false) => TRIMMED_END_OF_SPACES,
+            };
+            self.replace(end, mark(self.model));
         }
-        if spec.escape_whitespaces() {
-            self.normalizers.push(JsonNormalizer::marks());
-        }
-    }
-
-    fn remove_extra_whitespaces(&mut self, spec: &NormalizerSpec) {
-        self.replace(LEADING_SPACES, "");
-        self.replace(REPEATED_SPACES, " ");
-        if !has_suffix(self.model) {
-            self.replace(trailing_spaces(spec), "");
+        if escapes {
+            self.normalizers.push(JsonNormalizer::Text {
+                pattern: " ".to_owned(),
+                content: WHITESPACE_MARK_STR.to_owned(),
+            });
         }
     }
 
@@ -173,23 +166,6 @@ impl<'m> JsonNormalization<'m> {
     }
 }
 
-/// The regular expression for spaces at the end.
-fn trailing_spaces(spec: &NormalizerSpec) -> &'static str {
-    match spec.escape_whitespaces() {
-        true => TRAILING_SPACES_AND_MARKS,
-        false => TRAILING_SPACES,
-    }
-}
-
-/// The regular expression for the end of a text, where a suffix is put.
-fn pattern_of_end(spec: &NormalizerSpec) -> &'static str {
-    match (spec.remove_extra_whitespaces(), spec.escape_whitespaces()) {
-        (false, _) => END,
-        (true, true) => TRIMMED_END,
-        (true, false) => TRIMMED_END_OF_SPACES,
-    }
-}
-
 /// The reasons for a precompiled charsmap.
 pub(super) fn rules_reasons(model: &Model) -> impl Iterator<Item = Reason> {
     let rules = model.normalization_rules().unwrap_or_default();
@@ -199,17 +175,14 @@ pub(super) fn rules_reasons(model: &Model) -> impl Iterator<Item = Reason> {
 
 /// The reason if rules can remove a whole text, which `tokenizers` then gives no dummy prefix.
 fn reason_of_removal(model: &Model, rules: &[Rule]) -> Option<Reason> {
-    if !prefixes_every_text(model.normalizer_spec()) {
+    let spec = model.normalizer_spec();
+    // Otherwise SentencePiece puts no prefix before an empty text either.
+    if !spec.add_dummy_prefix() || spec.remove_extra_whitespaces() {
         return None;
     }
     let (source, _) = rules.iter().find(|(_, target)| target.is_empty())?;
     let explanation = "a text that the normalization rules remove entirely gets a dummy prefix in SentencePiece only";
     Some(Reason::new(ReasonKind::NormalizationRules, explanation).with_example(source))
-}
-
-/// Whether SentencePiece puts the dummy prefix before an empty text, too.
-fn prefixes_every_text(spec: &NormalizerSpec) -> bool {
-    spec.add_dummy_prefix() && !spec.remove_extra_whitespaces()
 }
 
 /// The reason for a precompiled charsmap with these rules. Listing them takes several times as long
@@ -228,13 +201,8 @@ fn reason_of_rules(model: &Model, rules: &[Rule]) -> Reason {
 
 /// The regular expression for the start of every text but the empty one and `symbols`.
 pub(super) fn prefix_pattern(symbols: &[&str]) -> String {
-    format!(r"\A(?!(?:{})\z)(?=[\s\S])", any_of(symbols))
-}
-
-/// The regular expression for one of these texts.
-fn any_of(texts: &[&str]) -> String {
-    let escaped: Vec<String> = texts.iter().map(|text| escaped(text)).collect();
-    escaped.join("|")
+    let escaped: Vec<String> = symbols.iter().map(|text| escaped(text)).collect();
+    format!(r"\A(?!(?:{})\z)(?=[\s\S])", escaped.join("|"))
 }
 
 /// Whether the dummy prefix is put before the text.
@@ -262,18 +230,12 @@ pub(super) fn trimmed_symbol(model: &Model, symbol: &str) -> String {
     if !spec.remove_extra_whitespaces() {
         return symbol.to_owned();
     }
-    let text = with_single_spaces(symbol.trim_start_matches(' '));
-    let is_trimmed = |c| c == ' ' || (c == '\u{2581}' && spec.escape_whitespaces());
-    text.trim_end_matches(is_trimmed).to_owned()
-}
-
-/// A text with one space for each run of them.
-fn with_single_spaces(text: &str) -> String {
-    let mut text = text.to_owned();
+    let mut text = symbol.trim_start_matches(' ').to_owned();
     while text.contains("  ") {
         text = text.replace("  ", " ");
     }
-    text
+    let is_trimmed = |c| c == ' ' || (c == '\u{2581}' && spec.escape_whitespaces());
+    text.trim_end_matches(is_trimmed).to_owned()
 }
 
 /// A user-defined symbol after these normalizers, without the rules.
@@ -289,14 +251,17 @@ pub(super) fn normalized_symbol(model: &Model, symbol: &str) -> String {
 }
 
 /// The characters that rules replace, if every rule replaces one character and the targets can be
-/// written in any order.
+/// written in any order, because none contains a character that a rule replaces.
 fn simple_rules(rules: &[Rule]) -> Option<ReplacedChars> {
     let mut chars = ReplacedChars::new();
     for (source, target) in rules {
         let sources = chars.entry(target.clone()).or_default();
         sources.push(single_char(source)?);
     }
-    (chars.len() <= MAX_REPLACED_TARGETS && !is_changed_again(&chars)).then_some(chars)
+    let sources: BTreeSet<char> = chars.values().flatten().copied().collect();
+    let mut targets = chars.keys().flat_map(|target| target.chars());
+    let is_changed_again = targets.any(|c| sources.contains(&c));
+    (chars.len() <= MAX_REPLACED_TARGETS && !is_changed_again).then_some(chars)
 }
 
 /// The character that is the whole text.
@@ -304,23 +269,6 @@ fn single_char(text: &str) -> Option<char> {
     let mut chars = text.chars();
     let first = chars.next()?;
     chars.next().is_none().then_some(first)
-}
-
-/// Whether a target contains a character that a rule replaces.
-fn is_changed_again(chars: &ReplacedChars) -> bool {
-    let sources: BTreeSet<char> = chars.values().flatten().copied().collect();
-    let mut targets = chars.keys().flat_map(|target| target.chars());
-    targets.any(|c| sources.contains(&c))
-}
-
-/// A regular expression for one of these characters.
-fn character_class(characters: &[char]) -> String {
-    let escaped: String = characters.iter().copied().map(escaped_char).collect();
-    format!("[{escaped}]")
-}
-
-fn escaped_char(c: char) -> String {
-    format!(r"\x{{{:X}}}", u32::from(c))
 }
 
 /// A text as a regular expression: punctuation of ASCII is escaped.
@@ -341,42 +289,22 @@ pub(super) fn escaped(text: &str) -> String {
 /// A text that `Precompiled` normalizes differently: a character with a rule and a combining mark
 /// without, which is lost; or the source of a rule that is too long.
 fn example_of_rules(rules: &[Rule], normalizer: &Normalizer) -> Option<String> {
-    example_with_mark(rules, normalizer).or_else(|| long_source(rules))
-}
-
-fn example_with_mark(rules: &[Rule], normalizer: &Normalizer) -> Option<String> {
-    let marked = rules.iter().filter_map(with_combining_mark);
-    let mut tried = marked.take(MAX_TRIED_RULES);
-    let lost = tried.find(|rule| keeps_mark(normalizer, rule));
-    lost.map(|(text, _)| text)
-}
-
-/// The source and the target of a rule for a short character, each with a combining mark behind it.
-fn with_combining_mark((source, target): &Rule) -> Option<Rule> {
-    let is_short = source.len() + COMBINING_MARK.len() < LONG_CLUSTER;
-    let is_usable = is_short && single_char(source)?.is_alphanumeric() && !target.is_empty();
-    is_usable.then(|| (marked(source), marked(target)))
-}
-
-fn marked(text: &str) -> String {
-    format!("{text}{COMBINING_MARK}")
-}
-
-/// Whether a text is normalized to a text with the expected one in it.
-fn keeps_mark(normalizer: &Normalizer, (text, expected): &Rule) -> bool {
-    let mut normalized = Vec::new();
-    normalizer.normalize(text.as_bytes(), &mut normalized);
-    lossy_string(&normalized).contains(expected)
-}
-
-fn long_source(rules: &[Rule]) -> Option<String> {
-    let rule = rules.iter().find(|rule| is_long(rule));
-    rule.map(|(source, _)| source.clone())
-}
-
-/// Whether a rule is for several characters and too long for one cluster.
-fn is_long((source, _): &Rule) -> bool {
-    source.len() >= LONG_CLUSTER && source.chars().nth(1).is_some()
+    let marked = rules.iter().filter_map(|(source, target)| {
+        let is_short = source.len() + COMBINING_MARK.len() < LONG_CLUSTER;
+        let is_usable = is_short && single_char(source)?.is_alphanumeric() && !target.is_empty();
+        is_usable.then(|| [source, target].map(|text| format!("{text}{COMBINING_MARK}")))
+    });
+    let keeps_mark = |[text, expected]: &[String; 2]| {
+        let mut normalized = Vec::new();
+        normalizer.normalize(text.as_bytes(), &mut normalized);
+        lossy_string(&normalized).contains(expected)
+    };
+    if let Some([text, _]) = marked.take(MAX_TRIED_RULES).find(keeps_mark) {
+        return Some(text);
+    }
+    let is_long =
+        |(source, _): &&Rule| source.len() >= LONG_CLUSTER && source.chars().nth(1).is_some();
+    rules.iter().find(is_long).map(|(source, _)| source.clone())
 }
 
 /// How many rules are tried for an example.

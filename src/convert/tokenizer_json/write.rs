@@ -1,7 +1,7 @@
 //! The parts of a `tokenizer.json` as JSON.
 //!
-//! Input: [`JsonParts`]. Output: the file, with one line for each piece, merge and added token, so
-//! that files can be compared line by line. Cost: linear.
+//! The file has one line for each piece, merge and added token, so that files can be compared line by
+//! line.
 
 use std::fmt::Display;
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::TokenizerJson;
 use super::export::JsonParts;
 use super::normalization::{JsonNormalizer, has_suffix};
-use crate::convert::order::{OrderedMerge, symbols_of};
+use crate::convert::order::symbols_of;
 use crate::model::ModelType;
 use crate::piece::PieceId;
 use crate::text::{WHITESPACE_MARK_STR, lossy_string};
@@ -33,27 +33,32 @@ impl JsonParts<'_> {
     /// The file.
     pub(super) fn json(&self) -> Vec<u8> {
         let mut json = FILE_START.to_owned();
-        self.push_added_tokens(&mut json);
-        push_component(&mut json, "normalizer", &self.normalizer());
-        push_component(&mut json, "pre_tokenizer", &Value::Null);
-        push_component(&mut json, "post_processor", &self.post_processor());
-        push_component(&mut json, "decoder", &self.decoder());
+        let added = self.added.iter().map(|id| {
+            let mut token = self.token_flags(*id);
+            token["id"] = json!(id.get());
+            token
+        });
+        push_list(&mut json, '[', added, ']');
+        let normalizers: Vec<Value> = self.normalizers.iter().map(one_normalizer).collect();
+        let normalizer = match normalizers.is_empty() {
+            true => Value::Null,
+            false => json!({"type": "Sequence", "normalizers": normalizers}),
+        };
+        for (name, value) in [
+            ("normalizer", normalizer),
+            ("pre_tokenizer", Value::Null),
+            ("post_processor", self.post_processor()),
+            ("decoder", self.decoder()),
+        ] {
+            json.push_str(&format!(",\n\"{name}\": {value}"));
+        }
         json.push_str(",\n\"model\": {\n");
-        self.push_model(&mut json);
+        match self.model.model_type() {
+            ModelType::Unigram => self.push_unigram(&mut json),
+            _ => self.push_bpe(&mut json),
+        }
         json.push_str("}\n}\n");
         json.into_bytes()
-    }
-
-    fn push_added_tokens(&self, json: &mut String) {
-        let tokens = self.added.iter().map(|id| self.added_token(*id));
-        push_list(json, '[', tokens, ']');
-    }
-
-    /// An added token as in `tokenizer.json`.
-    fn added_token(&self, id: PieceId) -> Value {
-        let mut token = self.token_flags(id);
-        token["id"] = json!(id.get());
-        token
     }
 
     /// The flags of an added token.
@@ -69,84 +74,50 @@ impl JsonParts<'_> {
         })
     }
 
-    fn normalizer(&self) -> Value {
-        let normalizers: Vec<Value> = self.normalizers.iter().map(one_normalizer).collect();
-        match normalizers.is_empty() {
-            true => Value::Null,
-            false => json!({"type": "Sequence", "normalizers": normalizers}),
-        }
-    }
-
     /// The template that puts BOS and EOS around texts.
     fn post_processor(&self) -> Value {
         if self.bos.is_none() && self.eos.is_none() {
             return Value::Null;
         }
-        let single = self.template("A", 0);
-        let pair = [&single[..], &self.template("B", 1)].concat();
+        let template = |name: &str, type_id: u32| -> Vec<Value> {
+            let token = |id| json!({"SpecialToken": {"id": self.key(id), "type_id": type_id}});
+            let text = json!({"Sequence": {"id": name, "type_id": type_id}});
+            let items = [self.bos.map(token), Some(text), self.eos.map(token)];
+            items.into_iter().flatten().collect()
+        };
+        let single = template("A", 0);
+        let pair = [&single[..], &template("B", 1)].concat();
+        let tokens = self.bos.into_iter().chain(self.eos).map(|id: PieceId| {
+            let text = self.key(id);
+            let token = json!({"id": text, "ids": [id.get()], "tokens": [text]});
+            (text.to_owned(), token)
+        });
+        let tokens: Map<String, Value> = tokens.collect();
         json!({
             "type": "TemplateProcessing",
             "single": single,
             "pair": pair,
-            "special_tokens": self.template_tokens(),
+            "special_tokens": tokens,
         })
-    }
-
-    /// A text of the template, with BOS and EOS.
-    fn template(&self, name: &str, type_id: u32) -> Vec<Value> {
-        let token = |id| self.token_of_template(id, type_id);
-        let text = json!({"Sequence": {"id": name, "type_id": type_id}});
-        let items = [self.bos.map(token), Some(text), self.eos.map(token)];
-        items.into_iter().flatten().collect()
-    }
-
-    fn token_of_template(&self, id: PieceId, type_id: u32) -> Value {
-        json!({"SpecialToken": {"id": self.key(id), "type_id": type_id}})
-    }
-
-    /// The tokens of templates, by text.
-    fn template_tokens(&self) -> Map<String, Value> {
-        let token = |id: PieceId| {
-            let text = self.key(id);
-            let token = json!({"id": text, "ids": [id.get()], "tokens": [text]});
-            (text.to_owned(), token)
-        };
-        self.bos.into_iter().chain(self.eos).map(token).collect()
     }
 
     /// The decoder: marks become spaces, byte pieces become bytes, the dummy prefix is removed.
     fn decoder(&self) -> Value {
         let spec = self.model.normalizer_spec();
-        let marks = spec.escape_whitespaces().then(spaces_for_marks);
-        let prefix = spec.add_dummy_prefix().then(|| self.removed_prefix());
-        let others = [json!({"type": "ByteFallback"}), json!({"type": "Fuse"})];
-        let decoders: Vec<Value> = marks.into_iter().chain(others).chain(prefix).collect();
+        let mut decoders = Vec::new();
+        if spec.escape_whitespaces() {
+            decoders.push(replace(json!({"String": WHITESPACE_MARK_STR}), " "));
+        }
+        decoders.extend([json!({"type": "ByteFallback"}), json!({"type": "Fuse"})]);
+        if spec.add_dummy_prefix() {
+            let stop = u32::from(has_suffix(self.model));
+            decoders
+                .push(json!({"type": "Strip", "content": " ", "start": 1 - stop, "stop": stop}));
+        }
         json!({"type": "Sequence", "decoders": decoders})
     }
 
-    /// The decoder that removes the dummy prefix.
-    fn removed_prefix(&self) -> Value {
-        let stop = u32::from(has_suffix(self.model));
-        json!({"type": "Strip", "content": " ", "start": 1 - stop, "stop": stop})
-    }
-
-    fn push_model(&self, json: &mut String) {
-        match self.model.model_type() {
-            ModelType::Unigram => self.push_unigram(json),
-            _ => self.push_bpe(json),
-        }
-    }
-
     fn push_bpe(&self, json: &mut String) {
-        self.push_settings_of_bpe(json);
-        let keys = self.keys.iter().enumerate();
-        let entries = keys.map(|(id, key)| entry_with_id(key, id));
-        push_list(json, '{', entries, '}');
-        json.push_str(",\n\"merges\": ");
-        self.push_merges(json);
-    }
-
-    fn push_settings_of_bpe(&self, json: &mut String) {
         let unknown = self.unknown.map(|id| self.key(id));
         json.push_str(&format!(
             "\"type\": \"BPE\",\n\"dropout\": null,\n\"unk_token\": {},\n\"continuing_subword_prefix\": null,\n\
@@ -154,17 +125,16 @@ impl JsonParts<'_> {
             json!(unknown),
             self.model.trainer_spec().byte_fallback(),
         ));
-    }
-
-    fn push_merges(&self, json: &mut String) {
-        let merges = self.merges.iter().map(|merge| self.pair(*merge));
+        let entries = self.keys.iter().enumerate();
+        let entries = entries.map(|(id, key)| format!("{}: {id}", json!(key)));
+        push_list(json, '{', entries, '}');
+        json.push_str(",\n\"merges\": ");
+        let merges = self.merges.iter().map(|merge| {
+            let (left, right) = symbols_of(self.model, *merge);
+            let [left, right] = [left, right].map(|text| json!(lossy_string(text)));
+            format!("[{left}, {right}]")
+        });
         push_list(json, '[', merges, ']');
-    }
-
-    /// A merge as a list of two texts.
-    fn pair(&self, merge: OrderedMerge) -> String {
-        let (left, right) = symbols_of(self.model, merge);
-        format!("[{}, {}]", lossy_text(left), lossy_text(right))
     }
 
     fn push_unigram(&self, json: &mut String) {
@@ -173,14 +143,11 @@ impl JsonParts<'_> {
             json!(self.unknown.map(PieceId::get)),
             self.model.trainer_spec().byte_fallback(),
         ));
-        let scores = self.keys.iter().zip(&self.scores);
-        let entries = scores.map(|(key, score)| entry_with_score(key, *score));
+        let entries = self.keys.iter().zip(&self.scores);
+        let entries =
+            entries.map(|(key, score)| format!("[{}, {}]", json!(key), json!(f64::from(*score))));
         push_list(json, '[', entries, ']');
     }
-}
-
-fn push_component(json: &mut String, name: &str, value: &Value) {
-    json.push_str(&format!(",\n\"{name}\": {value}"));
 }
 
 /// Appends a list or an object with one line for each item.
@@ -198,39 +165,19 @@ fn push_list(
     json.push(close);
 }
 
-fn lossy_text(text: &[u8]) -> Value {
-    json!(lossy_string(text))
-}
-
 fn one_normalizer(normalizer: &JsonNormalizer) -> Value {
     match normalizer {
-        JsonNormalizer::Precompiled(charsmap) => precompiled(charsmap),
+        JsonNormalizer::Precompiled(charsmap) => {
+            let charsmap = BASE64_STANDARD.encode(charsmap);
+            json!({"type": "Precompiled", "precompiled_charsmap": charsmap})
+        }
         JsonNormalizer::Regex { pattern, content } => replace(json!({"Regex": pattern}), content),
         JsonNormalizer::Text { pattern, content } => replace(json!({"String": pattern}), content),
         JsonNormalizer::Prepend(text) => json!({"type": "Prepend", "prepend": text}),
     }
 }
 
-fn precompiled(charsmap: &[u8]) -> Value {
-    json!({"type": "Precompiled", "precompiled_charsmap": BASE64_STANDARD.encode(charsmap)})
-}
-
 /// The component that replaces every match of a pattern.
 fn replace(pattern: Value, content: &str) -> Value {
     json!({"type": "Replace", "pattern": pattern, "content": content})
-}
-
-/// The decoder that replaces whitespace marks.
-fn spaces_for_marks() -> Value {
-    replace(json!({"String": WHITESPACE_MARK_STR}), " ")
-}
-
-/// A piece as the member of an object.
-fn entry_with_id(key: &str, id: usize) -> String {
-    format!("{}: {id}", json!(key))
-}
-
-/// A piece as a list of its text and its score.
-fn entry_with_score(key: &str, score: f32) -> String {
-    format!("[{}, {}]", json!(key), json!(f64::from(score)))
 }
