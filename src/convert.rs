@@ -20,6 +20,7 @@
 //! prove equality, it gives a reason. So a verdict without reasons is certain, whereas a reason
 //! without an example may not apply to any text.
 
+mod error;
 mod format;
 #[cfg(feature = "gguf")]
 mod gguf;
@@ -31,15 +32,13 @@ mod order;
 mod tokenizer_json;
 mod verdict;
 
+pub use self::error::ConvertError;
 pub use self::format::FileFormat;
 #[cfg(feature = "gguf")]
 pub use self::gguf::{GgufOptions, GgufVocab};
 #[cfg(feature = "tokenizer-json")]
 pub use self::tokenizer_json::{JsonOptions, TokenizerJson, TransformersFolder};
 pub use self::verdict::{Reason, ReasonKind, Verdict};
-use std::path::Path;
-
-use crate::error::{ConvertError, ModelError};
 use crate::model::Model;
 
 /// A model that was read from another format.
@@ -56,36 +55,6 @@ pub struct ConvertedModel {
 }
 
 impl ConvertedModel {
-    /// Reads a file in any format that this build reads, recognized by its content, with the verdict.
-    /// The ids of a `.model` file are equal by definition.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is no model.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
-        let path = path.as_ref();
-        let in_file = |error| ModelError::from_conversion(error).in_file(path);
-        #[cfg(feature = "gguf")]
-        if let Some(read) = Model::read_gguf(path) {
-            return read.map_err(in_file);
-        }
-        let bytes = Model::read_file(path)?;
-        match FileFormat::of_content(&bytes) {
-            #[cfg(feature = "tokenizer-json")]
-            FileFormat::TokenizerJson => {
-                let refused = |error| ModelError::of_refused_file(error, &bytes).in_file(path);
-                Model::from_tokenizer_json(&bytes).map_err(refused)
-            }
-            #[cfg(feature = "gguf")]
-            FileFormat::Gguf => Model::from_gguf(&bytes[..]).map_err(in_file),
-            _ => Model::from_bytes(&bytes)
-                .map(|model| Self {
-                    model,
-                    verdict: Verdict::default(),
-                })
-                .map_err(|error| error.in_file(path)),
-        }
-    }
-
     /// The model, if its ids are equal for all text.
     ///
     /// # Errors

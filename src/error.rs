@@ -1,32 +1,17 @@
-//! Errors, one type for each operation.
+//! What the errors of reading files have in common.
 //!
-//! | error | operation | needs feature |
-//! |---|---|---|
-//! | [`ModelError`] | loading, building or editing a model | |
-//! | `ConvertError` | models in other formats | `convert` |
-//!
-//! Conventions, for every error of the crate: the variants carry facts, not sentences; the message
-//! names the file, option or piece and says what is wrong and what to do; the cause, if there is
-//! one, is also the [`source`](std::error::Error::source); enums are `#[non_exhaustive]`; no type
-//! of a dependency is public.
-//!
-//! The errors of training, changing models, encoding, decoding and output are in these modules.
-//! Those of encoding and decoding implement `Display` by hand: a derive macro would bring six crates
-//! into programs that only encode.
-
-#[cfg(feature = "convert")]
-mod convert;
-mod model;
+//! Each operation has an error type of its own, beside it. The conventions for all of them: the
+//! variants carry facts, not sentences; the message names the file, option or piece and says what is
+//! wrong and what to do; the cause, if there is one, is also the
+//! [`source`](std::error::Error::source); enums are `#[non_exhaustive]`; no type of a dependency is
+//! public. Those of encoding and decoding implement `Display` by hand: a derive macro would bring
+//! six crates into programs that only encode.
 
 #[cfg(feature = "train")]
 use std::borrow::Cow;
 #[cfg(feature = "train")]
 use std::fmt;
 use std::io;
-
-#[cfg(feature = "convert")]
-pub use self::convert::ConvertError;
-pub use self::model::{ModelError, PieceProblem};
 
 /// Why the content of a file cannot be used, and what to do about it. The error of an
 /// [`io::Error`].

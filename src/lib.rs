@@ -125,6 +125,7 @@ mod tokenizer;
 mod adapt;
 #[cfg(feature = "convert")]
 mod convert;
+mod open;
 mod piece;
 #[cfg(feature = "train")]
 mod packed;
@@ -151,6 +152,8 @@ pub use adapt::prune::{PieceUsage, PruneGoal, PruneOptions, PrunedModel, UsageCo
 #[cfg(feature = "train")]
 pub use adapt::{IdMap, LineComparison, LineCounts, TextChange};
 #[cfg(feature = "convert")]
+pub use convert::ConvertError;
+#[cfg(feature = "convert")]
 pub use convert::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
 #[cfg(feature = "gguf")]
 pub use convert::{GgufOptions, GgufVocab};
@@ -160,18 +163,16 @@ pub use decode::DecodeError;
 pub use decode::incremental::IncrementalDecoder;
 pub use decode::spans::{DecodedText, DecodedToken};
 pub use encode::EncodeError;
-#[cfg(feature = "convert")]
-pub use error::ConvertError;
-pub use error::{ModelError, PieceProblem};
 #[cfg(feature = "train")]
 pub use input::{Document, InputWarning, OnBadRecord};
 #[cfg(feature = "proto")]
 pub use model::proto;
+pub use model::text_normalizer::{Normalized, TextNormalizer};
 pub use model::{
     BytesList, Model, ModelBuilder, ModelEditor, ModelType, NormalizerSpec, OtherContent,
     ParseModelTypeError, Piece, PieceEntry, TrainerSpec,
 };
-pub use normalize::standalone::{Normalized, TextNormalizer};
+pub use model::{ModelError, PieceProblem};
 #[cfg(feature = "train")]
 pub use output::WriteError;
 pub use piece::{ParsePieceKindError, PieceId, PieceKind};

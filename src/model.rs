@@ -29,14 +29,14 @@ pub mod proto;
 mod builder;
 mod canonical;
 mod editor;
+mod error;
 mod file;
 mod model_type;
 mod normalizer;
 mod other_content;
-#[cfg(feature = "convert")]
-mod other_formats;
 mod piece_lookup;
 mod spec;
+pub(crate) mod text_normalizer;
 pub(crate) mod validate;
 mod vocab;
 mod restrict;
@@ -52,6 +52,7 @@ use std::sync::Arc;
 
 pub use self::builder::ModelBuilder;
 pub use self::editor::{ModelEditor, PieceEntry};
+pub use self::error::{ModelError, PieceProblem};
 pub(crate) use self::file::Specs;
 #[cfg(feature = "gguf")]
 pub(crate) use self::file::kind_number;
@@ -61,7 +62,6 @@ pub use self::other_content::OtherContent;
 use self::other_content::START_BYTES;
 use self::piece_lookup::PieceLookup;
 pub use self::spec::{BytesList, NormalizerSpec, TrainerSpec};
-use crate::error::ModelError;
 use crate::normalize::charsmap::Charsmap;
 #[cfg(feature = "train")]
 use crate::output::WriteError;
@@ -114,22 +114,6 @@ pub struct Piece<'m> {
 }
 
 impl Model {
-    /// Reads a `.model` file, or with the feature `tokenizer-json` a `tokenizer.json`, or with the
-    /// feature `gguf` the header of a GGUF file.
-    ///
-    /// # Errors
-    /// The file cannot be read ([`ModelError::Read`]), or its content is refused
-    /// ([`ModelError::InFile`]); see [`Model::from_bytes`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
-        let path = path.as_ref();
-        #[cfg(feature = "gguf")]
-        if let Some(model) = Self::open_gguf(path)? {
-            return Ok(model);
-        }
-        let file = Self::read_file(path)?;
-        Self::from_any_format(file).map_err(|error| error.in_file(path))
-    }
-
     /// The bytes of a file, for [`Model::from_file`].
     ///
     /// # Errors
@@ -157,40 +141,6 @@ impl Model {
         Ok(bytes)
     }
 
-    /// Reads and checks the bytes of a `.model` file. The bytes are copied. Cost: linear.
-    ///
-    /// With the feature `tokenizer-json`, it also reads the bytes of a `tokenizer.json` whose ids
-    /// are equal for all text; for other files use `Model::from_tokenizer_json`, which returns the
-    /// reasons. With the feature `gguf`, it also reads a GGUF file.
-    ///
-    /// # Errors
-    /// SentencePiece would refuse to load the model too. The error names the piece or spec and the
-    /// rule that it breaks.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
-        Self::from_any_format(bytes.to_vec())
-    }
-
-    /// Reads a file in any supported format, recognized by its content.
-    fn from_any_format(file: Vec<u8>) -> Result<Self, ModelError> {
-        #[cfg(feature = "convert")]
-        if let Some(model) = Self::from_other_format(&file)? {
-            return Ok(model);
-        }
-        Self::from_file(file)
-    }
-
-    /// Reads a model from `reader` up to its end; see [`Model::from_bytes`].
-    ///
-    /// # Errors
-    /// The reader fails, or the model is refused.
-    pub fn from_reader(mut reader: impl Read) -> Result<Self, ModelError> {
-        let mut file = Vec::new();
-        reader
-            .read_to_end(&mut file)
-            .map_err(|source| ModelError::Stream { source })?;
-        Self::from_any_format(file)
-    }
-
     /// A builder of models, without pieces.
     pub fn builder() -> ModelBuilder {
         ModelBuilder::new()
@@ -201,8 +151,8 @@ impl Model {
         ModelEditor::new(self)
     }
 
-    /// Reads and checks a file.
-    fn from_file(file: Vec<u8>) -> Result<Self, ModelError> {
+    /// Reads and checks the content of a `.model` file.
+    pub(crate) fn from_file(file: Vec<u8>) -> Result<Self, ModelError> {
         let (pieces, specs) = match file::read(&file) {
             Ok((pieces, specs)) if pieces.len() > 0 => (pieces, specs),
             refused => match OtherContent::of_file(&file) {

@@ -38,7 +38,6 @@ pub(crate) mod charsmap;
 #[cfg(feature = "train")]
 pub(crate) mod rules;
 mod sink;
-pub(crate) mod standalone;
 
 use std::sync::Arc;
 
@@ -74,7 +73,7 @@ impl Default for NormalizerOptions {
 /// Normalizes text. Cloning is cheap: the rules and the symbols are shared.
 #[derive(Clone, Debug)]
 pub(crate) struct Normalizer {
-    options: NormalizerOptions,
+    pub(crate) options: NormalizerOptions,
     charsmap: Option<Arc<Charsmap>>,
     /// User-defined symbols; empty if there are none.
     symbols: Arc<PrefixTrie>,

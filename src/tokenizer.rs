@@ -38,7 +38,6 @@ mod message;
 #[cfg(feature = "inspect")]
 mod normalized;
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 pub use self::cache::EncodeCache;
@@ -57,9 +56,8 @@ use crate::decode::Decoder;
 use crate::encode::EncodeError;
 pub use crate::encode::encoded_lines::EncodedLines;
 use crate::encode::vocabulary::Vocabulary;
-use crate::error::ModelError;
 use crate::model::Model;
-use crate::normalize::standalone::Normalized;
+use crate::model::text_normalizer::Normalized;
 use crate::piece::PieceId;
 use crate::text::lossy_string;
 use crate::trie::TrieTooLarge;
@@ -134,32 +132,6 @@ impl Tokenizer {
             special: SpecialIds::new(&model),
             model,
         }
-    }
-
-    /// Reads a `.model` file, checks it and makes its tables. With the feature `tokenizer-json` it
-    /// also reads a `tokenizer.json` whose ids are equal for all text, and with the feature `gguf`
-    /// a GGUF file; see [`Model::open`].
-    ///
-    /// # Errors
-    /// The file cannot be read, is not a model, or is a model that the reference refuses; see
-    /// [`ModelError`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
-        Model::open(path).map(Self::new)
-    }
-
-    /// Like [`open`](Tokenizer::open), for the bytes of a file, which are copied.
-    ///
-    /// ```
-    /// let bytes = std::fs::read("testdata/golden/llama2.model")?;
-    /// let tokenizer = spiece::Tokenizer::from_bytes(&bytes)?;
-    /// assert_eq!(tokenizer.vocab_size(), tokenizer.model().len());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The bytes are not a model, or are a model that the reference refuses.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
-        Model::from_bytes(bytes).map(Self::new)
     }
 
     /// The model.

@@ -364,7 +364,7 @@ impl Layout {
         *link |= if is_near(cell, base) {
             distance << 10
         } else {
-            FAR | distance / BLOCK << 10
+            FAR | ((distance / BLOCK) << 10)
         };
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of edits, extensions, merges and pruning.
 
-use crate::error::ModelError;
+use crate::model::ModelError;
 use crate::model::ModelType;
 use crate::piece::{PieceId, PieceKind};
 use crate::train::TrainError;

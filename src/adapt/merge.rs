@@ -46,7 +46,7 @@ use super::pieces::{has_unused_pieces, lowest_score};
 use super::scores::ScoresBelow;
 use super::text_change::{TextChange, normalizes_differently};
 use crate::adapt::error::MergeError;
-use crate::error::ModelError;
+use crate::model::ModelError;
 use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 

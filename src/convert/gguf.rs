@@ -37,7 +37,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use super::{ConvertedModel, FileFormat, Verdict};
-use crate::error::{ConvertError, ModelError};
+use crate::convert::ConvertError;
 use crate::model::Model;
 
 /// The result of reading or writing a part of a file.
@@ -114,16 +114,6 @@ impl Model {
         let mut verdict = judge::verdict(&model);
         reasons.into_iter().for_each(|reason| verdict.add(reason));
         Ok(ConvertedModel { model, verdict })
-    }
-
-    /// The model in a file if it is a GGUF file. Of other files only the magic number is read.
-    ///
-    /// # Errors
-    /// The file cannot be read as a model whose ids equal those of llama.cpp for all text.
-    pub(crate) fn open_gguf(path: &Path) -> Result<Option<Self>, ModelError> {
-        let read = Self::read_gguf(path).map(|read| read.and_then(ConvertedModel::into_exact));
-        let model = read.transpose();
-        model.map_err(|error| ModelError::from_conversion(error).in_file(path))
     }
 
     /// The model in a GGUF file with its verdict; `None` for other files, and for those that cannot

@@ -14,7 +14,7 @@
 //! never merged.
 
 use crate::encode::bpe::{MergeTrace, Tracer};
-use crate::error::ModelError;
+use crate::model::ModelError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::is_char;

@@ -74,8 +74,10 @@ use self::strategies::chunk_context::{ChunkContext, MergeState, Strategy};
 use self::strategies::full_merge::{FullMerge, FullMergeState};
 use self::strategies::merge_context::MergeTables;
 use self::superwords::{Layers, SuperwordLayer};
+#[cfg(feature = "tokenizer-json")]
+pub(crate) use self::trace::MergeTrace;
 #[cfg(any(feature = "train", feature = "tokenizer-json"))]
-pub(crate) use self::trace::{MergeTrace, Tracer};
+pub(crate) use self::trace::Tracer;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::encode::encoded_lines::EncodedLines;
 use crate::encode::vocabulary::Vocabulary;

@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::spec::{NormalizerSpec, TrainerSpec};
 use super::{Model, ModelType, Specs};
-use crate::error::ModelError;
+use crate::model::ModelError;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 
 /// Builds a [`Model`] from pieces and specs.
@@ -143,7 +143,7 @@ impl fmt::Debug for ModelBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::PieceProblem;
+    use crate::model::PieceProblem;
 
     fn builder() -> ModelBuilder {
         let mut builder = Model::builder();

@@ -16,7 +16,7 @@ use super::wire::{
     Field, Problem, Reader, Value, write_bytes_field, write_float_field, write_unknown_field,
     write_varint_field,
 };
-use crate::error::ModelError;
+use crate::model::ModelError;
 use crate::piece::PieceKind;
 
 /// Fields of `NormalizerSpec` that only forks of the reference have.

@@ -74,7 +74,7 @@ use super::Model;
 use super::file::field;
 use super::spec::{NormalizerSpec, TrainerSpec};
 use super::wire::{Field, Reader, Value};
-use crate::error::ModelError;
+use crate::model::ModelError;
 use crate::piece::{PieceId, PieceKind};
 
 /// Makes a changed copy of a model; see [`Model::edit`].

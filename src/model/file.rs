@@ -24,7 +24,7 @@
 //!
 //! Cost: linear. The texts of the pieces and the specs are copied once.
 
-use crate::error::{ModelError, PieceProblem};
+use crate::model::{ModelError, PieceProblem};
 use crate::piece::{PieceKind, PieceTable};
 use crate::text::num::low_u32;
 

@@ -13,11 +13,11 @@ use super::Model;
 use super::file::{field, read};
 use super::spec::{NormalizerSpec, Spec};
 use super::wire::write_bytes_field;
-use crate::error::ModelError;
-use crate::normalize::charsmap::Charsmap;
-use crate::normalize::standalone::TextNormalizer;
+use crate::model::ModelError;
+use crate::model::text_normalizer::TextNormalizer;
 #[cfg(feature = "train")]
-use crate::normalize::standalone::{charsmap_of_rules, charsmap_of_tsv, named_charsmap};
+use crate::model::text_normalizer::{charsmap_of_rules, charsmap_of_tsv, named_charsmap};
+use crate::normalize::charsmap::Charsmap;
 use crate::normalize::{Normalizer, NormalizerOptions};
 use crate::text::lossy_string;
 

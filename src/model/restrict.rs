@@ -17,7 +17,7 @@
 use std::collections::HashSet;
 
 use super::Model;
-use crate::error::ModelError;
+use crate::model::ModelError;
 use crate::piece::{PieceId, PieceKind};
 use crate::text::is_char;
 

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::batch::SentenceCounts;
 use super::options::OptionError;
 use super::word_counts::CountsError;
-use crate::error::{ModelError, reading_remedy};
+use crate::error::reading_remedy;
+use crate::model::ModelError;
 
 /// A training run that failed. No output was changed.
 #[derive(Debug, thiserror::Error)]

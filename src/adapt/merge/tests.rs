@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::adapt::guarantees::assert_merged;
-use crate::error::ModelError;
+use crate::model::ModelError;
 use crate::text::lossy_string;
 
 fn golden(name: &str) -> Model {

@@ -23,8 +23,8 @@ use std::collections::BinaryHeap;
 use super::is_removable;
 use super::usage::PieceUsage;
 use crate::encode::bpe::Tracer;
-use crate::error::ModelError;
 use crate::model::Model;
+use crate::model::ModelError;
 use crate::piece::PieceId;
 use crate::text::is_char;
 

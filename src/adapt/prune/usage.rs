@@ -8,7 +8,7 @@
 
 use crate::adapt::pieces::has_unused_pieces;
 use crate::encode::bpe::Tracer;
-use crate::error::ModelError;
+use crate::model::ModelError;
 use crate::model::{Model, ModelType};
 use crate::piece::PieceId;
 use crate::tokenizer::{Encoder, Tokenizer};

@@ -15,8 +15,8 @@ use super::lookup::symbol_table::{NO_SYMBOL, SymbolMerge, SymbolTable};
 use super::lookup::token_merges::MergeSource;
 use super::strategies::heap_merge::{HeapMerge, MergeObserver};
 use crate::encode::vocabulary::Vocabulary;
-use crate::error::ModelError;
 use crate::model::Model;
+use crate::model::ModelError;
 use crate::piece::{PieceId, PieceTable};
 use crate::text::char_length;
 use crate::trie::prefix::PrefixTrie;
@@ -88,6 +88,7 @@ impl<'m> Tracer<'m> {
 
     /// The merge rank of a piece that takes part in merges: 0 for the best score, equal for equal
     /// scores.
+    #[cfg(feature = "tokenizer-json")]
     pub(crate) fn rank(&self, piece: PieceId) -> u32 {
         self.symbols.rank(piece.get())
     }

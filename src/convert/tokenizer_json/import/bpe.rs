@@ -36,13 +36,13 @@
 use super::entries::VocabularyEntries;
 use super::pairs::ListedPairs;
 use super::{Import, syntax, unsupported};
+use crate::convert::ConvertError;
 use crate::convert::merges::{Formation, MergeTable};
 use crate::convert::order::{named, plain_text};
 use crate::convert::tokenizer_json::export::MergeReasons;
 use crate::convert::tokenizer_json::{kind_of, pieces_of_kind, text_of};
 use crate::convert::{ConvertedModel, Reason, ReasonKind};
 use crate::encode::bpe::Tracer;
-use crate::error::ConvertError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::{WHITESPACE_MARK_STR, is_char};

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use super::entries::VocabularyEntries;
 use super::{Import, syntax};
+use crate::convert::ConvertError;
 use crate::convert::{Reason, ReasonKind};
-use crate::error::ConvertError;
 use crate::model::validate::byte_of_piece;
 use crate::piece::PieceId;
 

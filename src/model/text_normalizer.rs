@@ -10,15 +10,15 @@ use std::error::Error;
 #[cfg(feature = "train")]
 use std::sync::Arc;
 
-use super::Normalizer;
 #[cfg(feature = "train")]
-use super::NormalizerOptions;
+use crate::model::ModelError;
+use crate::normalize::Normalizer;
 #[cfg(feature = "train")]
-use super::charsmap::{Charsmap, builtin_charsmap, compile};
+use crate::normalize::NormalizerOptions;
 #[cfg(feature = "train")]
-use super::rules::{BUILTIN_NAMES, Rules, parse_tsv};
+use crate::normalize::charsmap::{Charsmap, builtin_charsmap, compile};
 #[cfg(feature = "train")]
-use crate::error::ModelError;
+use crate::normalize::rules::{BUILTIN_NAMES, Rules, parse_tsv};
 use crate::text::lossy_string;
 
 /// Normalizes text without encoding it.

@@ -1,8 +1,7 @@
 //! Errors of conversions.
 
-use super::ModelError;
-use crate::convert::{FileFormat, Verdict};
-use crate::model::ModelType;
+use super::{FileFormat, Verdict};
+use crate::model::{ModelError, ModelType};
 
 /// A model that could not be converted.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::reading_remedy;
+use crate::error::reading_remedy;
 use crate::model::OtherContent;
 
 /// A file that is not a SentencePiece model, or a model that breaks a rule.
@@ -93,7 +93,7 @@ pub enum ModelError {
     #[cfg(feature = "convert")]
     Converted {
         /// Why it could not be converted.
-        source: Box<crate::error::ConvertError>,
+        source: Box<dyn Error + Send + Sync>,
     },
     /// A precompiled charsmap is damaged, or normalization rules are refused.
     Charsmap {
@@ -153,25 +153,6 @@ impl ModelError {
                 | Self::NoTextPiece
         )
     }
-
-    /// The error of converting a file: what the file is, if it is no model in any format.
-    #[cfg(feature = "convert")]
-    pub(crate) fn of_refused_file(error: crate::error::ConvertError, file: &[u8]) -> Self {
-        match (&error, OtherContent::of_file(file)) {
-            (crate::error::ConvertError::Syntax { .. }, Some(content)) => {
-                Self::NotAModel { content }
-            }
-            _ => Self::from_conversion(error),
-        }
-    }
-
-    /// The error of a conversion.
-    #[cfg(feature = "convert")]
-    pub(crate) fn from_conversion(error: crate::error::ConvertError) -> Self {
-        Self::Converted {
-            source: Box::new(error),
-        }
-    }
 }
 
 impl fmt::Display for ModelError {
@@ -229,7 +210,7 @@ impl Error for ModelError {
             Self::Read { source, .. } | Self::Stream { source } => Some(source),
             Self::InFile { source, .. } => Some(source),
             #[cfg(feature = "convert")]
-            Self::Converted { source } => Some(source),
+            Self::Converted { source } => Some(&**source),
             Self::Charsmap { source, .. } => Some(&**source),
             _ => None,
         }

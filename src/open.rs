@@ -1,0 +1,140 @@
+//! Models and tokenizers from files and bytes, in any format that this build reads.
+//!
+//! The content decides which format a file has, not its name: bytes that begin with `{"version"`, for
+//! example, are taken for a `tokenizer.json`, and what is no other format for a `.model` file. This
+//! module stands above the model, the tokenizer and the other formats, which do not know of it.
+
+use std::io::Read;
+use std::path::Path;
+
+#[cfg(feature = "convert")]
+use crate::convert::{ConvertError, ConvertedModel, FileFormat, Verdict};
+#[cfg(feature = "convert")]
+use crate::model::OtherContent;
+use crate::model::{Model, ModelError};
+use crate::tokenizer::Tokenizer;
+
+impl Model {
+    /// Reads a `.model` file, or with the feature `tokenizer-json` a `tokenizer.json`, or with the
+    /// feature `gguf` the header of a GGUF file.
+    ///
+    /// # Errors
+    /// The file cannot be read ([`ModelError::Read`]), or its content is refused
+    /// ([`ModelError::InFile`]); see [`Model::from_bytes`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
+        let path = path.as_ref();
+        #[cfg(feature = "convert")]
+        let model = ConvertedModel::open(path)?
+            .into_exact()
+            .map_err(ModelError::from);
+        #[cfg(not(feature = "convert"))]
+        let model = Self::from_file(Self::read_file(path)?);
+        model.map_err(|error| error.in_file(path))
+    }
+
+    /// Reads and checks the bytes of a `.model` file. The bytes are copied. Cost: linear.
+    ///
+    /// With the feature `tokenizer-json`, it also reads the bytes of a `tokenizer.json` whose ids
+    /// are equal for all text; for other files use `Model::from_tokenizer_json`, which returns the
+    /// reasons. With the feature `gguf`, it also reads a GGUF file.
+    ///
+    /// # Errors
+    /// SentencePiece would refuse to load the model too. The error names the piece or spec and the
+    /// rule that it breaks.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
+        Self::from_any_format(bytes.to_vec())
+    }
+
+    /// Reads a model from `reader` up to its end; see [`Model::from_bytes`].
+    ///
+    /// # Errors
+    /// The reader fails, or the model is refused.
+    pub fn from_reader(mut reader: impl Read) -> Result<Self, ModelError> {
+        let mut file = Vec::new();
+        reader
+            .read_to_end(&mut file)
+            .map_err(|source| ModelError::Stream { source })?;
+        Self::from_any_format(file)
+    }
+
+    fn from_any_format(file: Vec<u8>) -> Result<Self, ModelError> {
+        #[cfg(feature = "convert")]
+        return Ok(ConvertedModel::from_content(file)?.into_exact()?);
+        #[cfg(not(feature = "convert"))]
+        Self::from_file(file)
+    }
+}
+
+impl Tokenizer {
+    /// Reads a `.model` file, checks it and makes its tables. With the feature `tokenizer-json` it
+    /// also reads a `tokenizer.json` whose ids are equal for all text, and with the feature `gguf`
+    /// a GGUF file; see [`Model::open`].
+    ///
+    /// # Errors
+    /// The file cannot be read, is not a model, or is a model that the reference refuses; see
+    /// [`ModelError`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
+        Model::open(path).map(Self::new)
+    }
+
+    /// Like [`open`](Tokenizer::open), for the bytes of a file, which are copied.
+    ///
+    /// ```
+    /// let bytes = std::fs::read("testdata/golden/llama2.model")?;
+    /// let tokenizer = spiece::Tokenizer::from_bytes(&bytes)?;
+    /// assert_eq!(tokenizer.vocab_size(), tokenizer.model().len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The bytes are not a model, or are a model that the reference refuses.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
+        Model::from_bytes(bytes).map(Self::new)
+    }
+}
+
+#[cfg(feature = "convert")]
+impl ConvertedModel {
+    /// Reads a file in any format that this build reads, recognized by its content, with the verdict.
+    /// The ids of a `.model` file are equal by definition.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no model.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
+        let path = path.as_ref();
+        // The weights of a GGUF file are not read.
+        #[cfg(feature = "gguf")]
+        if let Some(read) = Model::read_gguf(path) {
+            return read.map_err(|error| ModelError::from(error).in_file(path));
+        }
+        let file = Model::read_file(path)?;
+        Self::from_content(file).map_err(|error| error.in_file(path))
+    }
+
+    fn from_content(file: Vec<u8>) -> Result<Self, ModelError> {
+        let read = match FileFormat::of_content(&file) {
+            #[cfg(feature = "tokenizer-json")]
+            FileFormat::TokenizerJson => Model::from_tokenizer_json(&file),
+            #[cfg(feature = "gguf")]
+            FileFormat::Gguf => Model::from_gguf(&file[..]),
+            _ => {
+                let model = Model::from_file(file)?;
+                let verdict = Verdict::default();
+                return Ok(Self { model, verdict });
+            }
+        };
+        read.map_err(|error| match (&error, OtherContent::of_file(&file)) {
+            (ConvertError::Syntax { .. }, Some(content)) => ModelError::NotAModel { content },
+            _ => error.into(),
+        })
+    }
+}
+
+#[cfg(feature = "convert")]
+impl From<ConvertError> for ModelError {
+    fn from(error: ConvertError) -> Self {
+        Self::Converted {
+            source: Box::new(error),
+        }
+    }
+}
