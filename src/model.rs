@@ -250,8 +250,8 @@ impl Model {
         write_files(&[(path.as_ref(), &self.file)])
     }
 
-    /// Writes `PREFIX.model` and `PREFIX.vocab` together, as training does: an interrupted call
-    /// leaves both files as they were, or both new. The `.vocab` has scores unless the model
+    /// Writes `PREFIX.model` and `PREFIX.vocab`, as training does: each file is the old one or the
+    /// new one at any time, and `.model` changes last. The `.vocab` has scores unless the model
     /// records `vocabulary_output_piece_score=false`.
     ///
     /// # Errors
@@ -262,8 +262,8 @@ impl Model {
         let with_scores = self.trainer_spec().vocabulary_output_piece_score();
         let vocab = self.to_vocab(with_scores);
         write_files(&[
-            (&with_ending(prefix, ".vocab"), &vocab),
             (&with_ending(prefix, ".model"), &self.file),
+            (&with_ending(prefix, ".vocab"), &vocab),
         ])
     }
 

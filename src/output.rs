@@ -1,37 +1,19 @@
-//! Atomic output files: a reader sees the old file or the new file, never a part of one.
+//! Output files that are replaced as a whole: a reader sees the old file or the new file, never a
+//! part of one.
 //!
-//! Job: write one file ([`OutputFile`]) or several files that belong together ([`write_contents`];
-//! `group` for files that grow at the same time), so that a failure or a kill leaves what was there
-//! before. Input: paths and bytes. Cost: one directory scan, one flush to the disk and one rename
-//! for each file.
+//! The bytes go to a temporary file beside the target, `.NAME.spiece-XXXXXX.tmp`, which is flushed
+//! to the disk and renamed over the target. If anything fails, the temporary file is removed and the
+//! target is as it was. A process that is killed (`kill -9`, power failure) can leave a temporary
+//! file, which no one needs.
 //!
-//! # The protocol
-//!
-//! | step | what happens | a kill after this step leaves |
-//! |---|---|---|
-//! | 1 | links are followed; the target is found to be a file or a stream (`target`) | everything as it was |
-//! | 2 | what an earlier, killed run left is completed or removed (step 6 of that run, or its temporary files) | the same |
-//! | 3 | a temporary file `.NAME.spiece-XXXXXX.tmp` is made beside each target and locked (`temporary`) | empty temporary files |
-//! | 4 | the bytes are written to the temporary files and flushed to the disk | incomplete or complete temporary files |
-//! | 5 | for several files: the journal `.NAME.spiece-writing.tmp` is locked and names the temporary files (`set`) | old targets, a journal |
-//! | 6 | the temporary files are renamed over their targets, the first target last | some new targets, a journal |
-//! | 7 | the journal is removed | all new targets |
-//!
-//! The next run on the same targets repairs each of these: temporary files that no process locks
-//! are removed (steps 3 and 4); a journal whose last line is missing is ignored (nothing was
-//! renamed before it was complete); a complete journal is carried out to its end (steps 5 and 6).
-//! The first target changes last: whoever waits for the `.model` finds the new `.vocab` beside it.
-//!
-//! Example: `spiece train --model_prefix=m` writes `m.model` and `m.vocab`. It is killed after
-//! `m.vocab` was renamed. The directory then holds the old `m.model`, the new `m.vocab`, the
-//! journal `.m.model.spiece-writing.tmp` and the temporary file of `m.model` that the journal
-//! names. The next run renames that file to `m.model` before it starts to train.
+//! Files that belong together are all written before the first one is renamed, and the first one is
+//! renamed last: whoever waits for the `.model` finds the new `.vocab` beside it. A process that is
+//! killed between two renames leaves the old `.model` and the new `.vocab`; `spiece export-vocab`
+//! makes a `.vocab` of a model.
 //!
 //! A pipe or a device cannot be replaced by a rename; the bytes are written to it directly.
 
 mod error;
-mod group;
-mod set;
 mod target;
 mod temporary;
 
@@ -41,131 +23,61 @@ use std::path::Path;
 use std::path::PathBuf;
 
 pub use self::error::WriteError;
-pub use self::group::{OutputGroup, is_stream};
 use self::target::Target;
 use self::temporary::Temporary;
 
-/// The content of an output file.
-#[derive(Clone, Copy)]
-pub enum FileContent<'c> {
-    /// These bytes.
-    Bytes(&'c [u8]),
-    /// What the function writes, for content that need not fit in memory.
-    Written(WriteContent<'c>),
-}
-
-/// Writes the content of a file.
-pub type WriteContent<'c> = &'c dyn Fn(&mut (dyn Write + Send)) -> io::Result<()>;
-
-impl FileContent<'_> {
-    fn write_to(self, file: &mut File) -> io::Result<()> {
-        match self {
-            Self::Bytes(bytes) => file.write_all(bytes),
-            Self::Written(write) => write(file),
-        }
-    }
-}
-
-/// Writes several files whose content is in memory; see [`write_contents`].
+/// Writes several files that belong together; see the [module page](self).
 ///
 /// # Errors
-/// The first file that could not be written. Its former content is unchanged.
+/// The first file that could not be written. All files are as they were, unless the system refuses
+/// to rename one of them after others.
 pub fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
-    let contents = files
-        .iter()
-        .map(|(path, bytes)| (*path, FileContent::Bytes(bytes)));
-    write_contents(&contents.collect::<Vec<_>>())
-}
-
-/// Writes several files that belong together: all are new or, if anything fails before the renames,
-/// none is. Processes that write the same files at the same time take turns, so the files are those
-/// of one process. If the process is killed between two renames, the next call for these files (or
-/// [`check_writable`]) completes them.
-///
-/// # Errors
-/// The first file that could not be written. Its former content is unchanged.
-pub fn write_contents(files: &[(&Path, FileContent<'_>)]) -> Result<(), WriteError> {
-    let targets = targets(files.iter().map(|(path, _)| *path))?;
-    let temporaries = write_temporaries(files, &targets)?;
-    write_streams(files, &targets)?;
-    replace_targets(temporaries)
-}
-
-/// Writes the files that a rename replaces (steps 3 and 4 of the protocol); each with the name that
-/// the caller gave it.
-fn write_temporaries<'p>(
-    files: &[(&'p Path, FileContent<'_>)],
-    targets: &[Target],
-) -> Result<Vec<(&'p Path, Temporary)>, WriteError> {
-    let mut temporaries = Vec::new();
-    for ((path, content), target) in files.iter().zip(targets) {
-        if let Target::File(target) = target {
-            let temporary = write_temporary(target, *content).map_err(failed(path))?;
-            temporaries.push((*path, temporary));
+    let outputs = files.iter().map(|(path, _)| OutputFile::create(path));
+    let mut outputs = outputs.collect::<Result<Vec<_>, _>>()?;
+    // What is written to a stream cannot be taken back, so streams are last.
+    for is_stream in [false, true] {
+        for (output, (path, bytes)) in outputs.iter_mut().zip(files) {
+            if matches!(output.destination, Destination::Stream(_)) == is_stream {
+                output.write_all(bytes).map_err(failed(path))?;
+            }
         }
     }
-    Ok(temporaries)
+    commit_all(outputs)
 }
 
-fn write_temporary(target: &Path, content: FileContent<'_>) -> io::Result<Temporary> {
-    let mut temporary = Temporary::beside(target)?;
-    content.write_to(temporary.file())?;
-    temporary.file().sync_all()?;
-    Ok(temporary)
-}
-
-/// Writes the contents that go to pipes and devices.
-fn write_streams(files: &[(&Path, FileContent<'_>)], targets: &[Target]) -> Result<(), WriteError> {
-    for ((path, content), target) in files.iter().zip(targets) {
-        if let Target::Stream(target) = target {
-            write_stream(target, *content).map_err(failed(path))?;
-        }
+/// Flushes all files to the disk, then renames them, the first one last.
+fn commit_all(mut outputs: Vec<OutputFile>) -> Result<(), WriteError> {
+    for output in &mut outputs {
+        output.destination.sync().map_err(failed(&output.path))?;
     }
-    Ok(())
-}
-
-fn write_stream(target: &Path, content: FileContent<'_>) -> io::Result<()> {
-    content.write_to(&mut open_stream(target)?)
-}
-
-/// Renames temporary files to their targets; each stands with the name that the caller gave its
-/// target.
-fn replace_targets<P: AsRef<Path>>(files: Vec<(P, Temporary)>) -> Result<(), WriteError> {
-    let (paths, set): (Vec<P>, Vec<Temporary>) = files.into_iter().unzip();
-    set::replace_targets(set).map_err(|(position, source)| failed(paths[position].as_ref())(source))
+    outputs.into_iter().rev().try_for_each(OutputFile::rename)
 }
 
 /// Checks that the files of a later [`write_files`] can be written, so that a long run does not
-/// fail at its end. Repairs what a killed run left; changes nothing else.
+/// fail at its end. Changes nothing.
 ///
 /// # Errors
 /// The error that writing would give, except for a disk that becomes full in the meantime.
 pub fn check_writable(paths: &[&Path]) -> Result<(), WriteError> {
-    for (path, target) in paths.iter().zip(targets(paths.iter().copied())?) {
-        if let Target::File(target) = target {
+    for path in paths {
+        if let Target::File(target) = target_of(path)? {
             Temporary::beside(&target).map_err(failed(path))?;
         }
     }
     Ok(())
 }
 
-/// The targets of `paths`, after repairing what a killed run left (steps 1 and 2 of the protocol).
-fn targets<'p>(paths: impl Iterator<Item = &'p Path> + Clone) -> Result<Vec<Target>, WriteError> {
-    let targets = paths.clone().map(target_of);
-    let targets = targets.collect::<Result<Vec<Target>, WriteError>>()?;
-    let files: Vec<&Path> = targets.iter().filter_map(Target::as_file).collect();
-    let first = paths.into_iter().next().unwrap_or(Path::new(""));
-    set::finish_interrupted(&files).map_err(failed(first))?;
-    Ok(targets)
+/// Whether `path` is a pipe or a device, to which bytes are written directly.
+///
+/// # Errors
+/// It is a folder, or a file without write permission.
+pub fn is_stream(path: &Path) -> Result<bool, WriteError> {
+    Ok(matches!(target_of(path)?, Target::Stream(_)))
 }
 
 /// What `path` means as an output.
 fn target_of(path: &Path) -> Result<Target, WriteError> {
     Target::of(path).map_err(failed(path))
-}
-
-fn open_stream(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).open(path)
 }
 
 /// Turns an error of the operating system into one that names `path`.
@@ -197,17 +109,19 @@ impl Destination {
     fn open(target: &Target) -> io::Result<Self> {
         match target {
             Target::File(path) => Temporary::beside(path).map(Self::File),
-            Target::Stream(path) => open_stream(path).map(Self::Stream),
+            Target::Stream(path) => {
+                let stream = OpenOptions::new().write(true).open(path);
+                stream.map(Self::Stream)
+            }
         }
     }
 
-    /// Flushes the temporary file to the disk and renames it.
-    fn commit(self) -> io::Result<()> {
-        let Self::File(mut temporary) = self else {
-            return Ok(());
-        };
-        temporary.file().sync_all()?;
-        temporary.replace_target()
+    /// Flushes the temporary file to the disk.
+    fn sync(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(temporary) => temporary.file().sync_all(),
+            Self::Stream(_) => Ok(()),
+        }
     }
 
     fn file(&mut self) -> &mut File {
@@ -238,7 +152,15 @@ impl OutputFile {
     /// # Errors
     /// The file system refuses; the former file is unchanged.
     pub fn commit(self) -> Result<(), WriteError> {
-        self.destination.commit().map_err(failed(&self.path))
+        commit_all(vec![self])
+    }
+
+    /// Renames the file, which was flushed to the disk, to its path.
+    fn rename(self) -> Result<(), WriteError> {
+        match self.destination {
+            Destination::File(temporary) => temporary.replace_target().map_err(failed(&self.path)),
+            Destination::Stream(_) => Ok(()),
+        }
     }
 }
 
@@ -252,9 +174,53 @@ impl Write for OutputFile {
     }
 }
 
+/// Files that belong together and grow at the same time, such as the ids of a corpus and the index
+/// of its documents. They replace their targets at [`commit`](Self::commit); until then they can be
+/// read and written anywhere, so that a header can follow its data. Dropping it removes them.
+#[derive(Debug)]
+pub struct OutputGroup {
+    files: Vec<OutputFile>,
+}
+
+impl OutputGroup {
+    /// Creates the temporary files.
+    ///
+    /// # Errors
+    /// The file system refuses, or one of the paths is a pipe or a device, which nothing can
+    /// replace.
+    pub fn create(paths: &[&Path]) -> Result<Self, WriteError> {
+        let mut files = Vec::new();
+        for path in paths {
+            if is_stream(path)? {
+                return Err(failed(path)(io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    "it is a pipe or a device, which cannot be replaced by a file",
+                )));
+            }
+            files.push(OutputFile::create(path)?);
+        }
+        Ok(Self { files })
+    }
+
+    /// The name and the content of the file at this position in the list of paths.
+    pub fn file(&mut self, position: usize) -> Option<(&Path, &mut File)> {
+        let output = self.files.get_mut(position)?;
+        Some((&output.path, output.destination.file()))
+    }
+
+    /// Flushes all files to the disk and renames them to their paths, the first one last.
+    ///
+    /// # Errors
+    /// The file system refuses; see [`write_contents`].
+    pub fn commit(self) -> Result<(), WriteError> {
+        commit_all(self.files)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::{Seek, SeekFrom};
 
     use super::*;
 
@@ -316,5 +282,42 @@ mod tests {
         output.commit().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn files_appear_together_at_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["a.bin", "a.idx"].map(|name| folder.path().join(name));
+        let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        fs::write(paths[0], "old").unwrap();
+        let write = |commit: bool| {
+            let mut group = OutputGroup::create(&paths).unwrap();
+            for (position, expected) in paths.iter().enumerate() {
+                let (path, file) = group.file(position).unwrap();
+                assert_eq!(path, *expected);
+                file.write_all(b"__data").unwrap();
+                file.seek(SeekFrom::Start(0)).unwrap();
+                file.write_all(b"2:").unwrap();
+            }
+            assert!(group.file(2).is_none());
+            if commit {
+                group.commit().unwrap();
+            }
+        };
+        write(false);
+        assert_eq!(fs::read(paths[0]).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        write(true);
+        assert_eq!(fs::read(paths[0]).unwrap(), b"2:data");
+        assert_eq!(fs::read(paths[1]).unwrap(), b"2:data");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn streams_are_refused() {
+        let error = OutputGroup::create(&[Path::new("/dev/null")]).unwrap_err();
+        assert_eq!(error.source.kind(), io::ErrorKind::InvalidInput);
+        assert!(is_stream(Path::new("/dev/null")).unwrap());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Input: a `.model` file, a `tokenizer.json` or a GGUF file, recognized by its content. Only the
 //! header of a GGUF file is read. Output: the format that the extension of the output name selects;
-//! the files of a folder are written together or not at all. The verdict is printed: "ids equal for
+//! all files of a folder are written before one is replaced. The verdict is printed: "ids equal for
 //! all text", or the reasons why not. An output whose ids are not equal is written only with
 //! `--force`. Cost: reading, and encoding every piece once.
 //!

@@ -2,8 +2,7 @@
 //! report.
 //!
 //! Input: a model as the first argument, and `--model_prefix`. Output: PREFIX.model, PREFIX.vocab
-//! and other files, which are written together, all or none. Cost: that of reading and
-//! writing.
+//! and other files: all are written before one is replaced, and the model is replaced last.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +13,7 @@ use super::args;
 use super::input::line_ranges;
 use super::io::{self, CliError, CliResult};
 use super::progress::Messages;
-use spiece::output::{FileContent, WriteContent, check_writable, write_contents};
+use spiece::output::{check_writable, write_files};
 use spiece::{IdMap, LineComparison, LineCounts, Model, Piece, Tokenizer};
 
 /// Pieces that a line of a report lists.
@@ -29,7 +28,7 @@ pub(crate) fn model_argument(name: &'static str, help: &'static str) -> Arg {
 pub(crate) fn prefix_flag() -> Arg {
     args::value(
         "model_prefix",
-        "Write OUT.model and OUT.vocab; all files are replaced together",
+        "Write OUT.model and OUT.vocab; nothing changes if anything fails",
     )
     .value_name("OUT")
 }
@@ -79,55 +78,18 @@ impl OutputSet {
 
     /// Adds a file with this ending.
     pub(crate) fn add(&mut self, ending: &str, bytes: Vec<u8>) {
-        self.files.push((self.path(ending), bytes));
+        let path = io::with_ending(&self.prefix, ending);
+        self.files.push((path, bytes));
     }
 
-    /// The path of the file with this ending.
-    pub(crate) fn path(&self, ending: &str) -> PathBuf {
-        io::with_ending(&self.prefix, ending)
-    }
-
-    /// Writes all files, reads them back, and returns their names for a message.
-    pub(crate) fn write(&self) -> CliResult<String> {
-        self.write_with(None)
-    }
-
-    /// Like [`write`](Self::write), with one more file, which is given by its ending and a function
-    /// that writes it. That file is not read back.
-    pub(crate) fn write_with(&self, extra: Option<(&str, WriteContent<'_>)>) -> CliResult<String> {
-        let extra = extra.map(|(ending, write)| (self.path(ending), write));
+    /// Writes all files, and returns their names for a message.
+    pub(crate) fn write(self) -> CliResult<String> {
         let files = self.files.iter();
-        let mut contents: Vec<(&Path, FileContent<'_>)> = files
-            .map(|(path, bytes)| (path.as_path(), FileContent::Bytes(bytes)))
-            .collect();
-        if let Some((path, write)) = &extra {
-            contents.push((path, FileContent::Written(*write)));
-        }
-        write_contents(&contents)?;
-        for (path, bytes) in &self.files {
-            check_written(path, bytes)?;
-        }
-        let extra = extra.into_iter().map(|(path, _)| path);
-        let paths = self.files.iter().map(|(path, _)| path.clone());
-        let paths: Vec<PathBuf> = paths.chain(extra).collect();
+        let files: Vec<(&Path, &[u8])> = files.map(|(path, bytes)| (&**path, &**bytes)).collect();
+        write_files(&files)?;
+        let paths: Vec<PathBuf> = self.files.into_iter().map(|(path, _)| path).collect();
         Ok(io::joined_names(&paths))
     }
-}
-
-/// An error if a file does not have these bytes. A device or a pipe cannot be read back.
-fn check_written(path: &Path, bytes: &[u8]) -> CliResult {
-    if path.is_file() && io::read_file_at(path)? != bytes {
-        return Err(other_bytes(path));
-    }
-    Ok(())
-}
-
-/// The error for a file that differs from what was written.
-fn other_bytes(path: &Path) -> CliError {
-    let path = path.display();
-    CliError::Error(format!(
-        "{path} does not have the bytes that were written; another process may have written it"
-    ))
 }
 
 /// Warns of what older releases of SentencePiece cannot load.

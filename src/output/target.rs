@@ -1,9 +1,8 @@
 //! What the path of an output means: a file that is replaced by a rename, or a stream that is
 //! written to.
 //!
-//! Job: step 1 of the [protocol](super). A symbolic link is followed and stays; if it leads to
-//! nothing, the file is made where it leads. A pipe or a device (`/dev/stdout`, `/dev/null`) is a
-//! stream. A file without write permission is an error even if its directory would allow a rename:
+//! A symbolic link is followed and stays; if it leads to nothing, the file is made where it leads.
+//! A pipe or a device (`/dev/stdout`, `/dev/null`) is a stream. A file without write permission is an error even if its directory would allow a rename:
 //! people protect a model by taking the permission away.
 
 use std::fs::{self, OpenOptions};
@@ -36,14 +35,6 @@ impl Target {
                 end_of_links(path).map(Self::File)
             }
             Err(error) => Err(error),
-        }
-    }
-
-    /// The path of a regular file; `None` for a stream.
-    pub(super) fn as_file(&self) -> Option<&Path> {
-        match self {
-            Self::File(path) => Some(path),
-            Self::Stream(_) => None,
         }
     }
 }

@@ -35,7 +35,7 @@ use parquet::file::metadata::KeyValue;
 
 use self::read::read_rows;
 use super::WordCounts;
-use crate::output::{self, FileContent};
+use crate::output::{OutputFile, WriteError};
 use crate::train::{CountsError, TrainError};
 
 /// The columns of the file.
@@ -68,10 +68,12 @@ impl WordCounts {
     pub fn save_parquet(&self, path: impl AsRef<Path>) -> Result<(), TrainError> {
         let path = path.as_ref();
         self.check_counts_fit()?;
-        let write = |file: &mut (dyn Write + Send)| self.write_parquet(file);
-        output::write_contents(&[(path, FileContent::Written(&write))])
-            .map_err(CountsError::from)?;
-        Ok(())
+        let mut output = OutputFile::create(path).map_err(CountsError::from)?;
+        self.write_parquet(&mut output).map_err(|source| {
+            let path = path.to_owned();
+            CountsError::from(WriteError { path, source })
+        })?;
+        Ok(output.commit().map_err(CountsError::from)?)
     }
 
     /// Reads a Parquet file that [`save_parquet`](Self::save_parquet) wrote, or one with the rows
