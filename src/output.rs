@@ -211,7 +211,7 @@ impl OutputGroup {
     /// Flushes all files to the disk and renames them to their paths, the first one last.
     ///
     /// # Errors
-    /// The file system refuses; see [`write_contents`].
+    /// The file system refuses; see [`write_files`].
     pub fn commit(self) -> Result<(), WriteError> {
         commit_all(self.files)
     }

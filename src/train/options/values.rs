@@ -28,7 +28,7 @@ pub enum SentenceSelection {
     /// The first sentences, at most this many; more than 100.
     First(u64),
     /// A random sample of at most this many sentences; more than 100. See
-    /// [`TrainOptions::random_seed`].
+    /// [`TrainOptions::random_seed`](crate::TrainOptions::random_seed).
     Sample(u64),
 }
 
