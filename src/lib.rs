@@ -124,7 +124,7 @@ mod tokenizer;
 #[cfg(feature = "train")]
 mod adapt;
 #[cfg(feature = "convert")]
-mod convert;
+mod formats;
 mod open;
 mod piece;
 #[cfg(feature = "train")]
@@ -151,18 +151,18 @@ pub use adapt::merge::{MergeOptions, MergedModel};
 pub use adapt::prune::{PieceUsage, PruneGoal, PruneOptions, PrunedModel, UsageCounter};
 #[cfg(feature = "train")]
 pub use adapt::{IdMap, LineComparison, LineCounts, TextChange};
-#[cfg(feature = "convert")]
-pub use convert::ConvertError;
-#[cfg(feature = "convert")]
-pub use convert::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
-#[cfg(feature = "gguf")]
-pub use convert::{GgufOptions, GgufVocab};
-#[cfg(feature = "tokenizer-json")]
-pub use convert::{JsonOptions, TokenizerJson, TransformersFolder};
 pub use decode::DecodeError;
 pub use decode::incremental::IncrementalDecoder;
 pub use decode::spans::{DecodedText, DecodedToken};
 pub use encode::EncodeError;
+#[cfg(feature = "convert")]
+pub use formats::ConvertError;
+#[cfg(feature = "convert")]
+pub use formats::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
+#[cfg(feature = "gguf")]
+pub use formats::{GgufOptions, GgufVocab};
+#[cfg(feature = "tokenizer-json")]
+pub use formats::{JsonOptions, TokenizerJson, TransformersFolder};
 #[cfg(feature = "train")]
 pub use input::{Document, InputWarning, OnBadRecord};
 #[cfg(feature = "proto")]

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 
 #[cfg(feature = "convert")]
-use crate::convert::{ConvertError, ConvertedModel, FileFormat, Verdict};
+use crate::formats::{ConvertError, ConvertedModel, FileFormat, Verdict};
 #[cfg(feature = "convert")]
 use crate::model::OtherContent;
 use crate::model::{Model, ModelError};

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use super::entries::VocabularyEntries;
 use super::{Import, syntax};
-use crate::convert::ConvertError;
-use crate::convert::{Reason, ReasonKind};
+use crate::formats::ConvertError;
+use crate::formats::{Reason, ReasonKind};
 use crate::model::validate::byte_of_piece;
 use crate::piece::PieceId;
 

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::JsonOptions;
 use super::export::{JsonParts, control_piece};
-use crate::convert::ConvertError;
-use crate::convert::Verdict;
+use crate::formats::ConvertError;
+use crate::formats::Verdict;
 use crate::model::Model;
 
 /// The files of a folder for `AutoTokenizer.from_pretrained`, and whether they give the ids of the

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use super::bpe::inner_mark;
 use super::entries::VocabularyEntries;
 use super::{Import, syntax};
-use crate::convert::ConvertError;
-use crate::convert::tokenizer_json::export::{lowest_score, unigram_reasons};
-use crate::convert::tokenizer_json::parse::JsonVocab;
-use crate::convert::{ConvertedModel, ReasonKind};
+use crate::formats::ConvertError;
+use crate::formats::tokenizer_json::export::{lowest_score, unigram_reasons};
+use crate::formats::tokenizer_json::parse::JsonVocab;
+use crate::formats::{ConvertedModel, ReasonKind};
 use crate::piece::{PieceId, PieceKind};
 
 impl Import<'_, '_> {

@@ -12,8 +12,8 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 
 use super::GgufResult;
-use crate::convert::ConvertError;
-use crate::convert::FileFormat;
+use crate::formats::ConvertError;
+use crate::formats::FileFormat;
 
 /// The first bytes.
 const MAGIC: &[u8; 4] = b"GGUF";

@@ -37,7 +37,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use super::{ConvertedModel, FileFormat, Verdict};
-use crate::convert::ConvertError;
+use crate::formats::ConvertError;
 use crate::model::Model;
 
 /// The result of reading or writing a part of a file.

@@ -23,7 +23,7 @@ use super::components::JsonFlags;
 use super::normalization::rules_reasons;
 use super::parse::{JsonFile, JsonVocab};
 use super::{add_reasons, syntax};
-use crate::convert::ConvertError;
+use crate::formats::ConvertError;
 use crate::model::validate::byte_of_piece;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};

@@ -1,16 +1,13 @@
 //! Models in the formats of other programs, each with a verdict on whether the ids are equal.
 //!
-//! Job: write a [`Model`] in a format that another program reads, and read a [`Model`] from such a
-//! format. Input: a model, or the bytes of a file. Output: bytes or a model, and a [`Verdict`]:
-//! "ids equal for all text", or each reason why some text can have other ids, with an example where
-//! one can be constructed.
+//! A [`Verdict`] is "ids equal for all text", or each reason why some text can have other ids, with
+//! an example where one can be constructed.
 //!
 //! | module | job |
 //! |---|---|
 //! | `format` | which format bytes have, and which one a path asks for |
 //! | `verdict` | reasons why ids can differ |
 //! | `merges` | the merges of a BPE model that text ever executes |
-//! | `merges::listed` | the same for merges that a file lists, by a cheaper check |
 //! | `order` | an order of these merges for programs that merge by rank |
 //! | `tokenizer_json` | `tokenizer.json` and the folder for `transformers` |
 //! | `gguf` | GGUF files of llama.cpp |

@@ -6,10 +6,10 @@
 //!
 //! Cost: linear in the pieces; at most [`MAX_EXAMPLES`] pieces are tried as examples.
 
-use crate::convert::merges::MergeTable;
-use crate::convert::order::{OrderedMerge, is_merged, named, plain_text, symbols_of};
-use crate::convert::tokenizer_json::{is_utf8, json_text, text_of};
-use crate::convert::{Reason, ReasonKind};
+use crate::formats::merges::MergeTable;
+use crate::formats::order::{OrderedMerge, is_merged, named, plain_text, symbols_of};
+use crate::formats::tokenizer_json::{is_utf8, json_text, text_of};
+use crate::formats::{Reason, ReasonKind};
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::char_length;
@@ -22,13 +22,13 @@ const EXAMPLE_CONTEXTS: [&str; 4] = ["", " ", "\n", "0"];
 const MAX_EXAMPLES: usize = 100;
 
 /// Reasons that concern the merges of a BPE model.
-pub(in crate::convert::tokenizer_json) struct MergeReasons<'m> {
+pub(in crate::formats::tokenizer_json) struct MergeReasons<'m> {
     model: &'m Model,
     table: &'m MergeTable,
 }
 
 impl<'m> MergeReasons<'m> {
-    pub(in crate::convert::tokenizer_json) fn new(model: &'m Model, table: &'m MergeTable) -> Self {
+    pub(in crate::formats::tokenizer_json) fn new(model: &'m Model, table: &'m MergeTable) -> Self {
         Self { model, table }
     }
 
@@ -81,7 +81,7 @@ impl<'m> MergeReasons<'m> {
     }
 
     /// The reason if some single characters are pieces that SentencePiece does not give for text.
-    pub(in crate::convert::tokenizer_json) fn single_characters(&self) -> Option<Reason> {
+    pub(in crate::formats::tokenizer_json) fn single_characters(&self) -> Option<Reason> {
         let pieces: Vec<Piece<'_>> = self.model.pieces().filter(is_meta_char).collect();
         let first = pieces.first()?;
         let explanation = format!(

@@ -36,7 +36,7 @@ mod merging;
 use std::collections::HashMap;
 
 use self::merging::Merging;
-use crate::convert::{Reason, ReasonKind, Verdict};
+use crate::formats::{Reason, ReasonKind, Verdict};
 use crate::model::{Model, ModelType, Piece};
 use crate::piece::PieceKind;
 use crate::text::{WHITESPACE_MARK_STR, lossy_string};

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use super::syntax;
-use crate::convert::ConvertError;
-use crate::convert::tokenizer_json::parse::{JsonAddedToken, JsonVocab};
+use crate::formats::ConvertError;
+use crate::formats::tokenizer_json::parse::{JsonAddedToken, JsonVocab};
 use crate::piece::{MAX_PIECES, PieceId, PieceKind};
 
 /// Ids must be below twice the number of pieces plus this number.

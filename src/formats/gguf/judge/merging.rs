@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::with_spaces;
-use crate::convert::{Reason, ReasonKind};
+use crate::formats::{Reason, ReasonKind};
 use crate::model::{Model, Piece};
 use crate::piece::PieceKind;
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::TokenizerJson;
 use super::export::JsonParts;
 use super::normalization::{JsonNormalizer, has_suffix};
-use crate::convert::order::symbols_of;
+use crate::formats::order::symbols_of;
 use crate::model::ModelType;
 use crate::piece::PieceId;
 use crate::text::{WHITESPACE_MARK_STR, lossy_string};

@@ -2,7 +2,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::convert::{ConvertedModel, ReasonKind};
+use crate::formats::{ConvertedModel, ReasonKind};
 use crate::{JsonOptions, Model, Tokenizer};
 
 /// The `tokenizer.json` of the golden model of Llama's options, changed by `change`, as a model.

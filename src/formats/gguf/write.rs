@@ -4,8 +4,8 @@ use super::{
     CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, GgufOptions, GgufResult, MODEL, REMOVES_SPACES, SCORES,
     SPACE_IS_SUFFIX, TOKENS, TYPES,
 };
-use crate::convert::ConvertError;
-use crate::convert::FileFormat;
+use crate::formats::ConvertError;
+use crate::formats::FileFormat;
 use crate::model::{Model, ModelType, Piece, kind_number};
 use crate::piece::PieceKind;
 use crate::text::num::low_u32;

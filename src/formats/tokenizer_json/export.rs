@@ -31,7 +31,7 @@ use super::super::{FileFormat, Reason, Verdict};
 use super::normalization::{JsonNormalization, JsonNormalizer};
 use super::symbols::JsonSymbols;
 use super::{JsonOptions, add_reasons, json_text, kind_of, text_of};
-use crate::convert::ConvertError;
+use crate::formats::ConvertError;
 use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;

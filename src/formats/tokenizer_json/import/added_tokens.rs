@@ -5,7 +5,7 @@
 //! SentencePiece. See `symbols` for those that SentencePiece finds in the same texts.
 
 use super::Import;
-use crate::convert::{Reason, ReasonKind};
+use crate::formats::{Reason, ReasonKind};
 use crate::model::ModelType;
 use crate::text::WHITESPACE_MARK;
 

@@ -4,15 +4,15 @@
 
 use std::borrow::Cow;
 
-use crate::convert::order::{named, plain_text};
-use crate::convert::tokenizer_json::{is_utf8, pieces_of_kind};
-use crate::convert::{Reason, ReasonKind};
 use crate::encode::unigram::symbol_score;
+use crate::formats::order::{named, plain_text};
+use crate::formats::tokenizer_json::{is_utf8, pieces_of_kind};
+use crate::formats::{Reason, ReasonKind};
 use crate::model::{Model, Piece};
 use crate::piece::PieceKind;
 
 /// The lowest score of a normal piece.
-pub(in crate::convert::tokenizer_json) fn lowest_score(model: &Model) -> f32 {
+pub(in crate::formats::tokenizer_json) fn lowest_score(model: &Model) -> f32 {
     let normal = pieces_of_kind(model, PieceKind::Normal);
     normal.map(|piece| piece.score).fold(f32::MAX, f32::min)
 }
@@ -31,7 +31,7 @@ pub(super) fn unigram_scores(model: &Model) -> Vec<f32> {
 }
 
 /// The reasons of unigram models; `keys` are the texts of the pieces in the file.
-pub(in crate::convert::tokenizer_json) fn unigram_reasons(
+pub(in crate::formats::tokenizer_json) fn unigram_reasons(
     model: &Model,
     keys: &[Cow<'_, str>],
 ) -> Vec<Reason> {

@@ -6,7 +6,7 @@
 use std::io::Read;
 
 use super::{GgufValue, HeaderSource, MAX_HEADER_BYTES, TextList, invalid};
-use crate::convert::gguf::GgufResult;
+use crate::formats::gguf::GgufResult;
 
 /// The types of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,8 +26,8 @@ use super::{
     CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, GgufResult, MODEL, REMOVES_SPACES, SCORES,
     SPACE_IS_SUFFIX, TOKENS, TYPES,
 };
-use crate::convert::ConvertError;
-use crate::convert::{FileFormat, Reason, ReasonKind};
+use crate::formats::ConvertError;
+use crate::formats::{FileFormat, Reason, ReasonKind};
 use crate::model::validate::byte_of_piece;
 use crate::model::{Model, ModelType, kind_number};
 use crate::piece::PieceKind;

@@ -46,7 +46,7 @@ mod write;
 use self::export::JsonParts;
 pub use self::folder::TransformersFolder;
 use super::{ConvertedModel, FileFormat, Reason, Verdict};
-use crate::convert::ConvertError;
+use crate::formats::ConvertError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 
