@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 import spiece
+import spiece.sentencepiece as spm
 from conftest import TEXTS
 
 np = pytest.importorskip("numpy")
@@ -117,7 +118,7 @@ def test_a_missing_file_is_an_error_of_either_generation(tmp_path):
     for read in (
         lambda: spiece.Tokenizer.from_bytes(pointer),
         lambda: spiece.Tokenizer.open(tmp_path / "pointer.model"),
-        lambda: spiece.SentencePieceProcessor(model_file=str(tmp_path / "pointer.model")),
+        lambda: spm.SentencePieceProcessor(model_file=str(tmp_path / "pointer.model")),
     ):
         with pytest.raises(spiece.ModelError, match="git lfs pull"):
             read()
