@@ -19,8 +19,8 @@
 //! | `text_change` | for which texts two models can give different pieces |
 //! | `scores` | scores below all others |
 //!
-//! All of them use [`ModelEditor`](crate::ModelEditor), which preserves every byte of the file that
-//! the change does not concern.
+//! All of them use [`ModelEditor`](crate::ModelEditor), which keeps what the change does not
+//! concern.
 //!
 //! Two facts about BPE are used throughout. Both follow from the definition in `encode/bpe.rs`;
 //! `docs/DESIGN.md` has the proofs.

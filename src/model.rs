@@ -146,7 +146,8 @@ impl Model {
         ModelBuilder::new()
     }
 
-    /// An editor that makes a changed copy of the model and keeps all bytes that are not changed.
+    /// An editor that makes a changed copy of the model and keeps what is not changed, unknown
+    /// fields included.
     pub fn edit(&self) -> ModelEditor {
         ModelEditor::new(self)
     }

@@ -136,8 +136,8 @@ pub(crate) fn command() -> Command {
     let command = Command::new("edit")
         .about("Adds, renames and removes pieces of a model; changes kinds and normalization")
         .long_about(
-            "Adds, renames and removes pieces of a model, and changes kinds, normalization and denormalization. All other bytes of the \
-             file are preserved. Says which ids move, which pieces begin or cease to be found in text, and which texts can \
+            "Adds, renames and removes pieces of a model, and changes kinds, normalization and denormalization. Everything else in the \
+             file is kept. Says which ids move, which pieces begin or cease to be found in text, and which texts can \
              have other pieces.\n\nExample:\n  spiece edit tokenizer.model \
              --model_prefix=chat --add_control='<|user|>' --add_control='<|assistant|>'\n  spiece edit tokenizer.model \
              --model_prefix=new --rename='<unused0>=<sep>' --set_kind='<sep>=control' --pad_piece='<sep>'",

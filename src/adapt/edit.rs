@@ -11,7 +11,7 @@
 //! 2. The special ids of the trainer spec name the pieces that they named, or those that a step
 //!    names.
 //! 3. A text that meets no condition of [`EditedModel::text_change`] has the same pieces as before.
-//! 4. Bytes of the file that no step concerns are preserved; see [`ModelEditor`]. Steps followed by
+//! 4. Pieces, fields and unknown fields that no step concerns are kept; see [`ModelEditor`]. Steps followed by
 //!    their inverses in one list give the original bytes. So do two lists, one for the model and
 //!    one for its edited copy, where the file has all fields that the steps set, as files of
 //!    `spm_train` do.

@@ -1,39 +1,23 @@
-//! Makes changed models and keeps every byte that was not changed.
+//! Makes changed models and keeps what was not changed, unknown fields included.
 //!
 //! Input: a model, and edits of its pieces and specs. Output: another [`Model`], loaded from the
 //! new file and therefore checked like any file.
 //!
-//! Guarantees, whatever the file looks like (unknown fields, fields in any order, varints that are
-//! longer than necessary, specs in several parts):
-//!
-//! - Only fields whose final values differ from the original are written. An editor without edits,
-//!   or an edit followed by its inverse, gives the bytes of the original.
-//! - A changed field keeps its position; only the lengths of the messages around it change. See
-//!   `editor/splice.rs`.
-//! - A new piece follows the piece before it; a removed piece that is inserted again brings its
-//!   unknown fields back. See `editor/assemble.rs`.
+//! - An editor without edits, or whose edits were undone, gives the bytes of the original.
+//! - A piece or spec that was not changed keeps its bytes. A changed one is encoded anew: its known
+//!   fields by their numbers, then its unknown fields.
+//! - The file has pieces, specs and unknown fields by their numbers, as protobuf writes them.
 //!
 //! These fields are updated automatically when pieces are added, removed, moved or renamed, unless
-//! the edit sets them too:
+//! the edit sets them too (`follow.rs`):
 //!
 //! - `vocab_size`, if it was the number of pieces,
 //! - `unk_id`, `bos_id`, `eos_id`, `pad_id` and the texts `unk_piece`, ..., if they named a piece
 //!   of the original.
 //!
-//! | file | job |
-//! |---|---|
-//! | `item.rs` | a piece: bytes of the file and what was set |
-//! | `specs.rs` | a spec before and after |
-//! | `follow.rs` | special ids and `vocab_size` follow the pieces |
-//! | `splice.rs` | changed fields within a message |
-//! | `assemble.rs` | everything -> the bytes of the new file |
-//!
-//! Method: only what an edit asks for is decoded. The editor has two lists of ranges of the
-//! original file: pieces, by id, and all other top-level fields. Edits change the list of pieces,
-//! or store values beside a range; [`ModelEditor::finish`] copies the ranges and writes the values
-//! that differ.
-//!
-//! Worked example: a file of 54 bytes with two pieces and a trainer spec, and two edits.
+//! Only what an edit asks for is decoded: pieces are ranges of the original file, and values that
+//! were set stand beside them. Example: a file of 54 bytes with two pieces and a trainer spec, and
+//! two edits.
 //!
 //! ```text
 //! original   0: 0a 0e 0a 05 <unk> 15 00 00 00 00 18 02     piece 0, <unk>, score 0, kind 2
@@ -45,35 +29,29 @@
 //!
 //! finish     vocab_size was the number of pieces, which is 3 now
 //!            0a 0e 0a 05 <unk> 15 00 00 00 00 18 02        copied
-//!            0a 0a 0a 03 e2 96 81 15 00 00 c0 bf           copied but for the score
+//!            0a 0a 0a 03 e2 96 81 15 00 00 c0 bf           encoded anew
 //!            0a 08 0a 01 a 15 00 00 00 c0                  new
-//!            12 04 18 02 20 03                             copied but for vocab_size
+//!            12 04 18 02 20 03                             encoded anew
 //! ```
 //!
-//! Cost: making an editor and [`ModelEditor::finish`] are linear in the file. Setting something
-//! takes constant time, and so does adding a piece at the end. Inserting, removing and moving take
-//! time linear in the number of pieces behind (32 bytes each are moved); use
-//! [`ModelEditor::retain_pieces`] to remove many.
+//! Inserting, removing and moving take time linear in the number of pieces behind (32 bytes each
+//! are moved); use [`ModelEditor::retain_pieces`] to remove many.
 
-mod assemble;
 mod follow;
 mod item;
-mod specs;
-mod splice;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
-use self::assemble::{Other, Patches};
 pub use self::item::PieceEntry;
 use self::item::{Item, PieceChange};
-use self::specs::EditedSpec;
 use super::Model;
 use super::file::field;
-use super::spec::{NormalizerSpec, TrainerSpec};
-use super::wire::{Field, Reader, Value};
+use super::spec::{NormalizerSpec, Spec, TrainerSpec};
+use super::wire::{Field, Reader, Value, write_bytes_field};
 use crate::model::ModelError;
 use crate::piece::{PieceId, PieceKind};
 
@@ -107,6 +85,42 @@ pub struct ModelEditor {
     denormalizer_spec: EditedSpec<NormalizerSpec>,
 }
 
+/// A top-level field that is not a piece.
+#[derive(Debug, Clone)]
+struct Other {
+    number: u32,
+    /// Whether its value is length-delimited, as a spec's is.
+    is_message: bool,
+    /// Where it is in the original file.
+    range: Range<usize>,
+}
+
+/// A spec as it was read, and as it is to be written.
+#[derive(Debug, Clone)]
+struct EditedSpec<S> {
+    /// The number of its field in the file.
+    number: u32,
+    original: S,
+    current: S,
+}
+
+impl<S: Spec> EditedSpec<S> {
+    fn new(number: u32, original: Option<&S>) -> Self {
+        let original = original.cloned().unwrap_or_default();
+        Self {
+            number,
+            current: original.clone(),
+            original,
+        }
+    }
+
+    /// Whether it was changed. Encodings are compared rather than values, so that the presence of
+    /// fields and the bits of floats (NaN, -0.0) count.
+    fn is_changed(&self) -> bool {
+        self.current.encode() != self.original.encode()
+    }
+}
+
 impl ModelEditor {
     pub(super) fn new(model: &Model) -> Self {
         let file = Arc::clone(&model.file);
@@ -116,7 +130,11 @@ impl ModelEditor {
             if is_piece(&field) {
                 pieces.push(Item::in_file(offset, field.raw.len()));
             } else {
-                others.push(Other::new(offset, &field));
+                others.push(Other {
+                    number: field.number,
+                    is_message: field.is_message(),
+                    range: offset..offset + field.raw.len(),
+                });
             }
         }
         Self {
@@ -283,11 +301,56 @@ impl ModelEditor {
     pub fn finish(&self) -> Result<Model, ModelError> {
         let mut trainer_spec = self.trainer_spec.clone();
         self.follow_pieces(&mut trainer_spec);
-        let mut patches = Patches::default();
-        self.add_patches(&trainer_spec, &mut patches);
-        self.add_patches(&self.normalizer_spec, &mut patches);
-        self.add_patches(&self.denormalizer_spec, &mut patches);
-        Model::from_file(self.assemble(&patches))
+        let mut pieces = Vec::with_capacity(self.file.len());
+        for item in &self.pieces {
+            item.write(&self.file, &mut pieces);
+        }
+        let is_piece_of_file = |(_, field): &(usize, Field<'_>)| is_piece(field);
+        let original = fields_of(&self.file).filter(is_piece_of_file);
+        let original: Vec<u8> = original.flat_map(|(_, field)| field.raw.to_vec()).collect();
+        let mut changed = Vec::new();
+        self.add_changed(&trainer_spec, &mut changed);
+        self.add_changed(&self.normalizer_spec, &mut changed);
+        self.add_changed(&self.denormalizer_spec, &mut changed);
+        if pieces == original && changed.is_empty() {
+            return Model::from_file(Vec::clone(&self.file));
+        }
+        let is_kept = |other: &&Other| {
+            let is_new = |(number, _): &(u32, Vec<u8>)| *number == other.number;
+            !(other.is_message && changed.iter().any(is_new))
+        };
+        let kept = self.others.iter().filter(is_kept);
+        let mut others: Vec<(u32, Vec<u8>)> = kept
+            .map(|other| (other.number, self.file[other.range.clone()].to_vec()))
+            .collect();
+        others.extend(changed);
+        others.sort_by_key(|(number, _)| *number);
+        let mut file = pieces;
+        for (_, field) in others {
+            file.extend_from_slice(&field);
+        }
+        Model::from_file(file)
+    }
+
+    /// If a spec was changed, adds its number and its field, which is encoded anew with the unknown
+    /// fields at its end. A file may hold a spec in several parts.
+    fn add_changed<S: Spec>(&self, spec: &EditedSpec<S>, changed: &mut Vec<(u32, Vec<u8>)>) {
+        if !spec.is_changed() {
+            return;
+        }
+        let mut message = spec.current.encode();
+        let parts = self.others.iter();
+        for part in parts.filter(|other| other.number == spec.number && other.is_message) {
+            let mut fields = Reader::nested(message_of(&self.file[part.range.clone()]));
+            while let Ok(Some(field)) = fields.field() {
+                if !S::default().merge_field(field.number, field.value) {
+                    message.extend_from_slice(field.raw);
+                }
+            }
+        }
+        let mut field = Vec::new();
+        write_bytes_field(spec.number, &message, &mut field);
+        changed.push((spec.number, field));
     }
 }
 

@@ -6,8 +6,7 @@
 //! changed are left alone, and so are fields that did not name the piece with their id in the
 //! original.
 
-use super::specs::EditedSpec;
-use super::{ModelEditor, fields_of, is_piece, message_of};
+use super::{EditedSpec, ModelEditor, fields_of, is_piece, message_of};
 use crate::model::file::read_piece;
 use crate::model::spec::TrainerSpec;
 use crate::model::wire::Field;

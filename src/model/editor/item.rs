@@ -1,20 +1,16 @@
 //! One piece in a [`ModelEditor`](super::ModelEditor), and one outside of it ([`PieceEntry`]).
 //!
-//! A piece is kept as the bytes of its field in the file, so that unknown fields and unusual
-//! encodings survive, together with the values that were set. Nothing is decoded until a caller
-//! asks for the piece or the file is assembled.
-//!
-//! Example: the field `0a 0a | 0a 03 e2 96 81 | 15 00 00 80 bf` is the piece `▁` with score -1.
-//! Setting the score to -2 stores only `score: -2`; [`Item::write`] then replaces the four bytes of
-//! the float and copies all others. Setting the score back to -1 gives the bytes of the original,
-//! because values are compared with the original's when they are written.
+//! A piece is kept as the bytes of its field in the file, so that unknown fields survive, together
+//! with the values that were set. Nothing is decoded until a caller asks for the piece or the file is
+//! assembled.
 
 use super::message_of;
-use super::splice::{Change, splice, with_message};
 use crate::model::file::{
     PieceMessage, field, kind_from_number, kind_number, read_piece, write_piece,
 };
-use crate::model::wire::{Field, Value, write_bytes_field, write_float_field, write_varint_field};
+use crate::model::wire::{
+    Field, Reader, Value, write_bytes_field, write_float_field, write_varint_field,
+};
 use crate::piece::PieceKind;
 
 /// A piece that was removed from a [`ModelEditor`](super::ModelEditor), or one to be inserted. It
@@ -31,8 +27,7 @@ pub struct PieceEntry {
 #[derive(Debug, Clone)]
 pub(super) struct Item {
     /// The position of its field in the original file; 0 for new pieces. It is kept when the piece
-    /// is removed, so that a piece that is inserted again has its old position among the other
-    /// fields.
+    /// is removed, so that special ids follow a piece that is inserted again.
     pub(super) offset: usize,
     source: Source,
     /// Boxed, because it is `None` for most pieces.
@@ -64,11 +59,6 @@ impl Item {
             source: Source::File { length },
             change: None,
         }
-    }
-
-    /// Whether the piece comes after the field at `offset` in the original file. New pieces do not.
-    pub(super) fn is_behind(&self, offset: usize) -> bool {
-        self.offset > offset
     }
 
     /// Whether the item is the piece at `offset` of `file`. A piece that came from another model
@@ -108,40 +98,45 @@ impl Item {
         }
     }
 
-    /// Appends the field of the piece.
+    /// Appends the field of the piece. If it was changed, its message is encoded anew, with its
+    /// unknown fields at the end.
     pub(super) fn write(&self, file: &[u8], out: &mut Vec<u8>) {
         let raw = self.raw(file);
-        let changes = self.changes(file);
-        if changes.is_empty() {
+        let original = self.original(file);
+        let change = self.change.as_deref();
+        let Some(piece) = change.and_then(|change| change.of(original)) else {
             out.extend_from_slice(raw);
             return;
+        };
+        let mut message = Vec::new();
+        write_bytes_field(field::TEXT, piece.text, &mut message);
+        write_float_field(field::SCORE, piece.score, &mut message);
+        if piece.kind != PieceKind::default() {
+            write_varint_field(field::KIND, kind_number(piece.kind), &mut message);
         }
-        for message in splice(&[message_of(raw)], &changes, &is_piece_value) {
-            with_message(raw, &message, out);
+        let mut fields = Reader::nested(message_of(raw));
+        while let Ok(Some(field)) = fields.field() {
+            if !is_piece_value(&field) {
+                message.extend_from_slice(field.raw);
+            }
         }
-    }
-
-    /// The fields that differ from the original's, ascending by number.
-    fn changes(&self, file: &[u8]) -> Vec<Change> {
-        match &self.change {
-            Some(change) => change.fields(self.original(file)),
-            None => Vec::new(),
-        }
+        write_bytes_field(field::PIECE, &message, out);
     }
 }
 
 impl PieceChange {
-    /// The fields that differ from the original's, ascending by number.
-    fn fields(&self, original: PieceMessage<'_>) -> Vec<Change> {
-        let text = self.text.as_ref().filter(|text| *text != original.text);
+    /// The piece with the values that were set; `None` if these are the ones that it had.
+    fn of<'p>(&'p self, original: PieceMessage<'p>) -> Option<PieceMessage<'p>> {
+        let piece = PieceMessage {
+            text: self.text.as_deref().unwrap_or(original.text),
+            score: self.score.unwrap_or(original.score),
+            kind: self.kind.unwrap_or(original.kind),
+        };
         // By bits: NaN differs from itself, and -0.0 equals 0.0.
-        let is_other = |score: &f32| score.to_bits() != original.score.to_bits();
-        let score = self.score.filter(is_other);
-        let kind = self.kind.filter(|kind| *kind != original.kind);
-        let text = text.map(|text| text_change(text));
-        let score = score.map(score_change);
-        let kind = kind.map(kind_change);
-        [text, score, kind].into_iter().flatten().collect()
+        let is_same = piece.text == original.text
+            && piece.score.to_bits() == original.score.to_bits()
+            && piece.kind == original.kind;
+        (!is_same).then_some(piece)
     }
 }
 
@@ -200,32 +195,4 @@ fn is_piece_value(piece_field: &Field<'_>) -> bool {
         (field::KIND, Value::Varint(number)) => kind_from_number(number).is_some(),
         _ => false,
     }
-}
-
-fn text_change(text: &[u8]) -> Change {
-    change_of(field::TEXT, |out| write_bytes_field(field::TEXT, text, out))
-}
-
-fn score_change(score: f32) -> Change {
-    change_of(field::SCORE, |out| {
-        write_float_field(field::SCORE, score, out)
-    })
-}
-
-/// The kind, or nothing if it is the default, as training writes it.
-fn kind_change(kind: PieceKind) -> Change {
-    if kind == PieceKind::default() {
-        return change_of(field::KIND, |_| {});
-    }
-    let number = kind_number(kind);
-    change_of(field::KIND, |out| {
-        write_varint_field(field::KIND, number, out)
-    })
-}
-
-/// The change that sets field `number` to what `write` appends.
-fn change_of(number: u32, write: impl FnOnce(&mut Vec<u8>)) -> Change {
-    let mut encoding = Vec::new();
-    write(&mut encoding);
-    Change { number, encoding }
 }
