@@ -63,20 +63,41 @@ pub(crate) struct Trie {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TrieTooLarge;
 
+/// A walk by the bytes of a text; see [`Trie::walk`].
+#[derive(Debug, Clone)]
+pub(crate) struct Walk<'a> {
+    cells: &'a [Cell],
+    text: &'a [u8],
+    base: usize,
+}
+
 /// A step of a walk, by one byte.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Step {
     pub(crate) cell: usize,
-    /// The base from which the next step begins.
-    pub(crate) base: usize,
     /// The value of the key that ends here, or [`NO_VALUE`].
     pub(crate) value: u32,
 }
 
-impl Trie {
-    /// The base from which the first step of a walk begins.
-    pub(crate) const ROOT: usize = 0;
+// Without calls, so that debug builds, too, take a step in a few instructions.
+impl Iterator for Walk<'_> {
+    type Item = Step;
 
+    #[inline]
+    fn next(&mut self) -> Option<Step> {
+        let (byte, rest) = self.text.split_first()?;
+        let cell = self.base ^ *byte as usize;
+        let Cell { link, value } = *self.cells.get(cell)?;
+        if link & LABEL_MASK != *byte as u32 {
+            return None;
+        }
+        self.text = rest;
+        self.base = cell ^ ((link >> 10) << ((link & FAR) >> 6)) as usize;
+        Some(Step { cell, value })
+    }
+}
+
+impl Trie {
     /// The trie of `keys`, which are sorted by bytes and not empty. Of equal keys the first one
     /// counts.
     ///
@@ -118,26 +139,14 @@ impl Trie {
         })
     }
 
-    /// From a base by one byte.
-    #[inline]
-    pub(crate) fn step(&self, base: usize, byte: u8) -> Option<Step> {
-        let at = base ^ usize::from(byte);
-        let cell = self.cells.get(at)?;
-        (cell.link & LABEL_MASK == u32::from(byte)).then(|| Step {
-            cell: at,
-            base: at ^ ((cell.link >> 10) << ((cell.link & FAR) >> 6)) as usize,
-            value: cell.value,
-        })
-    }
-
     /// The steps of the longest walk by the bytes of `text`.
     #[inline]
-    pub(crate) fn walk<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = Step> + 'a {
-        text.iter().scan(Self::ROOT, |base, byte| {
-            let step = self.step(*base, *byte)?;
-            *base = step.base;
-            Some(step)
-        })
+    pub(crate) fn walk<'a>(&'a self, text: &'a [u8]) -> Walk<'a> {
+        Walk {
+            cells: &self.cells,
+            text,
+            base: 0,
+        }
     }
 
     /// The keys that `text` begins with, shortest first: (length, value).
@@ -447,18 +456,16 @@ mod tests {
     #[test]
     fn the_example_of_the_module_page() {
         let trie = Trie::build(&[(b"a", 5), (b"ab", 7)]).unwrap();
-        let a = trie.step(Trie::ROOT, b'a').unwrap();
-        assert_eq!((a.cell, a.base, a.value), (0x61, 1, 5));
-        let b = trie.step(a.base, b'b').unwrap();
-        assert_eq!((b.cell, b.value), (0x63, 7));
-        assert!(b.base > trie.cells.len());
-        assert_eq!(trie.walk(b"abc").count(), 2);
+        let mut walk = trie.walk(b"abc");
+        let steps: Vec<_> = walk.by_ref().map(|step| (step.cell, step.value)).collect();
+        assert_eq!(steps, [(0x61, 5), (0x63, 7)]);
+        assert!(walk.base > trie.cells.len());
     }
 
     #[test]
     fn an_empty_trie_has_no_steps() {
         let trie = Trie::build(&[]).unwrap();
-        assert!((0..=255).all(|byte| trie.step(Trie::ROOT, byte).is_none()));
+        assert!((0..=255).all(|byte| trie.walk(&[byte]).next().is_none()));
     }
 
     #[test]
