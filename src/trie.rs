@@ -67,7 +67,7 @@ pub(crate) struct TrieTooLarge;
 #[derive(Debug, Clone)]
 pub(crate) struct Walk<'a> {
     cells: &'a [Cell],
-    text: &'a [u8],
+    text: std::slice::Iter<'a, u8>,
     base: usize,
 }
 
@@ -79,19 +79,17 @@ pub(crate) struct Step {
     pub(crate) value: u32,
 }
 
-// Without calls, so that debug builds, too, take a step in a few instructions.
 impl Iterator for Walk<'_> {
     type Item = Step;
 
     #[inline]
     fn next(&mut self) -> Option<Step> {
-        let (byte, rest) = self.text.split_first()?;
-        let cell = self.base ^ *byte as usize;
+        let byte = *self.text.next()?;
+        let cell = self.base ^ usize::from(byte);
         let Cell { link, value } = *self.cells.get(cell)?;
-        if link & LABEL_MASK != *byte as u32 {
+        if link & LABEL_MASK != u32::from(byte) {
             return None;
         }
-        self.text = rest;
         self.base = cell ^ ((link >> 10) << ((link & FAR) >> 6)) as usize;
         Some(Step { cell, value })
     }
@@ -144,7 +142,7 @@ impl Trie {
     pub(crate) fn walk<'a>(&'a self, text: &'a [u8]) -> Walk<'a> {
         Walk {
             cells: &self.cells,
-            text,
+            text: text.iter(),
             base: 0,
         }
     }
