@@ -1,10 +1,8 @@
 //! Changes of trained models with stated guarantees: edit, extend, merge, prune.
 //!
-//! Job: change the vocabulary of a trained model such that it is known for which texts the ids can
-//! change. Input: models; for extending, also a corpus; for pruning, also the pieces that a text
-//! uses. Output: another [`Model`](crate::Model), loaded from the bytes of its file, the mapping
-//! between old and new ids ([`IdMap`]), and a report of what the change means.
-//! [`LineComparison`] encodes lines with the model before and after a change.
+//! Each change gives another [`Model`](crate::Model), loaded from the bytes of its file, the mapping
+//! between old and new ids ([`IdMap`]), and for which texts the ids can differ. [`LineComparison`]
+//! encodes lines with the model before and after a change.
 //!
 //! | module | job |
 //! |---|---|

@@ -183,11 +183,12 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
     let model = model_files::open_model(matches, "MODEL")?;
     let steps = Steps::new(matches, &model)?;
+    let text = model_files::text(matches, &messages)?;
     let mut output = OutputSet::new(matches, &[".model", ".vocab"])?;
     let edited = model.apply_edits(&steps.steps);
     let edited = edited.map_err(|error| steps.error(error))?;
     let models = [&model, edited.model()];
-    let counts = model_files::compare_text(matches, &messages, edited.ids(), models)?;
+    let counts = model_files::compare_lines(text, edited.ids(), models);
     output.add_model(edited.model(), &messages);
     let written = output.write()?;
     report(&messages, &model, &edited);
@@ -390,7 +391,13 @@ fn add_settings(matches: &ArgMatches, steps: &mut Vec<EditStep>) -> CliResult {
 fn report(messages: &Messages, original: &Model, edited: &EditedModel) {
     let ids = edited.ids();
     messages.say(&model_files::pieces_line(ids));
-    messages.say(&ids_line(ids));
+    let moved = ids.moved().count();
+    messages.say(&format!(
+        "old ids: {} unchanged, {} moved, {} removed",
+        count(ids.kept().count() - moved),
+        count(moved),
+        count(ids.removed().count())
+    ));
     let old_piece = |id| original.piece(id);
     let new_piece = |id| edited.model().piece(id);
     let lost = edited.no_longer_found().iter().copied();
@@ -428,15 +435,6 @@ fn report(messages: &Messages, original: &Model, edited: &EditedModel) {
     }
 }
 
-/// The line on the old ids.
-fn ids_line(ids: &IdMap) -> String {
-    let moved = ids.moved().count();
-    let unchanged = count(ids.kept().count() - moved);
-    let moved = count(moved);
-    let removed = count(ids.removed().count());
-    format!("old ids: {unchanged} unchanged, {moved} moved, {removed} removed")
-}
-
 /// The first and the last id that moved; empty if none did.
 fn moved_line(ids: &IdMap) -> String {
     let moved: Vec<(PieceId, PieceId)> = ids.moved().collect();
@@ -451,7 +449,10 @@ fn moved_line(ids: &IdMap) -> String {
 /// Which texts can have other pieces.
 fn text_lines(edited: &EditedModel) -> Vec<String> {
     let change = edited.text_change();
-    let same = same_result(edited.ids());
+    let same = match edited.ids().moved().next() {
+        Some(_) => "the same pieces as before, with the new ids",
+        None => "the same ids as before",
+    };
     if change.is_none() {
         return vec![format!("every text has {same}")];
     }
@@ -470,14 +471,6 @@ fn text_lines(edited: &EditedModel) -> Vec<String> {
     }
     lines.push(format!("all others have {same}"));
     lines
-}
-
-/// What a text that the edit does not affect has in common with before.
-fn same_result(ids: &IdMap) -> &'static str {
-    match ids.moved().next() {
-        Some(_) => "the same pieces as before, with the new ids",
-        None => "the same ids as before",
-    }
 }
 
 /// An edit that cannot be made is a usage error.

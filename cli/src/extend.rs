@@ -107,13 +107,14 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let model = model_files::open_model(matches, "MODEL")?;
     let options = options(matches, &model)?;
     let corpus = corpus(matches, &messages)?;
+    let text = model_files::text(matches, &messages)?;
     let mut output = OutputSet::new(matches, &[".model", ".vocab", ".extension.tsv"])?;
     let mut progress = Progress::new(&messages, stop_on_signal());
     let extended = model.extend_observed(corpus, &options, &mut progress);
     progress.finish();
     let extended = extended?;
     let models = [&model, extended.model()];
-    let counts = model_files::compare_text(matches, &messages, extended.ids(), models)?;
+    let counts = model_files::compare_lines(text, extended.ids(), models);
     output.add_model(extended.model(), &messages);
     output.add(".extension.tsv", extended.to_tsv());
     let written = output.write()?;
@@ -151,24 +152,16 @@ fn size(
     let pieces = args::given_number(matches, "pieces")?;
     let vocab_size = args::given_number(matches, "vocab_size")?;
     match (pieces, vocab_size, multiple) {
-        (Some(_), Some(_), _) => Err(two_sizes()),
+        (Some(_), Some(_), _) => Err(CliError::usage(
+            "--pieces and --vocab_size exclude each other; give one of them",
+        )),
         (Some(pieces), None, multiple) => Ok((ExtendSize::Learn(pieces), multiple)),
         (None, Some(size), multiple) => Ok((ExtendSize::Vocabulary(size), multiple)),
         (None, None, Some(multiple)) => Ok((ExtendSize::NextMultiple(multiple), None)),
-        (None, None, None) => Err(no_size()),
+        (None, None, None) => Err(CliError::usage(
+            "--pieces, --vocab_size or --multiple_of is missing; one of them says how many pieces to learn",
+        )),
     }
-}
-
-/// The error if two flags say how many pieces to learn.
-fn two_sizes() -> CliError {
-    CliError::usage("--pieces and --vocab_size exclude each other; give one of them")
-}
-
-/// The error if no flag says how many pieces to learn.
-fn no_size() -> CliError {
-    CliError::usage(
-        "--pieces, --vocab_size or --multiple_of is missing; one of them says how many pieces to learn",
-    )
 }
 
 /// Sets the options of the training flags that are given.
@@ -184,34 +177,22 @@ fn set_max_words(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult 
         return superwords::cross_words(matches, options);
     }
     if args::is_given(matches, "max_words") {
-        return Err(max_words_without_superwords());
+        return Err(CliError::usage(
+            "--max_words goes with --split_by_whitespace=false; otherwise no piece has two words",
+        ));
     }
     Ok(())
 }
 
-/// The error for `--max_words` if pieces may not cross words.
-fn max_words_without_superwords() -> CliError {
-    CliError::usage(
-        "--max_words goes with --split_by_whitespace=false; otherwise no piece has two words",
-    )
-}
-
 /// The value of `--new_characters`; without it, `Coverage` if `--character_coverage` is given.
 fn new_characters(matches: &ArgMatches) -> CliResult<Option<NewCharacters>> {
-    if let Some(name) = args::given(matches, "new_characters") {
-        return characters_of_name(name).map(Some);
-    }
     let has_coverage = args::is_given(matches, "character_coverage");
-    Ok(has_coverage.then_some(NewCharacters::Coverage))
-}
-
-/// The value of `--new_characters` with this name.
-fn characters_of_name(name: &str) -> CliResult<NewCharacters> {
-    match name {
-        "gain" => Ok(NewCharacters::ByGain),
-        "coverage" => Ok(NewCharacters::Coverage),
-        "never" => Ok(NewCharacters::Never),
-        _ => Err(args::invalid(
+    match args::given(matches, "new_characters") {
+        None => Ok(has_coverage.then_some(NewCharacters::Coverage)),
+        Some("gain") => Ok(Some(NewCharacters::ByGain)),
+        Some("coverage") => Ok(Some(NewCharacters::Coverage)),
+        Some("never") => Ok(Some(NewCharacters::Never)),
+        Some(name) => Err(args::invalid(
             "new_characters",
             name,
             "gain, coverage or never",
@@ -286,30 +267,20 @@ fn report(messages: &Messages, old: &Model, extended: &ExtendedModel) {
     let before = count(old.len());
     let now = count(extended.model().len());
     let learned = extended.pieces().len();
-    let added = special_note(extended.ids().added().count() - learned);
+    let added = match extended.ids().added().count() - learned {
+        0 => String::new(),
+        special => format!("{} special pieces added, ", count(special)),
+    };
     let learned = count(learned);
     messages.say(&format!(
         "pieces: {before} before, {added}{learned} learned, {now} now"
     ));
     let unchanged = count(extended.ids().kept().count());
-    let reused = reused_note(extended.ids().removed().count());
+    let reused = match extended.ids().removed().count() {
+        0 => String::new(),
+        reused => format!(", {} reused", count(reused)),
+    };
     messages.say(&format!("old ids: {unchanged} unchanged{reused}"));
-}
-
-/// The note on added pieces that were not learned; empty if there are none.
-fn special_note(number: usize) -> String {
-    match number {
-        0 => String::new(),
-        _ => format!("{} special pieces added, ", count(number)),
-    }
-}
-
-/// The note on ids that learned pieces have taken over; empty if there are none.
-fn reused_note(number: usize) -> String {
-    match number {
-        0 => String::new(),
-        _ => format!(", {} reused", count(number)),
-    }
 }
 
 /// A model that cannot be extended is a failure of the operation.

@@ -1,8 +1,6 @@
 //! `spiece merge`: the pieces of one model, then those of a second one that the first lacks.
 //!
-//! Input: two models of one type. Output: OUT.model and OUT.vocab, and a report. Before the files
-//! are written, the guarantees are checked with the texts of all pieces, and with the lines of
-//! `--text`. Cost: that of [`spiece::Model::merge`].
+//! With `--text`, the lines of that file are encoded before and after.
 //!
 //! ```text
 //! $ spiece merge testdata/golden/coverage_1.model testdata/golden/exhausted.model --model_prefix=both
@@ -10,8 +8,6 @@
 //! old ids: 2,500 unchanged
 //! unreachable pieces of B: 0
 //! pieces of A that became unreachable: 0
-//! checked: 2,542 texts, 4,839 tokens with A, 4,766 now; 2,498 without added pieces have the same ids
-//! checked: 2,542 texts have no new boundary
 //! written: both.model, both.vocab
 //! ```
 
@@ -28,7 +24,7 @@ pub(crate) fn command() -> Command {
     let command = Command::new("merge")
         .about("Adds the pieces of a second model to those of a first one, whose ids stay")
         .long_about(
-            "Adds the pieces of the model B that the model A lacks behind the pieces of A, with scores below all of A's. The \
+            "Adds the pieces of the model B that the model A lacks after the pieces of A, with scores below all of A's. The \
              ids of A stay. In BPE models no text gets a token boundary that it did not have with A, so never more tokens. \
              Pieces of B that no text would give are reported.\n\nExample:\n  spiece merge english.model chinese.model \
              --model_prefix=both --drop_unreachable",
@@ -52,10 +48,11 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let mut options = MergeOptions::default();
     options.drop_unreachable = args::is_on(matches, "drop_unreachable")?;
     options.allow_other_normalizer = args::is_on(matches, "force")?;
+    let text = model_files::text(matches, &messages)?;
     let mut output = OutputSet::new(matches, &[".model", ".vocab"])?;
     let merged = first.merge(&second, &options)?;
     let models = [&first, merged.model()];
-    let counts = model_files::compare_text(matches, &messages, merged.ids(), models)?;
+    let counts = model_files::compare_lines(text, merged.ids(), models);
     output.add_model(merged.model(), &messages);
     let written = output.write()?;
     report(&messages, &first, &merged);
@@ -67,59 +64,48 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
 
 /// Writes what became of the pieces.
 fn report(messages: &Messages, first: &Model, merged: &MergedModel) {
-    messages.say(&pieces_line(first, merged.model()));
+    let model = merged.model();
+    messages.say(&format!(
+        "pieces: {} of A, {} of B added, {} together",
+        count(first.len()),
+        count(model.len() - first.len()),
+        count(model.len())
+    ));
     messages.say(&format!("old ids: {} unchanged", count(first.len())));
-    messages.say(&unreachable_line(merged));
-    let dropped = "not added, because no text would give them";
-    report_left_out(messages, dropped, || merged.dropped());
-    let skipped = "not added, because of their kind";
-    report_left_out(messages, skipped, || merged.skipped());
-    messages.say(&lost_line(first, merged));
-}
-
-/// The numbers of pieces.
-fn pieces_line(first: &Model, model: &Model) -> String {
-    let old = count(first.len());
-    let added = count(model.len() - first.len());
-    let all = count(model.len());
-    format!("pieces: {old} of A, {added} of B added, {all} together")
-}
-
-/// Which added pieces no text gives.
-fn unreachable_line(merged: &MergedModel) -> String {
-    let ids = merged.unreachable();
-    let pieces = ids.iter().filter_map(|id| merged.model().piece(*id));
-    let line = format!("unreachable pieces of B: {}", count(ids.len()));
-    with_list(&line, &listed_pieces(pieces))
-}
-
-/// Writes which pieces were left out for a reason, if any.
-fn report_left_out<'t, T: Iterator<Item = &'t [u8]>>(
-    messages: &Messages,
-    reason: &str,
-    texts: impl Fn() -> T,
-) {
-    let number = texts().count();
-    if number > 0 {
-        let line = format!("{reason}: {}", count(number));
-        messages.say(&with_list(&line, &listed(texts())));
+    let say = |what: &str, number: usize, list: String| {
+        let separator = if list.is_empty() { "" } else { ": " };
+        messages.say(&format!("{what}: {}{separator}{list}", count(number)));
+    };
+    let unreachable = merged.unreachable();
+    let pieces = unreachable.iter().filter_map(|id| model.piece(*id));
+    say(
+        "unreachable pieces of B",
+        unreachable.len(),
+        listed_pieces(pieces),
+    );
+    if merged.dropped().next().is_some() {
+        let texts = listed(merged.dropped());
+        say(
+            "not added, because no text would give them",
+            merged.dropped().count(),
+            texts,
+        );
     }
-}
-
-/// Which pieces of A no text gives now.
-fn lost_line(first: &Model, merged: &MergedModel) -> String {
-    let ids = merged.no_longer_found();
-    let pieces = ids.iter().filter_map(|id| first.piece(*id));
-    let line = format!("pieces of A that became unreachable: {}", count(ids.len()));
-    with_list(&line, &listed_pieces(pieces))
-}
-
-/// A line with a list behind it, if that is not empty.
-fn with_list(line: &str, list: &str) -> String {
-    if list.is_empty() {
-        return line.to_owned();
+    if merged.skipped().next().is_some() {
+        let texts = listed(merged.skipped());
+        say(
+            "not added, because of their kind",
+            merged.skipped().count(),
+            texts,
+        );
     }
-    format!("{line}: {list}")
+    let lost = merged.no_longer_found();
+    let pieces = lost.iter().filter_map(|id| first.piece(*id));
+    say(
+        "pieces of A that became unreachable",
+        lost.len(),
+        listed_pieces(pieces),
+    );
 }
 
 /// Models that cannot be merged are a failure of the operation.

@@ -131,29 +131,30 @@ pub(crate) fn pieces_line(ids: &IdMap) -> String {
     format!("pieces: {before} before, {after} after")
 }
 
-/// Encodes the lines of `--text` with both models; `None` without that flag.
-pub(crate) fn compare_text(
-    matches: &ArgMatches,
-    messages: &Messages,
+/// The content of the file of `--text`; `None` without that flag.
+pub(crate) fn text(matches: &ArgMatches, messages: &Messages) -> CliResult<Option<Vec<u8>>> {
+    match args::non_empty(matches, "text") {
+        None => Ok(None),
+        Some("-") => Err(CliError::usage(
+            "--text: cannot be standard input; name a file",
+        )),
+        Some(path) => io::read_text(path.as_ref(), messages).map(Some),
+    }
+}
+
+/// Encodes the lines of a text, if there is one, with both models.
+pub(crate) fn compare_lines(
+    text: Option<Vec<u8>>,
     ids: &IdMap,
     [old, new]: [&Model; 2],
-) -> CliResult<Option<LineCounts>> {
-    let path = match args::non_empty(matches, "text") {
-        None => return Ok(None),
-        Some("-") => {
-            return Err(CliError::usage(
-                "--text: cannot be standard input; name a file",
-            ));
-        }
-        Some(path) => path,
-    };
-    let text = io::read_text(path.as_ref(), messages)?;
+) -> Option<LineCounts> {
+    let text = text?;
     let [old, new] = [old, new].map(|model| Tokenizer::new(model.clone()));
     let mut comparison = LineComparison::new(ids, &old, &new);
     for line in line_ranges(&text) {
         comparison.add(&text[line]);
     }
-    Ok(Some(comparison.finish()))
+    Some(comparison.finish())
 }
 
 /// Writes how many lines have the same pieces before and after a change.

@@ -88,10 +88,13 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
 fn task(matches: &ArgMatches) -> CliResult<Task> {
     let (goal, text) = goal_and_text(matches)?;
     if text == Some("-") {
-        return Err(text_is_standard_input());
+        return Err(CliError::usage(
+            "the text is read twice, so it cannot be standard input; name a file",
+        ));
     }
     let mut options = PruneOptions::new(goal);
-    options.keep_chars = keeps_chars(matches)?;
+    options.keep_chars =
+        !args::is_given(matches, "keep_chars") || args::is_on(matches, "keep_chars")?;
     Ok(Task {
         options,
         text: text.map(PathBuf::from).into_iter().collect(),
@@ -117,16 +120,6 @@ fn goal_and_text(matches: &ArgMatches) -> CliResult<(PruneGoal, Option<&str>)> {
         (Some(_), None) => Ok((PruneGoal::Used, keep_text)),
         (None, Some(size)) => Ok((PruneGoal::Size(size), text)),
     }
-}
-
-/// The error for a text that cannot be read again.
-fn text_is_standard_input() -> CliError {
-    CliError::usage("the text is read twice, so it cannot be standard input; name a file")
-}
-
-/// Whether all pieces of one character stay.
-fn keeps_chars(matches: &ArgMatches) -> CliResult<bool> {
-    Ok(!args::is_given(matches, "keep_chars") || args::is_on(matches, "keep_chars")?)
 }
 
 /// Counts the pieces of the text.
@@ -181,28 +174,18 @@ fn compare_lines(
 fn report(messages: &Messages, pruned: &PrunedModel) {
     messages.say(&model_files::pieces_line(pruned.ids()));
     if pruned.tail() > 0 {
-        messages.say(&tail_line(pruned));
+        messages.say(&format!(
+            "unused tail: {} pieces; text gives ids below {} only",
+            count(pruned.tail()),
+            count(pruned.rows())
+        ));
     }
     if pruned.removed_chars() > 0 {
-        messages.say(&removed_chars_line(pruned));
+        messages.say(&format!(
+            "removed characters: {}, which become unknown or bytes",
+            count(pruned.removed_chars())
+        ));
     }
-}
-
-/// The line on unused pieces.
-fn tail_line(pruned: &PrunedModel) -> String {
-    format!(
-        "unused tail: {} pieces; text gives ids below {} only",
-        count(pruned.tail()),
-        count(pruned.rows())
-    )
-}
-
-/// The line on characters that are no pieces any more.
-fn removed_chars_line(pruned: &PrunedModel) -> String {
-    format!(
-        "removed characters: {}, which become unknown or bytes",
-        count(pruned.removed_chars())
-    )
 }
 
 /// An invalid pruned model is a failure; all other errors are usage errors.

@@ -1,8 +1,7 @@
 //! Edits of a model by the texts of pieces, with a report of what they mean for text.
 //!
-//! Input: a model and a list of [`EditStep`]s, which are applied in order. Output: an
-//! [`EditedModel`]: the model, loaded from the bytes of its new file, how old and new ids
-//! correspond, and for which texts pieces can differ.
+//! [`EditStep`]s are applied in order. An [`EditedModel`] is the model, loaded from the bytes of its
+//! new file, how old and new ids correspond, and for which texts pieces can differ.
 //!
 //! Guarantees, which tests check (`tests/it/hostile/guarantees.rs`):
 //!
@@ -11,15 +10,15 @@
 //! 2. The special ids of the trainer spec name the pieces that they named, or those that a step
 //!    names.
 //! 3. A text that meets no condition of [`EditedModel::text_change`] has the same pieces as before.
-//! 4. Pieces, fields and unknown fields that no step concerns are kept; see [`ModelEditor`]. Steps followed by
-//!    their inverses in one list give the original bytes. So do two lists, one for the model and
+//! 4. Pieces, fields and unknown fields that no step concerns are kept; see [`ModelEditor`]. Steps
+//!    followed by their inverses in one list give the original bytes. So do two lists, one for the model and
 //!    one for its edited copy, where the file has all fields that the steps set, as files of
 //!    `spm_train` do.
 //!
 //! Example: a model with `<unk>` `<s>` `</s>` `▁a` ... has `[MASK]` added as a user-defined symbol.
 //! Ids are unchanged; the symbol gets the next id; texts that contain `[MASK]` have other pieces.
-//!
-//! Cost: linear in the file; the report encodes the text of each piece twice.
+
+use std::collections::HashMap;
 
 use super::found::FoundDifferences;
 use super::id_map::IdMap;
@@ -39,7 +38,7 @@ const ADDED_SCORE: f32 = 0.0;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum EditStep {
-    /// Adds a piece behind all others, with score 0.
+    /// Adds a piece after all others, with score 0.
     Add {
         /// The text of the new piece.
         text: Vec<u8>,
@@ -62,7 +61,7 @@ pub enum EditStep {
         /// The text that it gets.
         new: Vec<u8>,
     },
-    /// Removes a piece; the ids of the pieces behind it decrease by 1.
+    /// Removes a piece; the ids of the pieces after it decrease by 1.
     Remove {
         /// The text of the piece.
         text: Vec<u8>,
@@ -199,62 +198,73 @@ struct Slot {
     old_id: Option<PieceId>,
 }
 
-impl Slot {
-    /// A piece of the original.
-    fn of(piece: Piece<'_>) -> Self {
-        Self {
-            text: piece.text.to_vec(),
-            kind: piece.kind,
-            old_id: Some(piece.id),
-        }
-    }
-
-    /// A piece that a step adds.
-    fn added(text: &[u8], kind: PieceKind) -> Self {
-        Self {
-            text: text.to_vec(),
-            kind,
-            old_id: None,
-        }
-    }
-}
-
 /// Steps in progress.
 struct Application {
     editor: ModelEditor,
     /// The pieces of the editor.
     slots: Vec<Slot>,
+    /// How many pieces have each text: long lists of pieces are added without a search for each.
+    texts: HashMap<Vec<u8>, usize>,
     /// Texts of special pieces, which get their ids at the end.
     specials: Vec<(SpecialRole, Vec<u8>)>,
 }
 
 impl Application {
     fn new(model: &Model) -> Self {
+        let mut texts = HashMap::new();
+        for piece in model.pieces() {
+            *texts.entry(piece.text.to_vec()).or_default() += 1;
+        }
+        let slot_of = |piece: Piece<'_>| Slot {
+            text: piece.text.to_vec(),
+            kind: piece.kind,
+            old_id: Some(piece.id),
+        };
         Self {
             editor: model.edit(),
-            slots: model.pieces().map(Slot::of).collect(),
+            slots: model.pieces().map(slot_of).collect(),
+            texts,
             specials: Vec::new(),
         }
     }
 
     fn apply(&mut self, step: &EditStep) -> Result<(), EditError> {
         match step {
-            EditStep::Add { text, kind } => self.insert(self.slots.len(), text, *kind),
-            EditStep::Insert { id, text, kind } => self.insert(id.index(), text, *kind),
-            EditStep::Rename { old, new } => self.rename(old, new),
-            EditStep::Remove { text } => self.remove(text),
-            EditStep::SetKind { text, kind } => self.set_kind(text, *kind),
-            EditStep::SetSpecial { role, text } => {
-                self.specials.push((*role, text.clone()));
-                Ok(())
+            EditStep::Add { text, kind } => return self.insert(self.slots.len(), text, *kind),
+            EditStep::Insert { id, text, kind } => return self.insert(id.index(), text, *kind),
+            EditStep::Rename { old, new } => {
+                let id = self.find(old)?;
+                if old != new {
+                    self.check_absent(new)?;
+                    self.editor.rename_piece(id, new);
+                    let old = std::mem::replace(&mut self.slots[id.index()].text, new.clone());
+                    self.forget_text(&old);
+                    *self.texts.entry(new.clone()).or_default() += 1;
+                }
             }
+            EditStep::Remove { text } => {
+                let id = self.find(text)?;
+                self.editor.remove_piece(id);
+                self.slots.remove(id.index());
+                self.forget_text(text);
+            }
+            EditStep::SetKind { text, kind } => {
+                let id = self.find(text)?;
+                self.editor.set_kind(id, *kind);
+                self.slots[id.index()].kind = *kind;
+            }
+            EditStep::SetSpecial { role, text } => self.specials.push((*role, text.clone())),
             EditStep::SetFlag { flag, value } => {
-                self.set_flag(*flag, *value);
-                Ok(())
+                match flag {
+                    NormalizerFlag::AddDummyPrefix => self.editor.set_add_dummy_prefix(*value),
+                    NormalizerFlag::RemoveExtraWhitespaces => {
+                        self.editor.set_remove_extra_whitespaces(*value)
+                    }
+                    NormalizerFlag::EscapeWhitespaces => self.editor.set_escape_whitespaces(*value),
+                };
             }
             EditStep::SetNormalization { rules } => {
                 set_rules(self.editor.normalizer_spec_mut(), rules);
-                Ok(())
             }
             EditStep::SetDenormalization { rules } => {
                 let spec = self.editor.denormalizer_spec_mut();
@@ -262,61 +272,34 @@ impl Application {
                 spec.add_dummy_prefix = Some(false);
                 spec.remove_extra_whitespaces = Some(false);
                 spec.escape_whitespaces = Some(false);
-                Ok(())
             }
         }
+        Ok(())
     }
 
     fn insert(&mut self, index: usize, text: &[u8], kind: PieceKind) -> Result<(), EditError> {
-        self.check_id(index)?;
+        let pieces = self.slots.len();
+        if index > pieces {
+            return Err(EditError::IdTooHigh { id: index, pieces });
+        }
         self.check_absent(text)?;
         let piece = PieceEntry::new(text, ADDED_SCORE, kind);
         self.editor.insert_piece(PieceId::from_index(index), piece);
-        self.slots.insert(index, Slot::added(text, kind));
-        Ok(())
-    }
-
-    /// Fails for ids above the number of pieces.
-    fn check_id(&self, id: usize) -> Result<(), EditError> {
-        let pieces = self.slots.len();
-        if id > pieces {
-            return Err(EditError::IdTooHigh { id, pieces });
-        }
-        Ok(())
-    }
-
-    fn rename(&mut self, old: &[u8], new: &[u8]) -> Result<(), EditError> {
-        let id = self.find(old)?;
-        if old != new {
-            self.check_absent(new)?;
-            self.editor.rename_piece(id, new);
-            self.slots[id.index()].text = new.to_vec();
-        }
-        Ok(())
-    }
-
-    fn remove(&mut self, text: &[u8]) -> Result<(), EditError> {
-        let id = self.find(text)?;
-        self.editor.remove_piece(id);
-        self.slots.remove(id.index());
-        Ok(())
-    }
-
-    fn set_kind(&mut self, text: &[u8], kind: PieceKind) -> Result<(), EditError> {
-        let id = self.find(text)?;
-        self.editor.set_kind(id, kind);
-        self.slots[id.index()].kind = kind;
-        Ok(())
-    }
-
-    fn set_flag(&mut self, flag: NormalizerFlag, value: bool) {
-        match flag {
-            NormalizerFlag::AddDummyPrefix => self.editor.set_add_dummy_prefix(value),
-            NormalizerFlag::RemoveExtraWhitespaces => {
-                self.editor.set_remove_extra_whitespaces(value)
-            }
-            NormalizerFlag::EscapeWhitespaces => self.editor.set_escape_whitespaces(value),
+        let slot = Slot {
+            text: text.to_vec(),
+            kind,
+            old_id: None,
         };
+        self.slots.insert(index, slot);
+        *self.texts.entry(text.to_vec()).or_default() += 1;
+        Ok(())
+    }
+
+    /// One piece less has this text.
+    fn forget_text(&mut self, text: &[u8]) {
+        if let Some(count) = self.texts.get_mut(text) {
+            *count -= 1;
+        }
     }
 
     /// The piece with this text, which a step names: a control, unknown or byte piece if there is
@@ -329,6 +312,9 @@ impl Application {
 
     /// The piece that [`find`](Self::find) means.
     fn lookup(&self, text: &[u8]) -> Option<PieceId> {
+        if self.texts.get(text).is_none_or(|count| *count == 0) {
+            return None;
+        }
         let same = |slot: &Slot| slot.text == text;
         let is_meta = |slot: &Slot| !slot.kind.is_from_text() && same(slot);
         let meta = self.slots.iter().position(is_meta);
@@ -347,29 +333,18 @@ impl Application {
         }
     }
 
-    /// Writes ids and texts of special pieces.
-    fn set_specials(&mut self) -> Result<(), EditError> {
+    fn finish(mut self, original: &Model) -> Result<EditedModel, EditError> {
         for (role, text) in std::mem::take(&mut self.specials) {
             let id = self.find(&text)?;
-            self.set_special(role, id, text);
+            let spec = self.editor.trainer_spec_mut();
+            let (id_field, text_field) = match role {
+                SpecialRole::Bos => (&mut spec.bos_id, &mut spec.bos_piece),
+                SpecialRole::Eos => (&mut spec.eos_id, &mut spec.eos_piece),
+                SpecialRole::Pad => (&mut spec.pad_id, &mut spec.pad_piece),
+            };
+            *id_field = i32::try_from(id.get()).ok();
+            *text_field = Some(text);
         }
-        Ok(())
-    }
-
-    /// Writes id and text of a special piece.
-    fn set_special(&mut self, role: SpecialRole, id: PieceId, text: Vec<u8>) {
-        let spec = self.editor.trainer_spec_mut();
-        let (id_field, text_field) = match role {
-            SpecialRole::Bos => (&mut spec.bos_id, &mut spec.bos_piece),
-            SpecialRole::Eos => (&mut spec.eos_id, &mut spec.eos_piece),
-            SpecialRole::Pad => (&mut spec.pad_id, &mut spec.pad_piece),
-        };
-        *id_field = i32::try_from(id.get()).ok();
-        *text_field = Some(text);
-    }
-
-    fn finish(mut self, original: &Model) -> Result<EditedModel, EditError> {
-        self.set_specials()?;
         let model = self.editor.finish()?;
         let old_ids = self.slots.iter().map(|slot| slot.old_id).collect();
         let ids = IdMap::from_old_ids(original.len(), old_ids);

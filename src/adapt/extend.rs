@@ -1,14 +1,11 @@
 //! Extension: continues the training of a BPE model on other text.
 //!
-//! Input: a BPE model, a corpus, and [`ExtendOptions`]. Output: an [`ExtendedModel`]: the model
-//! with new pieces after its own, and for each new piece its count and the old tokens that it
-//! replaces, from which its embedding can be initialized.
-//!
 //! The new pieces are those that training would learn next: merging begins with the text as the
-//! model segments it (see `continued`). They are normal pieces with scores below all others,
-//! in the order of learning.
+//! model segments it (see `continued`). They are normal pieces with scores below all others, in the
+//! order of learning. Each has its count and the old tokens that it replaces, from which its
+//! embedding can be initialized.
 //!
-//! Ids: the model's pieces keep theirs; behind them come added control and user-defined pieces,
+//! Ids: the model's pieces keep theirs; after them come added control and user-defined pieces,
 //! then the learned pieces, then reserved control pieces `<reserved_0>`, ... up to a multiple.
 //! Learned pieces take the ids of [`ExtendOptions::reuse`] first.
 //!
@@ -28,13 +25,11 @@
 //! | G6 | counts are those of the encoder: at each moment the text is segmented as the new model would do it |
 //!
 //! Tests check G0 to G3 on the model, on the text of each piece, and on lines
-//! (`tests/it/hostile/guarantees.rs`). Proofs are in `docs/DESIGN.md`. G6 holds for text without special pieces in it; like training,
-//! learning stops at their texts.
+//! (`tests/it/hostile/guarantees.rs`). Proofs are in `docs/DESIGN.md`. G6 holds for text without
+//! special pieces in it; like training, learning stops at their texts.
 //!
 //! Example: the pieces `a` `b` `c` `ab` and the text `abc abc`. The best pair is `ab` and `c`: the
 //! new piece `abc` with count 2 replaces the tokens `ab c`.
-//!
-//! Cost: that of training on the text.
 
 mod continued;
 mod slots;
@@ -49,7 +44,7 @@ use super::pieces::{has_unused_pieces, lowest_score};
 use super::scores::ScoresBelow;
 use super::text_change::TextChange;
 use crate::adapt::error::ExtendError;
-use crate::model::{Model, ModelEditor, ModelType};
+use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::{NormalizedEncoder, Tokenizer};
 use crate::train::bpe::merge::LearnedMerge;
@@ -101,21 +96,15 @@ impl ExtendOptions {
             size,
             multiple_of: None,
             training: TrainOptions::of_model(model),
-            characters: default_characters(model),
+            characters: match model.trainer_spec().byte_fallback() {
+                true => NewCharacters::ByGain,
+                false => NewCharacters::Coverage,
+            },
             reuse: Vec::new(),
             control: Vec::new(),
             user_defined: Vec::new(),
             threads: None,
         }
-    }
-}
-
-/// How characters that a model lacks become pieces by default.
-fn default_characters(model: &Model) -> NewCharacters {
-    if model.trainer_spec().byte_fallback() {
-        NewCharacters::ByGain
-    } else {
-        NewCharacters::Coverage
     }
 }
 
@@ -182,7 +171,10 @@ impl Model {
         options: &ExtendOptions,
         observer: &mut dyn Observer,
     ) -> Result<ExtendedModel, ExtendError> {
-        check_type(self.model_type())?;
+        let model_type = self.model_type();
+        if model_type != ModelType::Bpe {
+            return Err(ExtendError::Type { model_type });
+        }
         let base = slots::base_model(self, options)?;
         let wanted = learned_size(self, &base, options)?;
         let (learned, summary) = learn(&base, corpus, options, wanted, observer)?;
@@ -200,14 +192,6 @@ impl Model {
     }
 }
 
-/// Fails for models other than BPE models.
-fn check_type(model_type: ModelType) -> Result<(), ExtendError> {
-    match model_type {
-        ModelType::Bpe => Ok(()),
-        _ => Err(ExtendError::Type { model_type }),
-    }
-}
-
 /// How many pieces are to be learned.
 fn learned_size(
     model: &Model,
@@ -218,7 +202,11 @@ fn learned_size(
     let size = match options.size {
         ExtendSize::Learn(size) => return Ok(size),
         ExtendSize::Vocabulary(size) => size,
-        ExtendSize::NextMultiple(multiple) => multiple_above(base.len(), multiple.get()),
+        ExtendSize::NextMultiple(multiple) => {
+            let next = base.len().saturating_add(1);
+            let size = next.checked_next_multiple_of(multiple.get());
+            size.unwrap_or(usize::MAX)
+        }
     };
     match size.checked_sub(base.len()) {
         Some(new) => Ok(new.saturating_add(reused)),
@@ -227,13 +215,6 @@ fn learned_size(
             smallest: base.len(),
         }),
     }
-}
-
-/// The next multiple above `size`; the largest number if it is larger still.
-fn multiple_above(size: usize, multiple: usize) -> usize {
-    size.saturating_add(1)
-        .checked_next_multiple_of(multiple)
-        .unwrap_or(usize::MAX)
 }
 
 /// Learns `wanted` pieces.
@@ -274,31 +255,21 @@ fn with_learned(
     let mut editor = base.edit();
     for (piece, id) in learned.iter().zip(slots.learned()) {
         let score = scores.next().ok_or(ExtendError::NoLowerScore)?;
-        write_learned(&mut editor, id, piece, score);
+        let text = &*piece.text;
+        if id.index() < editor.len() {
+            editor.rename_piece(id, text);
+            editor.set_score(id, score);
+            editor.set_kind(id, PieceKind::Normal);
+        } else {
+            editor.add_piece(text, score, PieceKind::Normal);
+        }
     }
-    add_padding(&mut editor, slots);
-    let size = i32::try_from(editor.len()).map_err(|_| ExtendError::TooManyPieces)?;
-    editor.trainer_spec_mut().vocab_size = Some(size);
-    Ok(editor.finish()?)
-}
-
-/// Writes a learned piece over the one with this id, or behind all others.
-fn write_learned(editor: &mut ModelEditor, id: PieceId, learned: &LearnedMerge, score: f32) {
-    let text = &learned.text;
-    if id.index() < editor.len() {
-        editor.rename_piece(id, text);
-        editor.set_score(id, score);
-        editor.set_kind(id, PieceKind::Normal);
-    } else {
-        editor.add_piece(text, score, PieceKind::Normal);
-    }
-}
-
-/// Adds the reserved control pieces.
-fn add_padding(editor: &mut ModelEditor, slots: &IdSlots) {
     for text in slots.padding() {
         editor.add_piece(text, 0.0, PieceKind::Control);
     }
+    let size = i32::try_from(editor.len()).map_err(|_| ExtendError::TooManyPieces)?;
+    editor.trainer_spec_mut().vocab_size = Some(size);
+    Ok(editor.finish()?)
 }
 
 /// What became of the learned pieces.
@@ -354,29 +325,18 @@ impl ExtendedModel {
     /// them, and its count, separated by tabs. A line with these names comes first.
     pub fn to_tsv(&self) -> Vec<u8> {
         let mut tsv = b"id\tpiece\treplaced\tcount\n".to_vec();
-        for piece in &self.pieces {
-            tsv.extend(self.tsv_row(piece));
+        for learned in &self.pieces {
+            let text = self
+                .model
+                .piece(learned.id)
+                .map_or(&[][..], |piece| piece.text);
+            let replaced: Vec<String> = learned.replaced.iter().map(PieceId::to_string).collect();
+            tsv.extend(format!("{}\t", learned.id).as_bytes());
+            tsv.extend(text);
+            tsv.extend(format!("\t{}\t{}\n", replaced.join(" "), learned.count).as_bytes());
         }
         tsv
     }
-
-    fn tsv_row(&self, piece: &ExtensionPiece) -> Vec<u8> {
-        let id = piece.id.to_string();
-        let replaced = joined_ids(&piece.replaced);
-        let rest = format!("{replaced}\t{}\n", piece.count);
-        [id.as_bytes(), self.text(piece.id), rest.as_bytes()].join(&b'\t')
-    }
-
-    /// The text of a piece of the extended model.
-    fn text(&self, id: PieceId) -> &[u8] {
-        self.model.piece(id).map_or(&[], |piece| piece.text)
-    }
-}
-
-/// Ids with spaces between them.
-fn joined_ids(ids: &[PieceId]) -> String {
-    let ids: Vec<String> = ids.iter().map(PieceId::to_string).collect();
-    ids.join(" ")
 }
 
 #[cfg(test)]

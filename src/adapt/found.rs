@@ -1,41 +1,35 @@
 //! Which pieces text can give.
 //!
-//! Input: a model. Output: for each piece whether it is *found*: its own text, taken as normalized
-//! text, encodes to the piece alone. In a BPE model a piece is found in some text if and only if
+//! A piece is *found* if its own text, taken as normalized text, encodes to the piece alone. In a BPE model a piece is found in some text if and only if
 //! that holds (locality, see `docs/DESIGN.md`). In a unigram model a piece that does not encode to
 //! itself loses against the same pieces in every other text, up to the rounding of sums.
 //!
 //! Example: the BPE pieces `bc` (-2), `bcx` (-4) and `abcd` (-3). The text `bcx` merges to `bc x`
 //! and then to `bcx`, which is found. The text `abcd` merges to `a bc d`, and no further, because
 //! neither `abc` nor `bcd` is a piece: `abcd` is not found.
-//!
-//! Cost: one encoding of all texts of pieces.
 
 use super::id_map::IdMap;
-use crate::model::{Model, Piece};
+use crate::model::Model;
 use crate::piece::PieceId;
 use crate::tokenizer::{NormalizedEncoder, Tokenizer};
 
-/// For each piece whether it is found.
 fn found_pieces(model: &Model) -> Vec<bool> {
     let tokenizer = Tokenizer::new(model.clone());
     let mut encoder = NormalizedEncoder::new(&tokenizer);
     let pieces = model.pieces();
     pieces
-        .map(|piece| is_given_for_text(&piece) && encoder.gives(piece.id, piece.text))
+        .map(|piece| piece.kind.is_given_for_text() && encoder.gives(piece.id, piece.text))
         .collect()
-}
-
-fn is_given_for_text(piece: &Piece<'_>) -> bool {
-    piece.kind.is_given_for_text()
 }
 
 /// The pieces for text that are not found.
 pub(crate) fn unreachable_pieces(model: &Model) -> Vec<PieceId> {
     let found = found_pieces(model);
-    let pieces = model.pieces().filter(is_given_for_text);
-    let ids = pieces.map(|piece| piece.id);
-    ids.filter(|id| !found[id.index()]).collect()
+    let pieces = model.pieces().zip(found);
+    pieces
+        .filter(|(piece, is_found)| piece.kind.is_given_for_text() && !is_found)
+        .map(|(piece, _)| piece.id)
+        .collect()
 }
 
 /// Pieces that are found in one of two models only.

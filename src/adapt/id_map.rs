@@ -1,9 +1,7 @@
 //! Old ids and new ids of the pieces of a changed model.
 //!
-//! Input: for each new id the old id of the same piece, if it had one. Output: both directions, and
-//! what a table of embeddings needs to follow. Example: the pieces `a b c` become `a x c`: new id 0
-//! was 0, 1 is new, 2 was 2; old id 1 was removed. Cost: 8 bytes for each piece of both models;
-//! lookups are loads.
+//! Example: the pieces `a b c` become `a x c`: new id 0 was 0, 1 is new, 2 was 2; old id 1 was
+//! removed.
 
 use std::io::Write;
 

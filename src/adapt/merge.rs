@@ -1,8 +1,7 @@
 //! Two models become one: the pieces of the first, then those of the second that the first lacks.
 //!
-//! Input: two models of one type and one normalization. Output: a [`MergedModel`]. The first
-//! model's file is the base: its pieces, scores, ids, specs and unknown fields stay. A piece of the
-//! second model whose text the first lacks is added behind, in the order of the second model's ids,
+//! The first model's file is the base: its pieces, scores, ids, specs and unknown fields stay. A
+//! piece of the second model whose text the first lacks is added after them, in the order of the second model's ids,
 //! with its kind. The unknown piece, byte pieces and unused pieces are not added: text never gives
 //! them, and unused pieces would change how other pieces are split.
 //!
@@ -35,8 +34,6 @@
 //! Example: the first model has `ab` (-1) `a` (-2) `b` (-3) `c` (-4), the second `bc` (-1) `abc`
 //! (-2) `a` `b` `c`. Added are `bc` with score -5 and `abc` with -6. The text `abc` merges to
 //! `ab c` and then to `abc`.
-//!
-//! Cost: linear in both files; each piece's text is encoded with the first and the merged model.
 
 use std::collections::HashSet;
 
@@ -46,8 +43,7 @@ use super::pieces::{has_unused_pieces, lowest_score};
 use super::scores::ScoresBelow;
 use super::text_change::{TextChange, normalizes_differently};
 use crate::adapt::error::MergeError;
-use crate::model::ModelError;
-use crate::model::{Model, ModelType, Piece};
+use crate::model::{Model, ModelError, ModelType};
 use crate::piece::{PieceId, PieceKind};
 
 /// Rounds in which unreachable pieces are removed. One is enough for BPE; in unigram models,
@@ -64,16 +60,6 @@ pub struct MergeOptions {
     /// Merge although the models normalize text differently. The first model's normalization is
     /// kept.
     pub allow_other_normalizer: bool,
-}
-
-impl MergeOptions {
-    /// The largest number of rounds in which unreachable pieces are removed.
-    fn drop_rounds(&self) -> usize {
-        match self.drop_unreachable {
-            true => MAX_DROP_ROUNDS,
-            false => 0,
-        }
-    }
 }
 
 /// A model after [`Model::merge`], and what became of the second model's pieces.
@@ -96,21 +82,6 @@ struct Addition {
     score: f32,
 }
 
-impl Addition {
-    /// The addition of a piece, with the score that it has in its model.
-    fn of(piece: Piece<'_>) -> Self {
-        Self {
-            text: piece.text.to_vec(),
-            kind: piece.kind,
-            score: piece.score,
-        }
-    }
-
-    fn is_normal(&self) -> bool {
-        self.kind == PieceKind::Normal
-    }
-}
-
 impl Model {
     /// Adds the pieces of `second` that this model lacks, with scores below all others; see
     /// [`MergedModel`].
@@ -128,7 +99,12 @@ impl Model {
     /// The models have other types or other normalizations, there is no score below those of this
     /// model, or the result breaks a rule for models.
     pub fn merge(&self, second: &Self, options: &MergeOptions) -> Result<MergedModel, MergeError> {
-        check_types(self, second)?;
+        if self.model_type() != second.model_type() {
+            return Err(MergeError::Type {
+                first: self.model_type(),
+                second: second.model_type(),
+            });
+        }
         if !options.allow_other_normalizer && normalizes_differently(self, second) {
             return Err(MergeError::Normalizer);
         }
@@ -137,15 +113,15 @@ impl Model {
         let mut model = with_additions(self, &additions)?;
         let mut unreachable = unreachable(self, &model);
         let mut dropped = Vec::new();
-        for _ in 0..options.drop_rounds() {
-            if unreachable.is_empty() {
-                break;
-            }
+        let mut rounds = 0;
+        while options.drop_unreachable && !unreachable.is_empty() && rounds < MAX_DROP_ROUNDS {
+            rounds += 1;
             dropped.extend(drop_additions(self, &mut additions, &unreachable));
             model = with_additions(self, &additions)?;
             unreachable = self::unreachable(self, &model);
         }
-        let ids = ids(self, &model);
+        let old_id = |index| (index < self.len()).then(|| PieceId::from_index(index));
+        let ids = IdMap::from_old_ids(self.len(), (0..model.len()).map(old_id).collect());
         Ok(MergedModel {
             lost: FoundDifferences::between(self, &model, &ids).lost,
             text_change: TextChange::between(self, &model),
@@ -173,16 +149,6 @@ fn drop_additions(
     dropped.into_iter().map(|addition| addition.text)
 }
 
-/// Refuses models of different types.
-fn check_types(first: &Model, second: &Model) -> Result<(), MergeError> {
-    let first = first.model_type();
-    let second = second.model_type();
-    if first != second {
-        return Err(MergeError::Type { first, second });
-    }
-    Ok(())
-}
-
 /// The pieces of `second` that `first` lacks, and the texts of those that are not added because of
 /// their kind.
 fn additions(first: &Model, second: &Model) -> (Vec<Addition>, Vec<Vec<u8>>) {
@@ -195,7 +161,11 @@ fn additions(first: &Model, second: &Model) -> (Vec<Addition>, Vec<Vec<u8>>) {
         }
         match piece.kind {
             PieceKind::Normal | PieceKind::Control | PieceKind::UserDefined => {
-                additions.push(Addition::of(piece));
+                additions.push(Addition {
+                    text: piece.text.to_vec(),
+                    kind: piece.kind,
+                    score: piece.score,
+                });
             }
             _ => skipped.push(piece.text.to_vec()),
         }
@@ -231,9 +201,13 @@ fn rank_scores(lowest: f32, additions: &mut [Addition]) -> Result<(), MergeError
 /// The scores so far, shifted so that the highest is just below `lowest`.
 fn shift_scores(lowest: f32, additions: &mut [Addition]) -> Result<(), MergeError> {
     let top = lowest.next_down();
-    let highest = highest_normal_score(additions);
+    let normal = additions
+        .iter()
+        .filter(|addition| addition.kind == PieceKind::Normal);
+    let scores = normal.map(|addition| addition.score);
+    let highest = scores.fold(f32::NEG_INFINITY, f32::max);
     for addition in additions {
-        addition.score = match addition.is_normal() {
+        addition.score = match addition.kind == PieceKind::Normal {
             true => top - (highest - addition.score),
             // The scores of other kinds have no effect.
             false => top,
@@ -245,13 +219,6 @@ fn shift_scores(lowest: f32, additions: &mut [Addition]) -> Result<(), MergeErro
     Ok(())
 }
 
-fn highest_normal_score(additions: &[Addition]) -> f32 {
-    let normal = additions.iter().filter(|addition| addition.is_normal());
-    let scores = normal.map(|addition| addition.score);
-    scores.fold(f32::NEG_INFINITY, f32::max)
-}
-
-/// The first model with pieces behind its own.
 fn with_additions(first: &Model, additions: &[Addition]) -> Result<Model, ModelError> {
     let mut editor = first.edit();
     for addition in additions {
@@ -265,13 +232,6 @@ fn unreachable(first: &Model, merged: &Model) -> Vec<PieceId> {
     let mut ids = unreachable_pieces(merged);
     ids.retain(|id| id.index() >= first.len());
     ids
-}
-
-/// The first model's ids stay; all others are new.
-fn ids(first: &Model, merged: &Model) -> IdMap {
-    let ids =
-        (0..merged.len()).map(|index| (index < first.len()).then(|| PieceId::from_index(index)));
-    IdMap::from_old_ids(first.len(), ids.collect())
 }
 
 impl MergedModel {

@@ -1,9 +1,5 @@
 //! Pruning: a model with fewer pieces.
 //!
-//! Input: a BPE or unigram model, the [`PieceUsage`] of a text, and [`PruneOptions`]. Output: a
-//! [`PrunedModel`]: the model, and the mapping between old and new ids, from which the rows of
-//! embedding tables follow.
-//!
 //! Always kept: control, unknown and byte pieces, user-defined symbols; unless told otherwise,
 //! pieces of one character; in unigram models the piece with the lowest score, on which the score
 //! of unknown characters depends. The order of the pieces, their scores and all other bytes of the
@@ -38,8 +34,6 @@
 //! only. `Used` keeps `abcd`, the pieces of which it is made (`abc`, `ab`, `a`, `b`, `c`, `d`) and
 //! `x`. With the tail, `abcd`, `x` and the characters come first, `ab` and `abc` are unused and
 //! last: the text `abc` is then given as `a`, `b`, `c`.
-//!
-//! Cost: linear in the model, a merge of each kept piece's text, and an encoding of the text.
 
 mod kept;
 mod leaves;

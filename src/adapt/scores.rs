@@ -1,13 +1,11 @@
 //! Scores that are strictly below others, in 32-bit floats.
 //!
-//! Input: the lowest score of a model. Output: lower scores, one after the other. Method: the first
-//! one is the score rounded down to an integer, minus 1; each further score is 1 less, as in
-//! trained BPE models. Where subtracting 1 gives the same float (the distance of floats is 2 from
+//! The first one is the score rounded down to an integer, minus 1; each further score is 1 less, as
+//! in trained BPE models. Where subtracting 1 gives the same float (the distance of floats is 2 from
 //! 2^24 on, and 64 at 1e9), the next lower float is taken.
 //!
 //! Example: below -31999 come -32000, -32001, ...; below -1.5 come -3, -4, ...; below -1e9 (the
-//! score that some models give to runs of spaces) come -1000000064, -1000000128, ... Cost: constant
-//! for each score.
+//! score that some models give to runs of spaces) come -1000000064, -1000000128, ...
 
 /// Descending scores, all below a first one. It ends where no finite float is lower.
 #[derive(Debug, Clone)]
@@ -18,10 +16,11 @@ pub(crate) struct ScoresBelow {
 impl ScoresBelow {
     /// Scores below `score`, which is finite.
     pub(crate) fn new(score: f32) -> Self {
-        let integer = score.floor();
         // The floor of a fractional score is lower already, but a whole step keeps the distance
         // that trained models have.
-        Self { last: integer }
+        Self {
+            last: score.floor(),
+        }
     }
 }
 
@@ -29,18 +28,13 @@ impl Iterator for ScoresBelow {
     type Item = f32;
 
     fn next(&mut self) -> Option<f32> {
-        self.last = lower(self.last);
+        let one_less = self.last - 1.0;
+        self.last = if one_less < self.last {
+            one_less
+        } else {
+            self.last.next_down()
+        };
         self.last.is_finite().then_some(self.last)
-    }
-}
-
-/// One less, or the next lower float if that is lower still.
-fn lower(score: f32) -> f32 {
-    let one_less = score - 1.0;
-    if one_less < score {
-        one_less
-    } else {
-        score.next_down()
     }
 }
 

@@ -1,9 +1,6 @@
 //! For which texts two models can give different pieces.
 //!
-//! Input: two models. Output: a [`TextChange`]: conditions on a text, such that every text that
-//! meets none of them has the same pieces in both models (their ids may differ).
-//!
-//! Method: what a piece does to text, its *role*, is compared by text. A normal piece has its score
+//! What a piece does to text, its *role*, is compared by text. A normal piece has its score
 //! as role, a user-defined symbol and an unused piece have roles without a score; control, unknown
 //! and byte pieces have none, because text never gives the first, and the other two do not depend
 //! on their texts. A piece whose text does not occur in a text never is a candidate while that text
@@ -13,14 +10,12 @@
 //!
 //! Example: a user-defined symbol `<x>` is added. The pieces of a text can change only if it
 //! contains `<x>`.
-//!
-//! Cost: one hash of each piece.
 
 use std::collections::HashMap;
 
 use rustc_hash::FxBuildHasher;
 
-use super::pieces::lowest_score_bits;
+use super::pieces::pieces_of_kind;
 use crate::model::{Model, ModelType, Piece};
 use crate::piece::PieceKind;
 
@@ -61,7 +56,7 @@ impl TextChange {
     pub(crate) fn between(old: &Model, new: &Model) -> Self {
         Self {
             normalization: normalizes_differently(old, new),
-            unknown: unknown_differs(old, new),
+            unknown: unknown_rules(old) != unknown_rules(new),
             texts: texts_with_other_roles(old, new),
         }
     }
@@ -90,36 +85,30 @@ impl TextChange {
 
 /// Whether two models prepare text differently.
 pub(crate) fn normalizes_differently(old: &Model, new: &Model) -> bool {
-    whitespace_flags(old) != whitespace_flags(new) || charsmap(old) != charsmap(new)
+    fn rules(model: &Model) -> ([bool; 4], &[u8]) {
+        let spec = model.normalizer_spec();
+        let flags = [
+            spec.add_dummy_prefix(),
+            spec.remove_extra_whitespaces(),
+            spec.escape_whitespaces(),
+            // Nothing without a dummy prefix, but a flag that is set later would reveal it.
+            model.trainer_spec().treat_whitespace_as_suffix(),
+        ];
+        (flags, spec.precompiled_charsmap())
+    }
+    rules(old) != rules(new)
 }
 
-/// The flags that say what becomes of whitespace.
-fn whitespace_flags(model: &Model) -> [bool; 4] {
-    let spec = model.normalizer_spec();
-    [
-        spec.add_dummy_prefix(),
-        spec.remove_extra_whitespaces(),
-        spec.escape_whitespaces(),
-        // Nothing without a dummy prefix, but a flag that is set later would reveal it.
-        model.trainer_spec().treat_whitespace_as_suffix(),
-    ]
-}
-
-fn charsmap(model: &Model) -> &[u8] {
-    model.normalizer_spec().precompiled_charsmap()
-}
-
-/// Whether characters that are no pieces are treated differently.
-fn unknown_differs(old: &Model, new: &Model) -> bool {
-    let is_unigram = old.model_type() == ModelType::Unigram;
-    unknown_rules(old) != unknown_rules(new)
-        || (is_unigram && lowest_score_bits(old) != lowest_score_bits(new))
-}
-
-/// Whether unknown characters become bytes, and whether there is an unknown piece.
-fn unknown_rules(model: &Model) -> [bool; 2] {
-    let byte_fallback = model.trainer_spec().byte_fallback();
-    [byte_fallback, model.unknown_piece().is_some()]
+/// What becomes of characters that are no pieces: whether they become bytes, whether there is an
+/// unknown piece, and in a unigram model the bits of the score from which theirs follows.
+fn unknown_rules(model: &Model) -> (bool, bool, Option<u32>) {
+    let is_unigram = model.model_type() == ModelType::Unigram;
+    let scores = pieces_of_kind(model, PieceKind::Normal).map(|piece| piece.score);
+    (
+        model.trainer_spec().byte_fallback(),
+        model.unknown_piece().is_some(),
+        is_unigram.then(|| scores.fold(f32::MAX, f32::min).to_bits()),
+    )
 }
 
 /// The texts of the pieces whose roles differ, sorted.

@@ -325,6 +325,22 @@ fn mistakes_of_changes_give_their_message_and_exit_status() {
         ),
         (&["merge", &model, prefix], 2, "B"),
         (
+            &[
+                "edit",
+                &model,
+                prefix,
+                "--add_control=<c>",
+                "--text=no/such",
+            ],
+            1,
+            "cannot read no/such",
+        ),
+        (
+            &["merge", &model, &model, prefix, "--text=-"],
+            2,
+            "--text: cannot be standard input",
+        ),
+        (
             &["prune", &model, prefix],
             2,
             "--keep_text or --size is missing",

@@ -1,14 +1,11 @@
 //! Which ids the new pieces of an extension get.
 //!
-//! Input: a model and the options of its extension. Output: the *base*, in which the pieces to
-//! reuse have lost their texts and special pieces were added, and the ids of learned pieces and of
-//! padding.
+//! Learning begins with the *base*, in which the pieces to reuse have lost their texts and special
+//! pieces were added.
 //!
 //! Example: a model of 100 pieces of which 3 and 5 are reused, one control piece to add, 4 pieces
 //! to learn, a multiple of 8. The control piece gets 100; the learned pieces get 3, 5, 101 and 102;
 //! `<reserved_0>` gets 103.
-//!
-//! Cost: a copy of the model.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -36,7 +33,14 @@ pub(super) fn reusable(model: &Model, options: &ExtendOptions) -> BTreeSet<Piece
 /// The model before learning: pieces to reuse have texts that no text contains, and special pieces
 /// are added.
 pub(super) fn base_model(model: &Model, options: &ExtendOptions) -> Result<Model, ExtendError> {
-    check_multiple(options)?;
+    if let Some(multiple) = options.multiple_of
+        && multiple.get() > MAX_MULTIPLE
+    {
+        return Err(ExtendError::Multiple {
+            multiple: multiple.get(),
+            largest: MAX_MULTIPLE,
+        });
+    }
     for id in &options.reuse {
         check_reusable(model, *id)?;
     }
@@ -73,12 +77,12 @@ pub(super) fn base_model(model: &Model, options: &ExtendOptions) -> Result<Model
 
 /// The special pieces to add, in the order of their ids.
 fn special_pieces(options: &ExtendOptions) -> impl Iterator<Item = (&str, PieceKind)> {
-    let control = with_kind(&options.control, PieceKind::Control);
-    control.chain(with_kind(&options.user_defined, PieceKind::UserDefined))
-}
-
-fn with_kind(texts: &[String], kind: PieceKind) -> impl Iterator<Item = (&str, PieceKind)> {
-    texts.iter().map(move |text| (text.as_str(), kind))
+    let control = options
+        .control
+        .iter()
+        .map(|text| (&**text, PieceKind::Control));
+    let symbols = options.user_defined.iter();
+    control.chain(symbols.map(|text| (&**text, PieceKind::UserDefined)))
 }
 
 /// The texts of all pieces.
@@ -98,51 +102,29 @@ fn new_texts(name: &str, texts: &HashSet<Vec<u8>>, count: usize) -> Vec<String> 
 pub(super) fn check_symbols(base: &Model) -> Result<(), ExtendError> {
     let mut symbols = pieces_of_kind(base, PieceKind::UserDefined);
     match symbols.find(|piece| str::from_utf8(piece.text).is_err()) {
-        Some(piece) => Err(part_of_character(piece)),
-        None => Ok(()),
-    }
-}
-
-fn part_of_character(symbol: Piece<'_>) -> ExtendError {
-    ExtendError::PartOfCharacter {
-        id: symbol.id,
-        piece: lossy_string(symbol.text),
-    }
-}
-
-/// Fails for multiples that would fill the model with reserved pieces.
-fn check_multiple(options: &ExtendOptions) -> Result<(), ExtendError> {
-    match options.multiple_of {
-        Some(multiple) if multiple.get() > MAX_MULTIPLE => Err(ExtendError::Multiple {
-            multiple: multiple.get(),
-            largest: MAX_MULTIPLE,
+        Some(symbol) => Err(ExtendError::PartOfCharacter {
+            id: symbol.id,
+            piece: lossy_string(symbol.text),
         }),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
 /// Fails for pieces of other kinds, and for those that the trainer spec names as special.
 fn check_reusable(model: &Model, id: PieceId) -> Result<(), ExtendError> {
+    use PieceKind::{Control, Unused, UserDefined};
     let piece = model.piece(id);
-    if piece.is_some_and(has_reusable_kind) && !is_special(model, id) {
+    let has_kind = |piece: Piece<'_>| matches!(piece.kind, Control | Unused | UserDefined);
+    let spec = model.trainer_spec();
+    let special = [spec.unk_id(), spec.bos_id(), spec.eos_id(), spec.pad_id()];
+    let is_special = i32::try_from(id.get()).is_ok_and(|id| special.contains(&id));
+    if piece.is_some_and(has_kind) && !is_special {
         return Ok(());
     }
     Err(ExtendError::NotReusable {
         id,
         piece: piece.map_or_else(String::new, |piece| lossy_string(piece.text)),
     })
-}
-
-fn has_reusable_kind(piece: Piece<'_>) -> bool {
-    use PieceKind::{Control, Unused, UserDefined};
-    matches!(piece.kind, Control | Unused | UserDefined)
-}
-
-/// Whether the trainer spec names a piece as special.
-fn is_special(model: &Model, id: PieceId) -> bool {
-    let spec = model.trainer_spec();
-    let special = [spec.unk_id(), spec.bos_id(), spec.eos_id(), spec.pad_id()];
-    i32::try_from(id.get()).is_ok_and(|id| special.contains(&id))
 }
 
 /// The ids of learned pieces and the texts of the padding.
@@ -161,10 +143,12 @@ impl IdSlots {
         learned: usize,
     ) -> Self {
         let reused = reusable(model, options);
-        let behind = (base.len()..).map(PieceId::from_index);
-        let learned: Vec<PieceId> = reused.iter().copied().chain(behind).take(learned).collect();
-        let size = size_with(base, &learned);
-        let padding = options.padded(size) - size;
+        let new = (base.len()..).map(PieceId::from_index);
+        let learned: Vec<PieceId> = reused.iter().copied().chain(new).take(learned).collect();
+        let last = learned.iter().map(|id| id.index() + 1).max();
+        let size = last.unwrap_or(0).max(base.len());
+        let multiple = options.multiple_of.map_or(1, usize::from);
+        let padding = size.checked_next_multiple_of(multiple).unwrap_or(size) - size;
         Self {
             padding: new_texts("reserved", &texts(base), padding),
             learned,
@@ -192,19 +176,5 @@ impl IdSlots {
         let ids = (0..new_len).map(PieceId::from_index);
         let is_old = |id: &PieceId| id.index() < old_len && !self.reused.contains(id);
         IdMap::from_old_ids(old_len, ids.map(|id| Some(id).filter(is_old)).collect())
-    }
-}
-
-/// The size of the vocabulary with pieces of these ids.
-fn size_with(base: &Model, learned: &[PieceId]) -> usize {
-    let last = learned.iter().map(|id| id.index() + 1).max();
-    last.unwrap_or(0).max(base.len())
-}
-
-impl ExtendOptions {
-    /// The size of the vocabulary with reserved pieces, from the size without them.
-    fn padded(&self, size: usize) -> usize {
-        let multiple = self.multiple_of.map_or(1, usize::from);
-        size.checked_next_multiple_of(multiple).unwrap_or(size)
     }
 }

@@ -1,13 +1,7 @@
 //! Which pieces remain in a pruned model.
 //!
-//! Input: the model, the usage of a text, and the options. Output: for each old id whether the
-//! piece remains, and whether it belongs to the unused tail; see the table of the [module
-//! page](super).
-//!
-//! Example: the BPE pieces `ab` `abc` and the characters; the text gives `abc`. All remain, and
-//! `ab` is the tail.
-//!
-//! Cost: a merge of the text of each piece that needs its halves.
+//! See the table of the [module page](super). Example: the BPE pieces `ab` `abc` and the characters;
+//! the text gives `abc`. All remain, and `ab` is the tail.
 
 use super::leaves::{self, HalvesFinder};
 use super::usage::PieceUsage;
@@ -40,23 +34,14 @@ impl KeptPieces {
             ModelType::Unigram => kept_unigram(model, usage, options)?,
             model_type => return Err(PruneError::Type { model_type }),
         };
-        kept.check_size(options)?;
-        Ok(kept)
-    }
-
-    /// Checks that the wanted size was reached.
-    fn check_size(&self, options: &PruneOptions) -> Result<(), PruneError> {
-        let smallest = self.ids().count();
+        let smallest = kept.ids().count();
         match options.target {
-            PruneGoal::Size(size) if smallest > size => {
-                let keeps_chars = options.keep_chars;
-                Err(PruneError::TooSmall {
-                    size,
-                    smallest,
-                    keeps_chars,
-                })
-            }
-            _ => Ok(()),
+            PruneGoal::Size(size) if smallest > size => Err(PruneError::TooSmall {
+                size,
+                smallest,
+                keeps_chars: options.keep_chars,
+            }),
+            _ => Ok(kept),
         }
     }
 
@@ -72,7 +57,7 @@ impl KeptPieces {
         self.keep[id.index()]
     }
 
-    /// Whether a piece becomes an unused one behind all others.
+    /// Whether a piece becomes an unused one after all others.
     pub(super) fn is_tail(&self, id: PieceId) -> bool {
         let is_tail = self.is_tail.get(id.index());
         is_tail.copied().unwrap_or(false)
@@ -89,25 +74,19 @@ impl KeptPieces {
 fn fixed(model: &Model, options: &PruneOptions) -> Vec<bool> {
     let pieces = model.pieces();
     let mut fixed: Vec<bool> = pieces.map(|piece| options.is_fixed(piece)).collect();
+    let lowest_of = |kind| {
+        let pieces = pieces_of_kind(model, kind);
+        pieces.min_by(|a, b| a.score.total_cmp(&b.score))
+    };
+    // The score of unknown characters depends on the normal piece with the lowest score. A unigram
+    // model without normal pieces must keep another piece for text, so it is an unused one then.
+    let lowest = || lowest_of(PieceKind::Normal).or_else(|| lowest_of(PieceKind::Unused));
     if model.model_type() == ModelType::Unigram
-        && let Some(lowest) = lowest(model)
+        && let Some(lowest) = lowest()
     {
-        fixed[lowest.index()] = true;
+        fixed[lowest.id.index()] = true;
     }
     fixed
-}
-
-/// The normal piece with the lowest score. A unigram model without normal pieces must keep another
-/// piece for text, so it is an unused one then.
-fn lowest(model: &Model) -> Option<PieceId> {
-    lowest_of(model, PieceKind::Normal).or_else(|| lowest_of(model, PieceKind::Unused))
-}
-
-/// The piece of this kind with the lowest score.
-fn lowest_of(model: &Model, kind: PieceKind) -> Option<PieceId> {
-    let pieces = pieces_of_kind(model, kind);
-    let lowest = pieces.min_by(|a, b| a.score.total_cmp(&b.score))?;
-    Some(lowest.id)
 }
 
 fn kept_bpe(
@@ -117,27 +96,22 @@ fn kept_bpe(
 ) -> Result<KeptPieces, PruneError> {
     let fixed = fixed(model, options);
     let finder = HalvesFinder::new(model)?;
-    match options.target {
-        PruneGoal::Size(size) => {
-            let halves: Vec<_> = (0..model.len()).map(|index| finder.halves(index)).collect();
-            let mut keep = vec![true; model.len()];
-            leaves::remove_leaves(&mut keep, size, &fixed, &halves, usage);
-            Ok(KeptPieces::without_tail(keep))
-        }
-        PruneGoal::Used => Ok(used_bpe(&finder, usage, &fixed)),
-        PruneGoal::UsedWithTail => {
-            let mut kept = used_bpe(&finder, usage, &fixed);
-            kept.is_tail = only_made(&kept.keep, &fixed, usage);
-            Ok(kept)
-        }
+    if let PruneGoal::Size(size) = options.target {
+        let halves: Vec<_> = (0..model.len()).map(|index| finder.halves(index)).collect();
+        let mut keep = vec![true; model.len()];
+        leaves::remove_leaves(&mut keep, size, &fixed, &halves, usage);
+        return Ok(KeptPieces::without_tail(keep));
     }
-}
-
-/// The pieces that a text uses, and those of which they are made.
-fn used_bpe(finder: &HalvesFinder<'_>, usage: &PieceUsage, fixed: &[bool]) -> KeptPieces {
-    let mut keep = with_used(fixed, usage);
+    let mut keep = with_used(&fixed, usage);
     leaves::close(&mut keep, |index| finder.halves(index));
-    KeptPieces::without_tail(keep)
+    let mut kept = KeptPieces::without_tail(keep);
+    if options.target == PruneGoal::UsedWithTail {
+        // What is kept only because other pieces are made of it.
+        let is_only_made =
+            |index: usize| kept.keep[index] && !fixed[index] && usage.count_at(index) == 0;
+        kept.is_tail = (0..fixed.len()).map(is_only_made).collect();
+    }
+    Ok(kept)
 }
 
 /// By id, whether a piece is fixed or used.
@@ -145,12 +119,6 @@ fn with_used(fixed: &[bool], usage: &PieceUsage) -> Vec<bool> {
     (0..fixed.len())
         .map(|index| fixed[index] || usage.is_used(index))
         .collect()
-}
-
-/// By id, whether a piece is kept only because others are made of it.
-fn only_made(keep: &[bool], fixed: &[bool], usage: &PieceUsage) -> Vec<bool> {
-    let is_only_made = |index: usize| keep[index] && !fixed[index] && usage.count_at(index) == 0;
-    (0..keep.len()).map(is_only_made).collect()
 }
 
 fn kept_unigram(

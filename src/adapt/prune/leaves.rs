@@ -14,8 +14,6 @@
 //!
 //! Unigram: the piece with the lowest count is removed; among equal counts the one with the lowest
 //! score, then the one with the highest id. Without a text, the lowest scores go first.
-//!
-//! Cost: n log n for n pieces; the halves take one merge of each piece's text.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,10 +1,8 @@
 //! Which pieces a text uses.
 //!
-//! Input: a tokenizer and lines of text. Output: a [`PieceUsage`]: for each piece how often the
-//! text gives it, and for BPE models with unused pieces which pieces its merges make. In other BPE
-//! models the made pieces follow from the given ones (locality), so that the fast encoder suffices.
-//!
-//! Cost: one encoding of the text; with unused pieces, a slow trace of it.
+//! A [`PieceUsage`] has for each piece how often the text gives it, and for BPE models with unused
+//! pieces which pieces its merges make. In other BPE models the made pieces follow from the given
+//! ones (locality), so that the fast encoder suffices.
 
 use crate::adapt::pieces::has_unused_pieces;
 use crate::encode::bpe::Tracer;
@@ -118,7 +116,8 @@ impl<'t> UsageCounter<'t> {
         let model = tokenizer.model();
         let mut usage = PieceUsage::none(model);
         let mut tracer = None;
-        if needs_trace(model) {
+        // Unused pieces are made, but not given.
+        if model.model_type() == ModelType::Bpe && has_unused_pieces(model) {
             usage.made = vec![false; model.len()];
             tracer = Some(Tracer::new(model)?);
         }
@@ -145,10 +144,4 @@ impl<'t> UsageCounter<'t> {
     pub fn finish(self) -> PieceUsage {
         self.usage
     }
-}
-
-/// Whether the made pieces do not follow from the given ones: unused pieces are made, but not
-/// given.
-fn needs_trace(model: &Model) -> bool {
-    model.model_type() == ModelType::Bpe && has_unused_pieces(model)
 }
