@@ -133,7 +133,7 @@ fn reading_a_tokenizer_json_needs_the_documented_memory() {
     let written = model.to_tokenizer_json(&spiece::JsonOptions::default());
     let times = peak_per_byte(&written.unwrap().json, read);
     println!("a written file: {times:.1} times");
-    assert!(times < 12.0, "a written file: {times:.1} times the input");
+    assert!(times < 14.0, "a written file: {times:.1} times the input");
 }
 
 #[cfg(feature = "gguf")]
