@@ -1,7 +1,7 @@
 //! A warm encoder allocates nothing, and the readers of other formats need the memory that is
 //! documented.
 
-use spiece::Tokenizer;
+use spiece::{Model, ModelType, PieceKind, Tokenizer};
 
 use crate::support::testdata;
 
@@ -38,6 +38,38 @@ fn a_warm_encoder_allocates_nothing() {
         (0..20).for_each(|_| assert_eq!(run(), first));
         let warm = allocation_counter::measure(|| assert_eq!(run(), first));
         assert_eq!(warm.count_total, 0, "{path}");
+    }
+}
+
+/// Loading makes tables for all pieces at once, so that its cost does not grow with anything else.
+#[test]
+fn loading_allocates_for_tables_and_not_for_pieces() {
+    for (model_type, bytes_of_piece) in [(ModelType::Bpe, 200), (ModelType::Unigram, 330)] {
+        let file = |pieces: u32| {
+            let mut builder = Model::builder();
+            builder
+                .model_type(model_type)
+                .piece("<unk>", 0.0, PieceKind::Unknown);
+            for number in 0..pieces {
+                let text = format!("\u{2581}{:06x}", number.wrapping_mul(40_503) & 0xFF_FFFF);
+                builder.piece(text, -(number as f32), PieceKind::Normal);
+            }
+            builder.build().unwrap().to_bytes()
+        };
+        let load = |file: &[u8]| {
+            allocation_counter::measure(|| drop(Tokenizer::from_bytes(file).unwrap()))
+        };
+        let [few, many] = [5_000, 20_000].map(|pieces| load(&file(pieces)));
+        println!("{model_type}: {few:?}, {many:?}");
+        assert!(few.count_total < 120, "{model_type}: {few:?}");
+        assert!(
+            many.count_total < few.count_total + 20,
+            "{model_type}: {many:?}"
+        );
+        assert!(
+            many.bytes_total < 20_000 * bytes_of_piece,
+            "{model_type}: {many:?}"
+        );
     }
 }
 

@@ -111,7 +111,7 @@ impl<'t> UsageCounter<'t> {
     /// A counter without lines.
     ///
     /// # Errors
-    /// The user-defined symbols do not fit a double array; models that load do not have this error.
+    /// The user-defined symbols do not fit a trie; models that load do not have this error.
     pub fn new(tokenizer: &'t Tokenizer) -> Result<Self, ModelError> {
         let model = tokenizer.model();
         let mut usage = PieceUsage::none(model);
