@@ -155,7 +155,7 @@ fn compare_lines(
         Ok(())
     };
     let mut counts = LineCounts::default();
-    for comparison in task.lines.give(&task.text, make, give)? {
+    for comparison in task.lines.again().give(&task.text, make, give)? {
         counts.add(&comparison.finish());
     }
     let keeps_lines = !matches!(task.options.target, PruneGoal::Size(_));

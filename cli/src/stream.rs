@@ -103,6 +103,15 @@ impl Lines {
         })
     }
 
+    /// The same without messages, to read files again whose notes and warnings have been written.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            documents: Arc::clone(&self.documents),
+            threads: self.threads,
+            messages: Messages::new(true),
+        }
+    }
+
     /// The documents of the files from the beginning; of standard input if there are no files.
     pub(crate) fn open(&self, files: &[PathBuf]) -> SharedInput {
         let input = Input::new(files.to_vec(), &self.documents, &self.messages);

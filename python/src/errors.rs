@@ -17,8 +17,8 @@ use std::path::Path;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use spiece::{
-    DecodeError, EditError, EncodeError, ExtendError, ModelError, OptionError, TrainError,
-    TrainFlags, WriteError,
+    DecodeError, EditError, EncodeError, ExtendError, ModelError, OptionError, OtherContent,
+    TrainError, TrainFlags, WriteError,
 };
 
 /// A part of the message for a refused model that transformers searches for.
@@ -62,10 +62,23 @@ fn file_error(py: Python<'_>, path: &Path, error: &io::Error, message: String) -
     make().unwrap_or_else(|error| error)
 }
 
+fn is_folder(error: &ModelError) -> bool {
+    matches!(
+        error,
+        ModelError::NotAModel {
+            content: OtherContent::Folder { .. }
+        }
+    )
+}
+
 /// A model that cannot be loaded.
 pub fn of_model(py: Python<'_>, error: &ModelError) -> PyErr {
     match error {
         ModelError::Read { path, source } => file_error(py, path, source, error.to_string()),
+        ModelError::InFile { path, source } if is_folder(source) => {
+            let cause = io::ErrorKind::IsADirectory.into();
+            file_error(py, path, &cause, error.to_string())
+        }
         _ => {
             let message = format!("{error} [{REFERENCE_SOURCE}]");
             exception(py, "ModelError", (message,))
