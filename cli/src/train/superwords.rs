@@ -9,7 +9,7 @@
 //! more, such as `▁of▁the`.
 //!
 //! Cost: that of both stages. The second one counts lines instead of words, so its memory follows
-//! the distinct lines; see also the module `cli/heap.rs`.
+//! the distinct lines.
 
 use std::num::{NonZeroU8, NonZeroUsize};
 
