@@ -29,11 +29,11 @@ pub(crate) mod spans;
 
 pub use self::error::DecodeError;
 use self::short::ShortTexts;
+use crate::base::{TextArena, WHITESPACE_MARK_STR, decode_char};
 use crate::model::Model;
 use crate::model::validate::byte_of_piece;
 use crate::normalize::Normalizer;
 use crate::piece::{PieceId, PieceKind, PieceTable};
-use crate::text::{TextArena, WHITESPACE_MARK_STR, decode_char};
 
 /// How a piece is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -30,9 +30,9 @@ pub use self::error::EncodeError;
 use self::unigram::{UnigramCache, UnigramEncoder};
 use self::vocabulary::Vocabulary;
 use self::word::WordEncoder;
+use crate::base::char_length;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceTable};
-use crate::text::char_length;
 use crate::trie::TrieTooLarge;
 use crate::trie::prefix::PrefixTrie;
 

@@ -127,12 +127,8 @@ mod adapt;
 mod formats;
 mod open;
 mod piece;
-#[cfg(feature = "train")]
-mod packed;
 mod trie;
-mod text;
-mod rng;
-mod log_sum;
+mod base;
 #[cfg(feature = "inspect")]
 pub mod inspect;
 #[cfg(feature = "train")]
@@ -151,6 +147,8 @@ pub use adapt::merge::{MergeOptions, MergedModel};
 pub use adapt::prune::{PieceUsage, PruneGoal, PruneOptions, PrunedModel, UsageCounter};
 #[cfg(feature = "train")]
 pub use adapt::{IdMap, LineComparison, LineCounts, TextChange};
+pub use base::offsets::Offsets;
+pub use base::rng::Rng;
 pub use decode::DecodeError;
 pub use decode::incremental::IncrementalDecoder;
 pub use decode::spans::{DecodedText, DecodedToken};
@@ -176,8 +174,6 @@ pub use model::{ModelError, PieceProblem};
 #[cfg(feature = "train")]
 pub use output::WriteError;
 pub use piece::{ParsePieceKindError, PieceId, PieceKind};
-pub use rng::Rng;
-pub use text::offsets::Offsets;
 pub use tokenizer::{
     EncodeCache, EncodeOptions, EncodedLines, Encoder, ExtraOption, SampleOptions,
     SampleReplacement, ScoredSampleOptions, Token, TokenRef, Tokenizer, TokenizerConfig, Tokens,

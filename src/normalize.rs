@@ -43,7 +43,7 @@ use std::sync::Arc;
 
 use self::charsmap::Charsmap;
 use self::sink::{Sink, Text, TracedText};
-use crate::text::{WHITESPACE_MARK_STR, decode_char, is_char_start};
+use crate::base::{WHITESPACE_MARK_STR, decode_char, is_char_start};
 use crate::trie::prefix::PrefixTrie;
 
 /// The treatment of spaces. The default is that of the reference.

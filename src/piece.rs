@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 use hashbrown::hash_table::{Entry, HashTable};
 
 pub(crate) use self::hashes::PieceHashes;
-use crate::text::TextArena;
+use crate::base::TextArena;
 
 /// The largest number of pieces of a model; files with more are refused. Ids of 27 bits leave five
 /// bits for the position of a merge in one word of 32 bits (see `encode/bpe`). No known model has

@@ -52,6 +52,7 @@ pub use self::options::{
 use self::pipeline::Pipeline;
 use self::special_ids::{SpecialIds, byte_ids};
 pub use self::token::{Token, TokenRef, Tokens, TokensIter};
+use crate::base::lossy_string;
 use crate::decode::Decoder;
 use crate::encode::EncodeError;
 pub use crate::encode::encoded_lines::EncodedLines;
@@ -59,7 +60,6 @@ use crate::encode::vocabulary::Vocabulary;
 use crate::model::Model;
 use crate::model::text_normalizer::Normalized;
 use crate::piece::PieceId;
-use crate::text::lossy_string;
 use crate::trie::TrieTooLarge;
 
 /// Encodes and decodes with a model; results equal those of SentencePiece 0.2.3.

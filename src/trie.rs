@@ -20,8 +20,8 @@
 
 pub(crate) mod prefix;
 
-use crate::text::num::low_u8;
-use crate::text::utf8::common_length;
+use crate::base::num::low_u8;
+use crate::base::utf8::common_length;
 
 /// The value of a cell where no key ends.
 pub(crate) const NO_VALUE: u32 = u32::MAX;

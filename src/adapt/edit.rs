@@ -24,9 +24,9 @@ use super::found::FoundDifferences;
 use super::id_map::IdMap;
 use super::text_change::TextChange;
 use crate::adapt::error::EditError;
+use crate::base::lossy_string;
 use crate::model::{Model, ModelEditor, NormalizerSpec, Piece, PieceEntry};
 use crate::piece::{PieceId, PieceKind};
-use crate::text::lossy_string;
 
 /// The score of pieces that steps add. It has no effect on control pieces and user-defined symbols.
 const ADDED_SCORE: f32 = 0.0;

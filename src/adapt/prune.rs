@@ -44,9 +44,9 @@ pub use self::usage::{PieceUsage, UsageCounter};
 use super::id_map::IdMap;
 use super::pieces::pieces_of_kind;
 use crate::adapt::error::PruneError;
+use crate::base::is_char;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
-use crate::text::is_char;
 
 /// Which pieces remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,9 +15,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{DecodeState, Decoder};
+use crate::base::lossy_string;
 use crate::decode::DecodeError;
 use crate::piece::PieceId;
-use crate::text::lossy_string;
 
 /// Decodes ids one by one; made by
 /// [`Tokenizer::incremental_decoder`](crate::Tokenizer::incremental_decoder).

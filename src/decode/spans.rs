@@ -18,8 +18,8 @@
 use std::ops::Range;
 
 use super::{DecodeState, Decoder, Role};
+use crate::base::decode_char;
 use crate::piece::PieceId;
-use crate::text::decode_char;
 
 /// A decoded text and the spans of its pieces; from
 /// [`Tokenizer::decode_to_tokens`](crate::Tokenizer::decode_to_tokens).

@@ -24,7 +24,7 @@
 //! Cost: one load per bigram. Memory: 8 KiB, and 1 to 2 bytes for each rare bigram of each piece.
 
 use super::bloom_filter::BloomFilter;
-use crate::text::num::mix_high;
+use crate::base::num::mix_high;
 
 /// Characters with numbers below this have their bigrams in the square of bits.
 pub(super) const MAX_DENSE_CODE: u32 = 256;

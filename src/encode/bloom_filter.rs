@@ -13,7 +13,7 @@
 //! Cost: one load per lookup; one byte of memory per inserted hash, rounded up to a power of two,
 //! so that the filter of a whole vocabulary stays in the caches of the processor.
 
-use crate::text::num::low_usize;
+use crate::base::num::low_usize;
 
 /// Bits per inserted hash, at least.
 const BITS_PER_HASH: usize = 8;
@@ -60,7 +60,7 @@ impl BloomFilter {
 #[cfg(test)]
 mod tests {
     use super::BloomFilter;
-    use crate::text::num::mix64;
+    use crate::base::num::mix64;
 
     #[test]
     fn inserted_hashes_are_found_and_most_others_are_not() {

@@ -78,11 +78,11 @@ use self::superwords::{Layers, SuperwordLayer};
 pub(crate) use self::trace::MergeTrace;
 #[cfg(any(feature = "train", feature = "tokenizer-json"))]
 pub(crate) use self::trace::Tracer;
+use crate::base::WHITESPACE_MARK;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::encode::encoded_lines::EncodedLines;
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceTable};
-use crate::text::WHITESPACE_MARK;
 use crate::trie::prefix::PrefixTrie;
 
 /// A BPE model, ready to encode.

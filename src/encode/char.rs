@@ -10,9 +10,9 @@
 
 use std::sync::Arc;
 
+use crate::base::char_length;
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceIndex, PieceTable};
-use crate::text::char_length;
 use crate::trie::prefix::PrefixTrie;
 
 /// The encoder of a char model.

@@ -56,14 +56,14 @@ use self::tables::UnigramTables;
 #[cfg(feature = "tokenizer-json")]
 pub(crate) use self::tables::symbol_score;
 use self::viterbi::{BestPath, MAX_SUM};
+use crate::base::char_length;
+use crate::base::num::low_u16;
+use crate::base::rng::SplitMix64;
+use crate::base::utf8::is_continuation;
 use crate::encode::EncodeError;
 use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceTable};
-use crate::rng::SplitMix64;
-use crate::text::char_length;
-use crate::text::num::low_u16;
-use crate::text::utf8::is_continuation;
 use crate::trie::{TrieTooLarge, sort_keys};
 
 /// An encoder for a unigram model. It is immutable and shared by all workers.

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
+use crate::base::num::low_u32;
 use crate::model::Model;
 use crate::piece::{PieceHashes, PieceId, PieceIndex, PieceKind, PieceTable};
-use crate::text::num::low_u32;
 
 /// The pieces by id, and which of them can be found in text.
 #[derive(Debug, Clone, Copy)]

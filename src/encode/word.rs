@@ -8,9 +8,9 @@
 //!
 //! Cost: linear in the text, with one hash lookup per word.
 
+use crate::base::WHITESPACE_MARK_STR;
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceIndex, PieceTable};
-use crate::text::WHITESPACE_MARK_STR;
 
 /// The encoder of a word model.
 #[derive(Debug)]

@@ -13,11 +13,11 @@
 //! is merged to `ab c` and then to `abc`: the last merge of `abc` is `ab c`. The pair `a bc` is
 //! never merged.
 
+use crate::base::is_char;
 use crate::encode::bpe::{MergeTrace, Tracer};
 use crate::model::ModelError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
-use crate::text::is_char;
 
 /// How text is merged to a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -46,9 +46,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use self::runs::RunMerges;
 use super::merges::{Formation, MergeTable};
 use super::{Reason, ReasonKind};
+use crate::base::{char_length, lossy_string};
 use crate::model::Model;
 use crate::piece::PieceId;
-use crate::text::{char_length, lossy_string};
 
 /// One merge: the piece that it gives, and the length of its left symbol in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -348,7 +348,7 @@ pub(crate) fn named(model: &Model, piece: PieceId) -> String {
 
 /// A normalized text as a caller would write it, with spaces for whitespace marks.
 pub(crate) fn plain_text(normalized: &[u8]) -> String {
-    lossy_string(normalized).replace(crate::text::WHITESPACE_MARK, " ")
+    lossy_string(normalized).replace(crate::base::WHITESPACE_MARK, " ")
 }
 
 /// Whether text is merged to a piece.

@@ -21,9 +21,9 @@ use memchr::memmem;
 use unicode_script::{Script as CurrentScript, UnicodeScript as _};
 
 use super::{pieces_for_text, pieces_of_kind};
+use crate::base::{WHITESPACE_MARK_STR, char_length};
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::{WHITESPACE_MARK_STR, char_length};
 
 /// The number of entries of [`Inspection::longest`](super::Inspection::longest).
 const LONGEST_PIECES: usize = 10;

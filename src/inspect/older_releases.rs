@@ -5,9 +5,9 @@
 
 use std::fmt;
 
+use crate::base::lossy_string;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};
-use crate::text::lossy_string;
 use crate::tokenizer::Tokenizer;
 
 /// Why SentencePiece 0.2.2 and older refuse a model; from [`Model::older_release_problems`].

@@ -42,9 +42,9 @@ use memchr::memmem;
 
 use self::parts::PartTable;
 use super::pieces_for_text;
+use crate::base::decode_char;
 use crate::normalize::Normalizer;
 use crate::piece::PieceId;
-use crate::text::decode_char;
 use crate::tokenizer::Tokenizer;
 
 /// Longer pieces are not covered.

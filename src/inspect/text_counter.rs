@@ -25,11 +25,11 @@ use memchr::memmem;
 use super::pieces_of_kind;
 use super::statistics::{ExtremeLine, FragmentedWord, TextStatistics};
 use super::top_list::TopList;
+use crate::base::is_char_start;
+use crate::base::utf8::floor_char_boundary;
 use crate::model::Model;
 use crate::normalize::Normalizer;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::is_char_start;
-use crate::text::utf8::floor_char_boundary;
 use crate::tokenizer::{Encoder, Tokenizer};
 
 /// The number of words in [`TextStatistics::fragmented_words`].

@@ -24,9 +24,9 @@
 //!
 //! Cost: linear. The texts of the pieces and the specs are copied once.
 
+use crate::base::num::low_u32;
 use crate::model::{ModelError, PieceProblem};
 use crate::piece::{PieceKind, PieceTable};
-use crate::text::num::low_u32;
 
 #[cfg(any(feature = "train", test))]
 use super::ModelType;

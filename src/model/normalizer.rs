@@ -13,13 +13,13 @@ use super::Model;
 use super::file::{field, read};
 use super::spec::{NormalizerSpec, Spec};
 use super::wire::write_bytes_field;
+use crate::base::lossy_string;
 use crate::model::ModelError;
 use crate::model::text_normalizer::TextNormalizer;
 #[cfg(feature = "train")]
 use crate::model::text_normalizer::{charsmap_of_rules, charsmap_of_tsv, named_charsmap};
 use crate::normalize::charsmap::Charsmap;
 use crate::normalize::{Normalizer, NormalizerOptions};
-use crate::text::lossy_string;
 
 impl Model {
     /// The normalizer of text that is to be encoded, without user-defined symbols.

@@ -17,9 +17,9 @@
 use std::collections::HashSet;
 
 use super::Model;
+use crate::base::is_char;
 use crate::model::ModelError;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::is_char;
 
 impl Model {
     /// A copy of the model in which only `pieces` and single characters are given; all other pieces

@@ -10,6 +10,7 @@ use std::error::Error;
 #[cfg(feature = "train")]
 use std::sync::Arc;
 
+use crate::base::lossy_string;
 #[cfg(feature = "train")]
 use crate::model::ModelError;
 use crate::normalize::Normalizer;
@@ -19,7 +20,6 @@ use crate::normalize::NormalizerOptions;
 use crate::normalize::charsmap::{Charsmap, builtin_charsmap, compile};
 #[cfg(feature = "train")]
 use crate::normalize::rules::{BUILTIN_NAMES, Rules, parse_tsv};
-use crate::text::lossy_string;
 
 /// Normalizes text without encoding it.
 #[derive(Debug, Clone)]

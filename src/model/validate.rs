@@ -28,12 +28,12 @@
 //!
 //! Cost: linear; one hash of each piece.
 
+use crate::base::lossy_string;
 use crate::model::ModelType;
 use crate::model::piece_lookup::PieceLookup;
 use crate::model::spec::TrainerSpec;
 use crate::model::{ModelError, PieceProblem};
 use crate::piece::{MAX_PIECES, MAX_TEXT_BYTES, PieceKind, PieceTable};
-use crate::text::lossy_string;
 use crate::trie::{Trie, TrieTooLarge, sort_keys};
 
 /// Pieces of this many bytes or more are refused, as by the reference.

@@ -5,8 +5,8 @@
 //! Example: piece `▁the` with score -16.0 is the line `▁the<TAB>-16`; a score of -1234567 is
 //! written as `-1.23457e+06`. Cost: linear.
 
+use crate::base::num::low_u32;
 use crate::piece::PieceTable;
-use crate::text::num::low_u32;
 
 /// Significant digits of a score.
 const DIGITS: i32 = 6;

@@ -28,7 +28,7 @@
 //!
 //! Source: <https://protobuf.dev/programming-guides/encoding/>.
 
-use crate::text::num::{low_u8, low_u32};
+use crate::base::num::{low_u8, low_u32};
 
 /// The largest depth of nested groups, including the message that contains them; protobuf's own
 /// limit.

@@ -41,10 +41,10 @@ use std::sync::Arc;
 
 use self::double_array::{DoubleArray, WalkLimits};
 use self::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
-use crate::text::char_length;
+use crate::base::char_length;
 #[cfg(feature = "train")]
-use crate::text::decode_char;
-use crate::text::num::low_u8;
+use crate::base::decode_char;
+use crate::base::num::low_u8;
 
 /// The limits beyond which the rules of a file count as cyclic. The largest built-in set has
 /// 226,684 rules of up to 16 bytes.

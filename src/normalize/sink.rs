@@ -1,7 +1,7 @@
 //! Destinations of normalized text: bytes only, or bytes with offsets. The normalizer is compiled
 //! once for each, so normalization without offsets does not pay for offsets.
 
-use crate::text::is_char_start;
+use crate::base::is_char_start;
 
 /// Receives normalized text in parts.
 pub(super) trait Sink {

@@ -1,7 +1,7 @@
 //! Finds pieces by the hashes of their texts.
 //!
 //! A hash table with linear probing, of which at most half of the slots are used. The hashes are
-//! those of [`text::hash`](crate::text::hash): the hash of two joined texts follows from theirs, so
+//! those of [`base::hash`](crate::base::hash): the hash of two joined texts follows from theirs, so
 //! that BPE looks for the piece that two symbols become without assembling its text.
 //!
 //! Example: the slot of `the` has the lower half of its hash and its id. A text with the same hash
@@ -9,9 +9,9 @@
 //!
 //! Memory: 24 to 40 bytes for each piece.
 
+use crate::base::hash::TextHasher;
+use crate::base::num::{low_u32, low_usize};
 use crate::piece::PieceTable;
-use crate::text::hash::TextHasher;
-use crate::text::num::{low_u32, low_usize};
 
 /// The id of a slot without a piece.
 const FREE: u32 = u32::MAX;

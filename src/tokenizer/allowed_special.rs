@@ -14,10 +14,10 @@
 
 use std::ops::Range;
 
+use crate::base::lossy_string;
 use crate::encode::EncodeError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
-use crate::text::lossy_string;
 use crate::trie::prefix::PrefixTrie;
 
 /// A part of a text, in bytes.

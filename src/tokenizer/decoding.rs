@@ -12,11 +12,11 @@
 use std::sync::Arc;
 
 use super::Tokenizer;
+use crate::base::lossy_string;
 use crate::decode::incremental::IncrementalDecoder;
 use crate::decode::spans::{DecodedText, GivenPiece};
 use crate::decode::{DecodeError, Decoder};
 use crate::piece::PieceId;
-use crate::text::lossy_string;
 
 /// More bytes than a typical piece has, so that the buffer rarely grows twice.
 const BYTES_PER_ID: usize = 5;

@@ -12,10 +12,10 @@ use super::context::{CheckedOptions, EncodeContext, NO_OPTIONS};
 use super::options::{SampleOptions, ScoredSampleOptions};
 use super::pipeline::Pipeline;
 use super::token::Tokens;
+use crate::base::rng::Rng;
 use crate::encode::EncodeError;
 use crate::encode::encoded_lines::EncodedLines;
 use crate::piece::PieceId;
-use crate::rng::Rng;
 
 /// Encodes texts one after another, for one thread; made by [`Tokenizer::encoder`] and
 /// [`Tokenizer::encoder_with`].

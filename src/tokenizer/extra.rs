@@ -11,9 +11,9 @@
 //! Cost: linear in the number of ids.
 
 use super::{ExtraOption, Tokenizer};
+use crate::base::lossy_string;
 use crate::encode::EncodeError;
 use crate::piece::PieceId;
-use crate::text::lossy_string;
 
 /// Extra options.
 impl Tokenizer {

@@ -16,8 +16,8 @@
 
 use super::cache::TextBuffers;
 use super::token::TokenBuffer;
+use crate::base::{WHITESPACE_MARK, WHITESPACE_MARK_STR, plainly_normalized_char};
 use crate::piece::{PieceId, PieceKind, PieceTable};
-use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR, plainly_normalized_char};
 
 /// Appends the tokens of the unresolved ids, which are those of the raw text.
 pub(super) fn assign_raw_spans(

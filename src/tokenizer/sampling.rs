@@ -13,6 +13,7 @@ use super::options::{
     SampleOptions, SampleReplacement, ScoredSampleOptions, check_alpha, check_nbest_size,
 };
 use super::token::Tokens;
+use crate::base::rng::Rng;
 use crate::encode::EncodeError;
 use crate::encode::ModelEncoder;
 use crate::encode::bpe::DropoutText;
@@ -21,7 +22,6 @@ use crate::encode::unigram::nbest::NbestRequest;
 use crate::encode::unigram::sample::draw;
 use crate::encode::unigram::scored_sample::{ScoredMethod, ScoredRequest};
 use crate::piece::PieceId;
-use crate::rng::Rng;
 
 impl<'t> EncodeContext<'t> {
     /// Calls `visit` with the score and the tokens of each of the best segmentations.

@@ -25,7 +25,7 @@ const FIXED_CACHE_BYTES: usize = 3 << 19;
 
 /// Texts of many different words, so that caches grow.
 fn many_words(count: u64) -> Vec<String> {
-    let mut rng = crate::rng::SplitMix64::new(3);
+    let mut rng = crate::base::rng::SplitMix64::new(3);
     let mut word = || -> String {
         let length = 2 + rng.below(9);
         let letter = |_| char::from(b'a' + u8::try_from(rng.below(26)).unwrap());

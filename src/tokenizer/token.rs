@@ -23,8 +23,8 @@ use std::ops::Range;
 use super::Tokenizer;
 use super::options::ExtraOption;
 use super::special_ids::SpecialIds;
+use crate::base::lossy_string;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::lossy_string;
 
 /// An id and the span of the text that it stands for.
 ///

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::text::num::round_f32;
-use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK};
+use crate::base::num::round_f32;
+use crate::base::{BOUNDARY_MARK, UNKNOWN_MARK};
 use crate::train::TrainError;
 use crate::train::counts::WordTable;
 use crate::train::options::TrainOptions;

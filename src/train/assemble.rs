@@ -18,8 +18,8 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
+use crate::base::num::count_to_f32;
 use crate::piece::{PieceKind, PieceTable};
-use crate::text::num::count_to_f32;
 use crate::train::TrainError;
 use crate::train::alphabet::Alphabet;
 use crate::train::bpe::merge::LearnedMerge;

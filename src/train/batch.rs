@@ -24,7 +24,7 @@ use std::path::PathBuf;
 
 use memchr::memmem;
 
-use crate::text::UNKNOWN_MARK;
+use crate::base::UNKNOWN_MARK;
 use crate::train::TrainError;
 use crate::train::options::{InputFormat, TrainOptions};
 

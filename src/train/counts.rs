@@ -35,7 +35,7 @@ use foldhash::fast::SeedableRandomState;
 
 use self::key::PackedText;
 pub(crate) use self::key::TextLookup;
-use crate::text::num::{low_u32, low_usize, masked_index};
+use crate::base::num::{low_u32, low_usize, masked_index};
 use crate::train::TrainError;
 
 /// Shards of a table, a power of two.

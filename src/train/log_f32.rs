@@ -17,7 +17,7 @@
 //! <https://github.com/ARM-software/optimized-routines>, which glibc 2.27 and later contain; the
 //! constants are facts of that algorithm.
 
-use crate::text::num::round_f32;
+use crate::base::num::round_f32;
 
 /// 1/c and ln c of an interval.
 struct Interval {

@@ -18,9 +18,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use crate::base::WHITESPACE_MARK;
 use crate::model::{Model, ModelType};
 use crate::piece::PieceKind;
-use crate::text::WHITESPACE_MARK;
 use crate::train::OptionError;
 use crate::train::options::{TrainOptions, conflict};
 

@@ -18,7 +18,7 @@
 //! constants are facts of that algorithm.
 
 use super::log_f32::ReducedFloat;
-use crate::text::num::{masked_index, round_f32};
+use crate::base::num::{masked_index, round_f32};
 
 /// log2 c of the intervals of [`ReducedFloat`].
 const LOG2: [f64; 16] = [

@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
+use crate::base::BOUNDARY_MARK;
 use crate::normalize::Normalizer;
-use crate::text::BOUNDARY_MARK;
 use crate::train::TrainError;
 use crate::trie::prefix::PrefixTrie;
 

@@ -24,7 +24,7 @@ use std::mem;
 
 use foldhash::fast::SeedableRandomState;
 
-use crate::packed::{pack, unpack};
+use crate::base::packed::{pack, unpack};
 
 /// The number of sets, a power of two. From 2^13 to 2^17 the time of a training run changes by 3 %
 /// at most: a larger cache evicts less, but its accesses take longer.

@@ -22,7 +22,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::rng::SplitMix64;
+use crate::base::rng::SplitMix64;
 use crate::train::TrainError;
 use crate::train::batch::{Batch, SentenceFilter};
 

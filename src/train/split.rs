@@ -32,8 +32,8 @@ pub(crate) mod kept_pairs;
 pub(crate) mod parts;
 pub(crate) mod word_rules;
 
-use crate::text::script::{Script, script_of};
-use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK, WHITESPACE_MARK};
+use crate::base::script::{Script, script_of};
+use crate::base::{BOUNDARY_MARK, UNKNOWN_MARK, WHITESPACE_MARK};
 use crate::train::options::TrainOptions;
 
 /// The options that decide what a piece may be.

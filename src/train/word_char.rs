@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 
 use rayon::prelude::*;
 
-use crate::text::num::count_to_f32;
+use crate::base::num::count_to_f32;
 use crate::train::TrainError;
 use crate::train::alphabet::{Alphabet, KnownCharacters};
 use crate::train::assemble::LearnedPiece;

@@ -12,9 +12,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::{ExtendOptions, IdMap};
 use crate::adapt::error::ExtendError;
 use crate::adapt::pieces::pieces_of_kind;
+use crate::base::lossy_string;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
-use crate::text::lossy_string;
 
 /// The largest multiple that the size can be filled up to. Tables of embeddings have sizes that are
 /// multiples of 64 or 128.

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::adapt::guarantees::assert_merged;
+use crate::base::lossy_string;
 use crate::model::ModelError;
-use crate::text::lossy_string;
 
 fn golden(name: &str) -> Model {
     let root = env!("CARGO_MANIFEST_DIR");

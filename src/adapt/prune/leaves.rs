@@ -20,11 +20,11 @@ use std::collections::BinaryHeap;
 
 use super::is_removable;
 use super::usage::PieceUsage;
+use crate::base::is_char;
 use crate::encode::bpe::Tracer;
 use crate::model::Model;
 use crate::model::ModelError;
 use crate::piece::PieceId;
-use crate::text::is_char;
 
 /// The halves of the last merge of a piece; characters that are no pieces have no id.
 pub(super) type PieceHalves = [Option<PieceId>; 2];

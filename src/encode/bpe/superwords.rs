@@ -45,9 +45,9 @@ use super::BpeEncoder;
 use super::lookup::symbol_table::{NO_RANK, SymbolMerge, SymbolTable};
 use super::lookup::token_merges::TokenMergeTable;
 use super::strategies::chunk_context::MergeState;
+use crate::base::{WHITESPACE_MARK_STR, is_char};
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::PieceId;
-use crate::text::{WHITESPACE_MARK_STR, is_char};
 
 /// At least one piece in this many has to be in the first layer. With fewer, most of the work is
 /// left to the second layer, which is slower than chunks of whole lines.

@@ -14,12 +14,12 @@ use super::strategies::last_merge_table::LastMerge;
 use super::strategies::merge_context::MergeContext;
 use super::strategies::token_pairs::{TokenPairCache, is_valid_token_pair};
 use super::{BpeCache, BpeEncoder, DropoutText, RawText};
+use crate::base::WHITESPACE_MARK_STR;
+use crate::base::rng::SplitMix64;
 use crate::encode::encoded_lines::EncodedLines;
 use crate::encode::vocabulary::Vocabulary;
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
-use crate::rng::SplitMix64;
-use crate::text::WHITESPACE_MARK_STR;
 use crate::trie::prefix::PrefixTrie;
 
 mod naive;

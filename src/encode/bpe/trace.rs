@@ -14,11 +14,11 @@ use rustc_hash::FxBuildHasher;
 use super::lookup::symbol_table::{NO_SYMBOL, SymbolMerge, SymbolTable};
 use super::lookup::token_merges::MergeSource;
 use super::strategies::heap_merge::{HeapMerge, MergeObserver};
+use crate::base::char_length;
 use crate::encode::vocabulary::Vocabulary;
 use crate::model::Model;
 use crate::model::ModelError;
 use crate::piece::{PieceId, PieceTable};
-use crate::text::char_length;
 use crate::trie::prefix::PrefixTrie;
 
 /// Two adjacent parts of a text.

@@ -13,7 +13,7 @@
 //!
 //! Cost: three loads, three masks, and one wide multiplication for the hash.
 
-use crate::text::num::mix_words;
+use crate::base::num::mix_words;
 
 /// The longest chunk that has a key, in bytes.
 pub(crate) const MAX_KEY_BYTES: usize = 8 * KEY_WORDS - 1;

@@ -10,8 +10,8 @@
 //! Cost: a lookup reads one tag, and one entry if the tag matches.
 
 use super::key::{ChunkKey, KEY_WORDS};
+use crate::base::num::{low_u16, masked_index};
 use crate::piece::PieceId;
-use crate::text::num::{low_u16, masked_index};
 
 /// A chunk and its ids.
 #[derive(Debug, Clone, Copy)]

@@ -11,9 +11,9 @@
 //!
 //! Cost: one or two loads for each character.
 
+use crate::base::utf8::common_length;
+use crate::base::{WHITESPACE_MARK_STR, char_length};
 use crate::encode::bigrams::{BigramSet, BigramSetBuilder};
-use crate::text::utf8::common_length;
-use crate::text::{WHITESPACE_MARK_STR, char_length};
 
 /// The length of a chunk in bytes.
 #[derive(Debug, Clone, Copy)]

@@ -27,8 +27,8 @@
 
 use super::lattice::Lattice;
 use super::sample::PathWeights;
+use crate::base::num::round_f32;
 use crate::encode::EncodeError;
-use crate::text::num::round_f32;
 
 /// The entropy of the segmentations of a lattice, in nats.
 ///

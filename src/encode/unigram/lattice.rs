@@ -32,9 +32,9 @@ use std::ops::Range;
 
 use super::tables::{UnigramTables, symbol_score};
 use super::trie::PiecePrefix;
+use crate::base::char_length;
 use crate::encode::EncodeError;
 use crate::piece::PieceId;
-use crate::text::char_length;
 
 /// The node before the text. It has no piece.
 pub(super) const START: usize = 0;

@@ -40,8 +40,8 @@
 
 use super::tables::{LastPiece, UnigramTables};
 use super::viterbi::{MAX_SUM, append_path};
+use crate::base::char_length;
 use crate::piece::PieceId;
-use crate::text::char_length;
 
 /// The number of positions, so one more than the bytes of the longest chunk that can be cached.
 const MAX_POSITIONS: usize = 24;

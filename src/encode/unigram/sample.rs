@@ -18,10 +18,10 @@
 //! platform.
 
 use super::lattice::{END, Lattice, START};
+use crate::base::log_sum::log_sum;
+use crate::base::rng::SplitMix64;
 use crate::encode::EncodeError;
-use crate::log_sum::log_sum;
 use crate::piece::PieceId;
-use crate::rng::SplitMix64;
 
 /// The weights of the paths of a lattice: the weight of a path is exp(alpha · the sum of its
 /// scores).

@@ -54,9 +54,9 @@ use std::collections::BTreeMap;
 
 use super::lattice::{END, Lattice, START, ScoredIds};
 use super::sample::PathWeights;
+use crate::base::rng::SplitMix64;
 use crate::encode::EncodeError;
 use crate::piece::PieceId;
-use crate::rng::SplitMix64;
 
 /// The limit for the number of samples times (the number of characters + 1): 400 MB, or 16 million
 /// short words.

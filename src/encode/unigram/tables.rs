@@ -19,10 +19,10 @@
 //! has user-defined symbols.
 
 use super::trie::PieceTrie;
+use crate::base::char_length;
+use crate::base::num::low_u32;
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::char_length;
-use crate::text::num::low_u32;
 use crate::trie::TrieTooLarge;
 
 /// The difference between the score of an unknown character and the lowest score of a normal piece.

@@ -18,11 +18,11 @@ use super::nbest::NbestRequest;
 use super::sample::PathWeights;
 use super::viterbi::search;
 use super::{UnigramCache, UnigramEncoder};
+use crate::base::rng::SplitMix64;
 use crate::encode::EncodeError;
 use crate::encode::vocabulary::Vocabulary;
 use crate::model::{Model, Specs};
 use crate::piece::{PieceId, PieceKind, PieceTable};
-use crate::rng::SplitMix64;
 
 /// A search without a limit on time.
 fn request(size: usize) -> NbestRequest {

@@ -35,8 +35,8 @@
 //! Memory: 12 bytes for each byte of the chunk.
 
 use super::tables::{LastPiece, UnigramTables};
+use crate::base::char_length;
 use crate::piece::PieceId;
-use crate::text::char_length;
 
 /// Sums of greater magnitude are rebased to 0.
 pub(super) const MAX_SUM: f32 = 100_000.0;

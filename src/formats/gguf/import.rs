@@ -26,12 +26,12 @@ use super::{
     CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, GgufResult, MODEL, REMOVES_SPACES, SCORES,
     SPACE_IS_SUFFIX, TOKENS, TYPES,
 };
+use crate::base::{WHITESPACE_MARK_STR, lossy_string};
 use crate::formats::ConvertError;
 use crate::formats::{FileFormat, Reason, ReasonKind};
 use crate::model::validate::byte_of_piece;
 use crate::model::{Model, ModelType, kind_number};
 use crate::piece::PieceKind;
-use crate::text::{WHITESPACE_MARK_STR, lossy_string};
 
 /// The unknown token of `t5` files without `unknown_token_id`.
 const DEFAULT_UNKNOWN_OF_T5: usize = 2;

@@ -36,10 +36,10 @@ mod merging;
 use std::collections::HashMap;
 
 use self::merging::Merging;
+use crate::base::{WHITESPACE_MARK_STR, lossy_string};
 use crate::formats::{Reason, ReasonKind, Verdict};
 use crate::model::{Model, ModelType, Piece};
 use crate::piece::PieceKind;
-use crate::text::{WHITESPACE_MARK_STR, lossy_string};
 use crate::tokenizer::Tokenizer;
 
 /// Texts of pieces that llama.cpp treats as control pieces, whatever their type.

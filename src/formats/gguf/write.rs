@@ -4,12 +4,12 @@ use super::{
     CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, GgufOptions, GgufResult, MODEL, REMOVES_SPACES, SCORES,
     SPACE_IS_SUFFIX, TOKENS, TYPES,
 };
+use crate::base::num::low_u32;
+use crate::base::{WHITESPACE_MARK_STR, lossy_string};
 use crate::formats::ConvertError;
 use crate::formats::FileFormat;
 use crate::model::{Model, ModelType, Piece, kind_number};
 use crate::piece::PieceKind;
-use crate::text::num::low_u32;
-use crate::text::{WHITESPACE_MARK_STR, lossy_string};
 
 /// The numbers of the types of values.
 const U8: u32 = 0;

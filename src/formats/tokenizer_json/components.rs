@@ -37,8 +37,8 @@ use super::normalization::{
     TRIMMED_END_OF_SPACES, prefix_pattern,
 };
 use super::parse::{JsonComponent, JsonFile, JsonPattern};
+use crate::base::WHITESPACE_MARK_STR;
 use crate::formats::ConvertError;
-use crate::text::WHITESPACE_MARK_STR;
 
 /// What normalizers and pre-tokenizers do, as flags.
 #[derive(Debug, Default)]

@@ -31,10 +31,10 @@ use super::super::{FileFormat, Reason, Verdict};
 use super::normalization::{JsonNormalization, JsonNormalizer};
 use super::symbols::JsonSymbols;
 use super::{JsonOptions, add_reasons, json_text, kind_of, text_of};
+use crate::base::lossy_string;
 use crate::formats::ConvertError;
 use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
-use crate::text::lossy_string;
 
 /// The content of a `tokenizer.json`.
 #[derive(Debug)]

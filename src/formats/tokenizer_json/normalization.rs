@@ -22,9 +22,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{Reason, ReasonKind};
+use crate::base::{WHITESPACE_MARK_STR, lossy_string};
 use crate::model::Model;
 use crate::normalize::Normalizer;
-use crate::text::{WHITESPACE_MARK_STR, lossy_string};
 
 /// The largest number of targets that are written as one `Replace` each.
 const MAX_REPLACED_TARGETS: usize = 64;

@@ -9,9 +9,9 @@ use super::super::order::named;
 use super::super::{Reason, ReasonKind};
 use super::normalization::{has_prefix, normalized_symbol, trimmed_symbol};
 use super::{kind_of, pieces_of_kind};
+use crate::base::lossy_string;
 use crate::model::{Model, Piece};
 use crate::piece::PieceKind;
-use crate::text::lossy_string;
 
 /// The largest number of symbols at one position that SentencePiece considers.
 const MAX_NESTED_SYMBOLS: usize = 64;

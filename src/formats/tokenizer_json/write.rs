@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 use super::TokenizerJson;
 use super::export::JsonParts;
 use super::normalization::{JsonNormalizer, has_suffix};
+use crate::base::{WHITESPACE_MARK_STR, lossy_string};
 use crate::formats::order::symbols_of;
 use crate::model::ModelType;
 use crate::piece::PieceId;
-use crate::text::{WHITESPACE_MARK_STR, lossy_string};
 
 /// The file up to the added tokens.
 const FILE_START: &str =

@@ -8,8 +8,8 @@
 
 use super::double_array::{BuildError, DoubleArray};
 use super::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
+use crate::base::TextArena;
 use crate::normalize::rules::{Rules, encode_point};
-use crate::text::TextArena;
 
 /// Why rules cannot become a charsmap.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -42,7 +42,7 @@ use std::ops::ControlFlow;
 #[cfg(any(feature = "train", test))]
 pub(crate) use self::error::BuildError;
 use self::unit::Unit;
-use crate::text::num::low_u8;
+use crate::base::num::low_u8;
 
 /// Darts-clone's double array.
 #[derive(Clone, Debug, PartialEq, Eq)]

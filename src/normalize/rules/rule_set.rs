@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::text::Arena;
+use crate::base::Arena;
 
 /// An ordered map from sequences of code points to their replacements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 //! A symbol has a length in slots of the [word buffer](super::word_buffer): 1 for an initial
 //! symbol, and the sum of the lengths of both parts for a merged one.
 
-use crate::text::TextArena;
+use crate::base::TextArena;
 use crate::train::TrainError;
 use crate::train::alphabet::Alphabet;
 use crate::train::split::{Shape, SplitRules};

@@ -32,7 +32,7 @@ use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
 
 pub(crate) use self::segmented::{SegmentSink, WordPart};
-use crate::text::num::low_u32;
+use crate::base::num::low_u32;
 use crate::train::TrainError;
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::counts::{TextCounts, WordTable};

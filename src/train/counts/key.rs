@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use foldhash::fast::SeedableRandomState;
 
-use crate::packed::{pack, unpack};
-use crate::text::num::low_usize;
+use crate::base::num::low_usize;
+use crate::base::packed::{pack, unpack};
 
 /// The highest byte of a key whose text is in the arena. In the key of a short text, that byte is
 /// the length of the text.

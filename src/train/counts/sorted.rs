@@ -10,7 +10,7 @@ use std::cmp::{Ordering, Reverse};
 use rayon::prelude::*;
 
 use super::{TextCounts, TextEntry, WordTable};
-use crate::text::num::low_usize;
+use crate::base::num::low_usize;
 use crate::train::parallel::map_tasks;
 
 /// A text: its first bytes as a number that sorts like the text, and its place: the shard and the

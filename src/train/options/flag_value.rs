@@ -8,7 +8,6 @@ use super::OptionKind;
 use super::record::flag_text;
 use crate::input::{Document, OnBadRecord};
 use crate::model::{BytesList, ModelType};
-use crate::text::flag::parse_flag;
 use crate::train::options::csv::{join_csv, split_csv};
 
 /// A type of flag: how its values are parsed, printed and recorded.
@@ -30,8 +29,13 @@ impl FlagValue for bool {
     const EXPECTED: &'static str = "true or false";
     type Record = Option<Self>;
 
+    /// The reference accepts the same texts.
     fn parse(text: &str) -> Option<Self> {
-        parse_flag(text)
+        match text.to_ascii_lowercase().as_str() {
+            "" | "true" | "t" | "yes" | "y" | "1" => Some(true),
+            "false" | "f" | "no" | "n" | "0" => Some(false),
+            _ => None,
+        }
     }
 
     fn text(&self) -> String {
@@ -206,3 +210,21 @@ macro_rules! name_flag {
 }
 name_flag!(Document);
 name_flag!(OnBadRecord);
+
+#[cfg(test)]
+mod tests {
+    use super::FlagValue;
+
+    #[test]
+    fn every_text_has_the_truth_that_the_reference_gives_it() {
+        for text in ["", "true", "TRUE", "t", "yes", "Y", "1"] {
+            assert_eq!(bool::parse(text), Some(true), "{text:?}");
+        }
+        for text in ["false", "F", "no", "N", "0"] {
+            assert_eq!(bool::parse(text), Some(false), "{text:?}");
+        }
+        for text in ["2", " true", "on", "truex"] {
+            assert_eq!(bool::parse(text), None, "{text:?}");
+        }
+    }
+}

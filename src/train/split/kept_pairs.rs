@@ -15,7 +15,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::SplitRules;
-use crate::text::WHITESPACE_MARK;
+use crate::base::WHITESPACE_MARK;
 
 /// Pairs of characters that are not divided; shared by copies.
 #[derive(Debug, Clone, Default)]

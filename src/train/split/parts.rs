@@ -9,8 +9,8 @@
 use super::kept_pairs::KeptPairs;
 use super::word_rules::WordRules;
 use super::{Shape, SplitRules, split_between};
+use crate::base::num::low_u8;
 use crate::model::ModelType;
-use crate::text::num::low_u8;
 use crate::train::options::TrainOptions;
 
 /// How prepared text is divided into the parts that are counted.

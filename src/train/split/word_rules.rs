@@ -15,7 +15,7 @@
 //! Source: function `SplitIntoWords` of SentencePiece 0.2.3.
 
 use super::split_between;
-use crate::text::WHITESPACE_MARK;
+use crate::base::WHITESPACE_MARK;
 use crate::train::options::TrainOptions;
 
 /// How words are divided.

@@ -24,7 +24,7 @@ use super::lattice_store::{LatticeStore, StoreBuilder};
 use super::math::FastMath;
 use super::pieces::{PieceList, Renumbering};
 use super::sentences::CountedTexts;
-use crate::text::num::count_to_f32;
+use crate::base::num::count_to_f32;
 use crate::train::parallel::map_tasks;
 use crate::trie::Trie;
 

@@ -27,7 +27,7 @@ use super::corpus_lattices::CorpusLattices;
 use super::math::{FastMath, digamma};
 use super::partial_sums::sum_texts;
 use super::pieces::{PieceList, ScoredSeed};
-use crate::text::num::round_f32;
+use crate::base::num::round_f32;
 
 /// Pieces with a lower expected count are dropped.
 const MIN_EXPECTED: f32 = 0.5;

@@ -11,8 +11,8 @@
 use std::ops::Range;
 
 use super::suffix::Suffix;
-use crate::text::num::low_u32;
-use crate::text::utf8::is_char_start;
+use crate::base::num::low_u32;
+use crate::base::utf8::is_char_start;
 
 /// A text of the corpus.
 #[derive(Debug, Clone, Copy)]

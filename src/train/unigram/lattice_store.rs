@@ -27,7 +27,7 @@
 use super::lattice::{TextLattice, index};
 use super::math::FastMath;
 use super::pieces::{NO_SEED, PieceList, Renumbering};
-use crate::text::utf8::{char_starts, common_length, floor_char_boundary, is_char_start};
+use crate::base::utf8::{char_starts, common_length, floor_char_boundary, is_char_start};
 use crate::trie::{NO_VALUE, Trie};
 
 /// A text of the store.

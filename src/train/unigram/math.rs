@@ -17,8 +17,8 @@
 
 use std::cmp::Ordering;
 
-use crate::log_sum::log_sum;
-use crate::text::num::{masked_index, round_f32};
+use crate::base::log_sum::log_sum;
+use crate::base::num::{masked_index, round_f32};
 
 /// The number of low bits of a 32-bit float that do not affect the row in the table of ln(1 +
 /// e^-x). The exponent and 6 bits of the mantissa select the row, so there are 64 rows between two

@@ -15,8 +15,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::math::ln;
-use crate::text::num::{low_u32, round_f32};
-use crate::text::utf8::char_starts;
+use crate::base::num::{low_u32, round_f32};
+use crate::base::utf8::char_starts;
 use crate::train::TrainError;
 use crate::trie::Trie;
 

@@ -33,7 +33,7 @@ use super::partial_sums::sum_texts;
 use super::pieces::{PieceList, Renumbering, ScoredSeed};
 use super::seed_totals::SeedTotals;
 use super::two_best::TwoBest;
-use crate::text::num::{count_to_f32, round_f32};
+use crate::base::num::{count_to_f32, round_f32};
 use crate::train::parallel::map_tasks;
 use crate::trie::Trie;
 

@@ -17,7 +17,7 @@ use hashbrown::hash_table::{Entry, HashTable};
 
 use super::math::descending;
 use super::seed_rules::{LengthWeights, SeedRules};
-use crate::text::num::count_to_f32;
+use crate::base::num::count_to_f32;
 
 /// A substring that is a node of the suffix tree.
 #[derive(Debug, Clone, Copy)]

@@ -21,7 +21,7 @@ use std::path::Path;
 use super::pieces::Seeds;
 use super::seed_rules::SeedRules;
 use super::seeds::ScoredSeeds;
-use crate::text::num::count_to_f32;
+use crate::base::num::count_to_f32;
 use crate::train::TrainError;
 
 /// A piece of the file or a character of the corpus.

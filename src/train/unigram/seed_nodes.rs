@@ -19,7 +19,7 @@ use super::entries::Entries;
 use super::seed_candidates::SeedCandidate;
 use super::seed_rules::{MinCounts, SeedRules};
 use super::suffix::Suffix;
-use crate::text::utf8::{char_starts, is_continuation};
+use crate::base::utf8::{char_starts, is_continuation};
 
 /// The number of suffixes whose entries are read at a time. The entries are scattered in memory, so
 /// the processor can wait for several of them at once.

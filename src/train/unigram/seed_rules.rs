@@ -17,7 +17,7 @@
 //! All of it is computed in 32-bit floats, as in the reference. Source: functions `CalculateScore`
 //! and `MakeSeedSentencePiecesFromCorpus` of SentencePiece 0.2.3.
 
-use crate::text::num::count_to_f32;
+use crate::base::num::count_to_f32;
 use crate::train::OptionError;
 use crate::train::log_f32::log_f32;
 use crate::train::pow_f32::pow_f32;

@@ -42,7 +42,7 @@ use super::seed_nodes::NodeWalk;
 use super::seed_rules::{MinCounts, SeedRules};
 use super::suffix::Suffix;
 use super::suffixes::{SuffixGroup, SuffixGroups, all_suffixes, sort_part};
-use crate::text::num::count_to_f32;
+use crate::base::num::count_to_f32;
 use crate::train::TrainError;
 use crate::train::parallel::map_tasks;
 

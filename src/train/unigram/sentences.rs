@@ -22,8 +22,8 @@ use std::ops::Range;
 
 use super::entries::Entries;
 use super::word_keys::{WordAdder, key_text};
-use crate::text::arena::StrArena;
-use crate::text::num::count_to_f32;
+use crate::base::arena::StrArena;
+use crate::base::num::count_to_f32;
 use crate::train::TrainError;
 use crate::train::alphabet::{CharacterCounts, KnownCharacters, add_characters};
 use crate::train::counts::WordTable;

@@ -24,7 +24,7 @@
 use memchr::memchr2_iter;
 
 use super::sentences::CountedTexts;
-use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK};
+use crate::base::{BOUNDARY_MARK, UNKNOWN_MARK};
 
 /// The number of units in a byte. Positions are counted in these units.
 const UNITS: u64 = 1 << 20;

@@ -2,7 +2,7 @@
 //!
 //! Example: the suffix `b` of the entry `ab` is the entry and the offset 1. Cost: 16 bytes.
 
-use crate::text::num::low_usize;
+use crate::base::num::low_usize;
 
 /// A suffix of an entry.
 #[derive(Debug, Clone, Copy, Default)]

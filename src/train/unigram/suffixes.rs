@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use super::entries::Entries;
 use super::suffix::Suffix;
-use crate::text::utf8::common_length;
+use crate::base::utf8::common_length;
 use crate::train::parallel::map_tasks;
 use crate::train::parallel::share_of_thread;
 

@@ -39,7 +39,7 @@ use super::entries::Entries;
 use super::segments::{SegmentRules, SegmentedSentences};
 use super::sentences::{CountedTexts, Following};
 use super::word_keys::{WordAdder, key_text, split_key};
-use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
+use crate::base::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::train::TrainError;
 use crate::train::alphabet::{Alphabet, KnownCharacters};
 use crate::train::counts::{SharedTable, TableAdder, TextCounts, WordTable};

@@ -6,8 +6,8 @@
 //! `split_by_whitespace=false` the piece `▁to▁be` is possible. The sentence is then prepared as a
 //! whole.
 
+use crate::base::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::model::ModelType;
-use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::train::meta::MetaPieces;
 use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;

@@ -4,8 +4,8 @@ use memchr::memmem;
 
 use super::CountedUnit;
 use super::chunk_rule::{ChunkRule, PlainBytes};
+use crate::base::WHITESPACE_MARK_STR;
 use crate::normalize::charsmap::Charsmap;
-use crate::text::WHITESPACE_MARK_STR;
 use crate::train::execution::ExecutionConfig;
 use crate::train::meta::MetaPieces;
 use crate::train::options::TrainOptions;

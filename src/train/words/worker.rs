@@ -25,7 +25,7 @@ use std::sync::mpsc::Receiver;
 use super::CountedUnit;
 use super::chunk_rule::ChunkRule;
 use super::context::CountContext;
-use crate::text::WHITESPACE_MARK_STR;
+use crate::base::WHITESPACE_MARK_STR;
 use crate::train::TrainError;
 use crate::train::alphabet::add_characters;
 use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};

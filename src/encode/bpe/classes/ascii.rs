@@ -16,7 +16,7 @@
 
 use super::char_table::CharTable;
 use super::class_bigrams::ClassBigrams;
-use crate::text::num::masked_index;
+use crate::base::num::masked_index;
 use crate::trie::prefix::PrefixTrie;
 
 /// Words of a table with a bit for every two bytes.

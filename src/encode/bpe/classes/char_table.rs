@@ -19,12 +19,12 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use super::class_bigrams::ClassBigramsBuilder;
+use crate::base::num::{low_u8, low_u32};
+use crate::base::{WHITESPACE_MARK_STR, char_length, char_width, decode_char};
 use crate::encode::bpe::lookup::ascii_pairs::AsciiCode;
 use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolTable};
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::PieceTable;
-use crate::text::num::{low_u8, low_u32};
-use crate::text::{WHITESPACE_MARK_STR, char_length, char_width, decode_char};
 
 /// The code point of a well-formed character, given its bytes.
 fn code_point(char: &[u8]) -> Option<u32> {

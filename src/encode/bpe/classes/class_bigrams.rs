@@ -8,8 +8,8 @@
 //!
 //! Cost: one load per bigram; 16 bytes per class besides the shared set.
 
+use crate::base::num::low_u32;
 use crate::encode::bigrams::{BigramSet, BigramSetBuilder};
-use crate::text::num::low_u32;
 
 /// The bigrams of the pieces, by class.
 #[derive(Debug)]

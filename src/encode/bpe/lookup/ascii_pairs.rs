@@ -8,7 +8,7 @@
 //! Cost: one load. Memory: 132 KiB, once the first pair is inserted.
 
 use super::symbol_table::SymbolMerge;
-use crate::text::WHITESPACE_MARK_STR;
+use crate::base::WHITESPACE_MARK_STR;
 
 /// The number of a character in [`AsciiPairs`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,8 +15,8 @@
 
 use super::ascii_pairs::AsciiPairs;
 use super::symbol_table::{NO_SYMBOL, SymbolMerge, SymbolTable};
+use crate::base::num::{high_u32, low_u32, masked_index};
 use crate::piece::PieceTable;
-use crate::text::num::{high_u32, low_u32, masked_index};
 
 /// Slots of a table that has just received its first pair.
 const MIN_SLOTS: usize = 1 << 11;

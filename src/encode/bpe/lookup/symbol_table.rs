@@ -6,7 +6,7 @@
 //! A *symbol* is a number for a text that can be an operand of a merge: a piece (the symbol is its
 //! id), or a character that occurs in a piece but is no piece (numbered from the number of pieces
 //! on). Two symbols merge if their joined text is a piece. The joined text is not assembled: its
-//! hash is computed from the hashes of the two symbols (see [`text::hash`](crate::text::hash)), and
+//! hash is computed from the hashes of the two symbols (see [`base::hash`](crate::base::hash)), and
 //! the piece found by the hash is compared with the two texts, byte by byte. The table of pieces by
 //! hashes is the one of the model.
 //!
@@ -25,11 +25,11 @@
 
 use std::sync::Arc;
 
+use crate::base::hash::TextHash;
+use crate::base::num::{high_u32, low_u32};
 use crate::encode::bloom_filter::BloomFilter;
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceHashes, PieceTable};
-use crate::text::hash::TextHash;
-use crate::text::num::{high_u32, low_u32};
 
 /// Not a symbol: a character that occurs in no piece.
 pub(in crate::encode::bpe) const NO_SYMBOL: u32 = u32::MAX;

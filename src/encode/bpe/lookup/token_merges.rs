@@ -18,8 +18,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use super::pair_cache::PairLookup;
 use super::symbol_table::{NO_SYMBOL, SymbolMerge};
+use crate::base::num::low_usize;
 use crate::encode::bloom_filter::BloomFilter;
-use crate::text::num::low_usize;
 
 /// Slots of an empty table.
 const MIN_SLOTS: usize = 64;

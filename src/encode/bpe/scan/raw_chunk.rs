@@ -16,10 +16,10 @@
 //! characters.
 
 use super::ChunkScanner;
+use crate::base::{WHITESPACE_MARK_STR, char_length, plainly_normalized_char};
 use crate::encode::bpe::ByteIds;
 use crate::encode::bpe::strategies::chunk_context::Strategy;
 use crate::piece::PieceId;
-use crate::text::{WHITESPACE_MARK_STR, char_length, plainly_normalized_char};
 
 impl ChunkScanner<'_> {
     /// Appends the ids of a chunk of raw text that is not cached.

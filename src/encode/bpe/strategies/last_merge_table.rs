@@ -7,7 +7,7 @@ use std::iter::repeat_with;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::text::num::{high_u32, low_u32};
+use crate::base::num::{high_u32, low_u32};
 
 /// How a symbol is made when its text is merged alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -24,8 +24,8 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
+use crate::base::num::masked_index;
 use crate::piece::PieceId;
-use crate::text::num::masked_index;
 
 /// Entries of the table, a power of two.
 const ENTRIES: usize = 64;

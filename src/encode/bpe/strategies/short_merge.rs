@@ -26,11 +26,11 @@
 use std::hint::select_unpredictable;
 
 use super::merge_context::MergeTables;
+use crate::base::num::{low_u32, masked_index};
 use crate::encode::bpe::lookup::ascii_pairs::AsciiCode;
 use crate::encode::bpe::lookup::pair_cache::PairLookup;
 use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolMerge};
 use crate::piece::MAX_PIECES;
-use crate::text::num::{low_u32, masked_index};
 
 /// The largest number of characters.
 pub(in crate::encode::bpe) const MAX_CHARS: usize = 32;

@@ -39,8 +39,8 @@ use super::last_merge::last_merge;
 use super::last_merge_table::LastMerge;
 use super::merge_context::MergeContext;
 use super::short_merge::ShortMerge;
+use crate::base::num::{low_usize, mix64};
 use crate::encode::bpe::lookup::symbol_table::NO_RANK;
-use crate::text::num::{low_usize, mix64};
 
 /// Slots of a cache, as a power of two.
 const SLOT_BITS: u32 = 14;

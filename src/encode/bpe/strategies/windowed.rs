@@ -38,10 +38,10 @@ use super::chunk_context::ChunkContext;
 use super::merge_context::MergeContext;
 use super::short_merge::MAX_CHARS;
 use super::token_pairs::is_valid_token_pair;
+use crate::base::char_length;
+use crate::base::utf8::floor_char_boundary;
 use crate::encode::chunk_cache::{KeyedText, MAX_KEY_BYTES};
 use crate::piece::PieceId;
-use crate::text::char_length;
-use crate::text::utf8::floor_char_boundary;
 
 /// How long the windows are. The size also decides which cache has their ids.
 #[derive(Debug, Clone, Copy)]

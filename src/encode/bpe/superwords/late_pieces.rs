@@ -44,10 +44,10 @@ use super::super::lookup::symbol_table::{SymbolMerge, SymbolTable};
 use super::super::lookup::token_merges::{TokenMergeMap, TokenMergeTable};
 use super::super::{BpeCache, BpeEncoder};
 use super::{Layers, next_word};
+use crate::base::hash::TextHash;
 use crate::encode::bloom_filter::BloomFilter;
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceTable};
-use crate::text::hash::TextHash;
 
 /// Pairs in the table for each piece of the model, at most. Trained models have fewer than two; the
 /// limit keeps the memory proportional to the model.

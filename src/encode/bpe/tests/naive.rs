@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
+use crate::base::char_length;
 use crate::encode::vocabulary::Vocabulary;
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::char_length;
 use crate::trie::prefix::PrefixTrie;
 
 /// Encodes by the definition. Unused pieces are not supported.

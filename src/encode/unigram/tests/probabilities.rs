@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{all_segmentations, model};
+use crate::base::rng::SplitMix64;
 use crate::encode::EncodeError;
 use crate::encode::unigram::UnigramEncoder;
 use crate::encode::unigram::scored_sample::{ScoredMethod, ScoredRequest};
 use crate::encode::vocabulary::Vocabulary;
 use crate::model::Model;
 use crate::piece::PieceId;
-use crate::rng::SplitMix64;
 
 type Ids = Vec<PieceId>;
 

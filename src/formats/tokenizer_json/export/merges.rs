@@ -6,13 +6,13 @@
 //!
 //! Cost: linear in the pieces; at most [`MAX_EXAMPLES`] pieces are tried as examples.
 
+use crate::base::char_length;
 use crate::formats::merges::MergeTable;
 use crate::formats::order::{OrderedMerge, is_merged, named, plain_text, symbols_of};
 use crate::formats::tokenizer_json::{is_utf8, json_text, text_of};
 use crate::formats::{Reason, ReasonKind};
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
-use crate::text::char_length;
 use crate::tokenizer::Tokenizer;
 
 /// Texts to put before a piece in examples, tried in this order.

@@ -5,9 +5,9 @@
 //! SentencePiece. See `symbols` for those that SentencePiece finds in the same texts.
 
 use super::Import;
+use crate::base::WHITESPACE_MARK;
 use crate::formats::{Reason, ReasonKind};
 use crate::model::ModelType;
-use crate::text::WHITESPACE_MARK;
 
 impl Import<'_, '_> {
     pub(super) fn add_reasons_of_added_tokens(&mut self) {

@@ -36,6 +36,7 @@
 use super::entries::VocabularyEntries;
 use super::pairs::ListedPairs;
 use super::{Import, syntax, unsupported};
+use crate::base::{WHITESPACE_MARK_STR, is_char};
 use crate::encode::bpe::Tracer;
 use crate::formats::ConvertError;
 use crate::formats::merges::{Formation, MergeTable};
@@ -45,7 +46,6 @@ use crate::formats::tokenizer_json::{kind_of, pieces_of_kind, text_of};
 use crate::formats::{ConvertedModel, Reason, ReasonKind};
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
-use crate::text::{WHITESPACE_MARK_STR, is_char};
 
 /// The largest number of pieces of a BPE model: ranks up to here are exact in a 32-bit float.
 const MAX_RANKED_PIECES: usize = 1 << 24;

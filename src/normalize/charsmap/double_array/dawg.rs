@@ -29,8 +29,8 @@ use foldhash::fast::RandomState;
 use hashbrown::hash_table::{Entry, HashTable};
 
 use super::error::BuildError;
-use crate::text::num::high_u32;
-use crate::text::utf8::common_length;
+use crate::base::num::high_u32;
+use crate::base::utf8::common_length;
 
 /// An arc: a labelled step, or with label 0 the end of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

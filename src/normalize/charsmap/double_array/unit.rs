@@ -8,7 +8,7 @@
 //! | 8 | a key ends here; its value is in cell `base ^ 0` | |
 //! | 7-0 | the byte by which the cell is reached | |
 
-use crate::text::num::low_u8;
+use crate::base::num::low_u8;
 
 /// The cell holds a value.
 pub(super) const VALUE_FLAG: u32 = 1 << 31;

@@ -12,8 +12,8 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::base::Arena;
 use crate::normalize::rules::rule_set::Rules;
-use crate::text::Arena;
 
 /// Longest source that can be kept. The sets of Unicode 17 keep none of more than
 /// four code points; longer ones are all implied.

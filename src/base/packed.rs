@@ -6,7 +6,7 @@
 //! the words and chunks of training; the keys of encoding have the same form, but are read from
 //! running text (see `encode/chunk_cache/key.rs`). Cost: a few loads.
 
-use crate::text::num::low_u32;
+use crate::base::num::low_u32;
 
 /// Packs `text`; `None` if it has `8 * N` bytes or more.
 #[inline]

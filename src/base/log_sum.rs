@@ -1,6 +1,6 @@
 //! Sums of numbers that are given as logarithms.
 
-use crate::text::num::round_f32;
+use crate::base::num::round_f32;
 
 /// If two logarithms differ by more than this, the smaller number is ignored in their sum, as in
 /// the reference.

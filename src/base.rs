@@ -1,22 +1,26 @@
-//! What the whole library shares about text: marks, stepping over UTF-8, scripts, offsets, flags,
-//! arenas, and small number conversions.
+//! What every module may use and what uses none of them: numbers, stepping over UTF-8, scripts,
+//! offsets, hashes of texts, many texts in one allocation, random numbers, and the reserved marks.
 //!
 //! | module | job |
 //! |---|---|
-//! | [`utf8`] | step over characters of text that need not be UTF-8 |
-//! | [`script`] | the script of a character in Unicode 9.0 |
-//! | [`offsets`] | byte offsets -> character and UTF-16 offsets |
-//! | [`hash`] | hashes of texts that can be joined and cut |
-//! | [`num`] | conversions that cannot fail, hash mixing |
-//! | [`flag`] | the texts that mean true and false |
 //! | [`arena`] | many texts in one allocation |
+//! | [`hash`] | hashes of texts that can be joined and cut |
+//! | [`log_sum`] | sums of numbers that are given as logarithms |
+//! | [`num`] | conversions that cannot fail, hash mixing |
+//! | [`offsets`] | byte offsets -> character and UTF-16 offsets |
+//! | `packed` | short texts as a few machine words |
+//! | [`rng`] | seeded random numbers |
+//! | `script` | the script of a character in Unicode 9.0 |
+//! | [`utf8`] | step over characters of text that need not be UTF-8 |
 
 pub(crate) mod arena;
-#[cfg(feature = "train")]
-pub(crate) mod flag;
 pub(crate) mod hash;
+pub(crate) mod log_sum;
 pub(crate) mod num;
 pub(crate) mod offsets;
+#[cfg(feature = "train")]
+pub(crate) mod packed;
+pub(crate) mod rng;
 #[cfg(feature = "train")]
 pub(crate) mod script;
 pub(crate) mod utf8;

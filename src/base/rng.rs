@@ -4,7 +4,7 @@
 //! It is implemented here rather than taken from a crate because its output is part of the
 //! program's behaviour: the same seed gives the same sample in every release.
 
-use crate::text::num::GOLDEN_RATIO_64;
+use crate::base::num::GOLDEN_RATIO_64;
 
 /// A stream of random numbers, determined by its seed.
 #[derive(Debug, Clone)]

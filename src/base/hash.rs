@@ -22,7 +22,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::text::num::mix_high;
+use crate::base::num::mix_high;
 
 /// Powers of a number, by exponent.
 type Powers = [u64; 256];
@@ -162,7 +162,7 @@ fn inverse(odd: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::num::GOLDEN_RATIO_64;
+    use crate::base::num::GOLDEN_RATIO_64;
 
     #[test]
     fn hashes_of_joined_texts_and_of_parts_are_hashes_of_the_text() {

@@ -17,7 +17,7 @@
 
 use std::ops::Range;
 
-use crate::text::num::low_u32;
+use crate::base::num::low_u32;
 
 /// Slices of `T`, stored back to back, by index.
 #[derive(Debug, Clone, PartialEq, Eq)]
