@@ -53,9 +53,13 @@
 //! Linear in the text, except for rows 0 and 7 and for [`superwords`]. Memory of a worker: see
 //! [`BpeCache::with_max_bytes`].
 
+#[cfg(test)]
+mod bytes;
 mod classes;
 mod lookup;
 mod scan;
+mod score_ranks;
+mod spelling;
 mod strategies;
 mod superwords;
 #[cfg(any(feature = "train", feature = "tokenizer-json"))]
@@ -70,6 +74,7 @@ use self::classes::char_table::CharTable;
 use self::classes::class_bigrams::ClassBigramsBuilder;
 use self::lookup::symbol_table::SymbolTable;
 use self::scan::{ChunkScanner, ScanTables};
+use self::score_ranks::score_ranks;
 use self::strategies::chunk_context::{ChunkContext, MergeState, Strategy};
 use self::strategies::full_merge::{FullMerge, FullMergeState};
 use self::strategies::merge_context::MergeTables;
@@ -165,7 +170,8 @@ impl BpeEncoder {
         let in_layers = || {
             let layers = Layers::of(vocabulary, &mergeable)?;
             let mut encoder = Self::in_one_layer(vocabulary, &layers.first, &user_defined);
-            let symbols = SymbolTable::new(vocabulary, &mergeable);
+            let ranks = score_ranks(vocabulary, &mergeable);
+            let symbols = SymbolTable::new(vocabulary.table(), vocabulary.hashes(), ranks);
             encoder.superwords = SuperwordLayer::new(vocabulary, &layers, &encoder, symbols);
             encoder.superwords.is_some().then_some(encoder)
         };
@@ -183,14 +189,15 @@ impl BpeEncoder {
         let mut bigrams = ClassBigramsBuilder::new();
         let (mut chars, texts) = CharTable::new(vocabulary, mergeable, &mut bigrams);
         let bigrams = bigrams.build();
-        let mut symbols = SymbolTable::new(vocabulary, mergeable);
+        let ranks = score_ranks(vocabulary, mergeable);
+        let mut symbols = SymbolTable::new(vocabulary.table(), vocabulary.hashes(), ranks);
         chars.add_symbols(&texts, &mut symbols, vocabulary.table());
         let unused = vocabulary.unused_flags();
         let accepts_raw_text = unused.is_empty() && are_same_when_raw(vocabulary);
         let tables = ScanTables {
             ascii: AsciiBigrams::new(&chars, &bigrams, user_defined),
             bigrams,
-            merge: MergeTables::new(vocabulary, symbols, chars),
+            merge: MergeTables::new(symbols, chars, vocabulary.unknown()),
             user_defined: Arc::clone(user_defined),
         };
         Self {
@@ -316,14 +323,14 @@ impl BpeEncoder {
         scan::find_boundaries::<RAW>(
             text,
             distance,
-            &self.tables.merge.chars,
+            &self.tables.merge.spelling,
             &self.tables.bigrams,
         )
     }
 
     /// Whether texts can be split at bigram boundaries, no matter where the search for them begins.
     fn has_boundaries(&self) -> bool {
-        self.has_one_table() && self.tables.merge.chars.all_well_formed()
+        self.has_one_table() && self.tables.merge.spelling.all_well_formed()
     }
 
     /// Whether the table of symbols alone decides all merges.

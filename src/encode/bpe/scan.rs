@@ -48,6 +48,7 @@ use self::pending_chunk::PendingChunk;
 use self::raw_chunk::push_bytes;
 use super::ByteIds;
 use super::classes::ascii::AsciiBigrams;
+use super::classes::char_table::CharTable;
 use super::classes::class_bigrams::ClassBigrams;
 use super::strategies::chunk_context::{ChunkContext, Strategy};
 use super::strategies::merge_context::MergeTables;
@@ -60,7 +61,7 @@ use crate::trie::prefix::PrefixTrie;
 /// a single pointer; with three pointers they took 1 % more instructions.
 #[derive(Debug)]
 pub(super) struct ScanTables {
-    pub(super) merge: MergeTables,
+    pub(super) merge: MergeTables<CharTable>,
     pub(super) bigrams: ClassBigrams,
     pub(super) ascii: AsciiBigrams,
     pub(super) user_defined: Arc<PrefixTrie>,
@@ -70,13 +71,13 @@ impl ScanTables {
     /// Whether line feeds are in no piece, so that each of them ends a chunk, and the next chunk
     /// begins behind it.
     pub(super) fn separates_lines(&self) -> bool {
-        self.ascii.is_plain(b'\n') && self.merge.chars.ascii_class::<true>(b'\n') == 0
+        self.ascii.is_plain(b'\n') && self.merge.spelling.ascii_class::<true>(b'\n') == 0
     }
 
     /// Whether a piece may have a whitespace mark behind another character. True as well if it is a
     /// space, which normalized text does not have.
     pub(super) fn has_marks_inside(&self) -> bool {
-        let mark = self.merge.chars.mark_class();
+        let mark = self.merge.spelling.mark_class();
         let mut classes = (1..self.bigrams.classes()).filter(|class| *class != mark);
         classes.any(|class| self.bigrams.can_precede_ascii(class, b' '))
     }
@@ -85,7 +86,7 @@ impl ScanTables {
 /// Splits one text into chunks and appends their ids.
 pub(super) struct ChunkScanner<'s> {
     pub(super) tables: &'s ScanTables,
-    pub(super) context: ChunkContext<'s>,
+    pub(super) context: ChunkContext<'s, CharTable>,
     pub(super) text: KeyedText<'s>,
     /// The ids of chunks.
     pub(super) cache: &'s mut ChunkCache,
@@ -160,7 +161,7 @@ impl ChunkScanner<'_> {
                 last = 0;
                 continue;
             }
-            let (class, width) = class_at::<RAW>(&tables.merge.chars, &text[at..]);
+            let (class, width) = class_at::<RAW>(&tables.merge.spelling, &text[at..]);
             if !can_be_adjacent(&tables.bigrams, last, byte, class) {
                 self.finish_chunk::<RAW>(chunk, at, out);
                 chunk = PendingChunk::new(at, width, class);
@@ -232,7 +233,7 @@ impl ChunkScanner<'_> {
             && byte >= 0x80
             && tables.ascii.is_plain_wide(byte)
         {
-            let (class, width) = class_at::<RAW>(&tables.merge.chars, &text[at..]);
+            let (class, width) = class_at::<RAW>(&tables.merge.spelling, &text[at..]);
             if !tables.bigrams.can_be_adjacent(last, class) {
                 self.finish_chunk::<RAW>(chunk, at, out);
                 chunk = PendingChunk::new(at, width, class);
@@ -283,7 +284,7 @@ impl ChunkScanner<'_> {
     fn prefix_chunk(&self, start: usize) -> PendingChunk {
         PendingChunk {
             has_prefix: true,
-            ..PendingChunk::new(start, 0, self.tables.merge.chars.mark_class())
+            ..PendingChunk::new(start, 0, self.tables.merge.spelling.mark_class())
         }
     }
 
@@ -291,7 +292,7 @@ impl ChunkScanner<'_> {
     #[inline(always)]
     fn ascii_class_at<const RAW: bool>(&self, at: usize) -> u32 {
         let byte = self.text.text()[at];
-        self.tables.merge.chars.ascii_class::<RAW>(byte)
+        self.tables.merge.spelling.ascii_class::<RAW>(byte)
     }
 
     /// Appends the ids of a chunk that ends at `end`: row 1 of the strategy table, and then the
@@ -307,7 +308,7 @@ impl ChunkScanner<'_> {
             return self.encode_long::<RAW>(chunk, end, out);
         }
         let tables = &self.tables.merge;
-        match tables.piece_of(tables.chars.symbol(chunk.first_class)) {
+        match tables.piece_of(tables.spelling.symbol(chunk.first_class)) {
             Some(id) => {
                 out.push(id);
                 self.context.state.count(Strategy::SingleChar);

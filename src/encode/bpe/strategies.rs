@@ -2,7 +2,7 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | [`short_merge`] | merges chunks of at most 32 characters in arrays |
+//! | [`short_merge`] | merges chunks of at most 32 units in arrays |
 //! | [`windowed`] | segments longer chunks by small or large windows, with [`token_pairs`] as the proof that the parts fit |
 //! | [`heap_merge`] | merges chunks of any length with a priority queue |
 //! | [`long_chunks`] | caches the ids of large windows, and of chunks for which small windows do not fit together |
@@ -30,9 +30,10 @@ pub(super) mod full_merge;
 
 use self::chunk_context::{ChunkContext, MergeState, Strategy};
 use self::windowed::WindowSize;
+use super::spelling::Spelling;
 use crate::piece::PieceId;
 
-impl ChunkContext<'_> {
+impl<S: Spelling> ChunkContext<'_, S> {
     /// Appends the ids of a chunk that is not cached: rows 3 to 7 of the strategy table.
     pub(super) fn encode_chunk(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) {
         if self.encode_short(chunk, out) {
@@ -60,11 +61,11 @@ impl ChunkContext<'_> {
         }
     }
 
-    /// Appends the ids of a chunk of at most [`short_merge::MAX_CHARS`] characters. Returns false,
+    /// Appends the ids of a chunk of at most [`short_merge::MAX_UNITS`] units. Returns false,
     /// and appends nothing, for a longer chunk.
     pub(super) fn encode_short(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) -> bool {
         self.state.short.clear();
-        let is_short = self.state.short.push_text::<false>(chunk, self.tables);
+        let is_short = self.state.short.push_text(chunk, self.tables);
         if is_short {
             let tables = self.tables;
             out.extend(self.merge_short().map(|symbol| tables.id_of(symbol)));
@@ -72,7 +73,7 @@ impl ChunkContext<'_> {
         is_short
     }
 
-    /// Merges the characters in the buffer for short chunks. Returns the symbols that remain.
+    /// Merges the units in the buffer for short chunks. Returns the symbols that remain.
     #[inline]
     pub(super) fn merge_short(&mut self) -> impl Iterator<Item = u32> {
         let MergeState { short, pairs, .. } = &mut *self.state;
@@ -85,7 +86,7 @@ impl ChunkContext<'_> {
         let tables = self.tables;
         let MergeState { heap, pairs, .. } = &mut *self.state;
         heap.symbols.clear();
-        heap.symbols.extend(tables.chars.symbols_of(chunk));
+        heap.symbols.extend(tables.spelling.symbols_of(chunk));
         heap.merge(&mut tables.pair_lookup(self.pieces, pairs), &mut ());
         out.extend(heap.symbols.iter().map(|symbol| tables.id_of(*symbol)));
     }

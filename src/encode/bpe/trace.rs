@@ -13,6 +13,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::lookup::symbol_table::{NO_SYMBOL, SymbolMerge, SymbolTable};
 use super::lookup::token_merges::MergeSource;
+use super::score_ranks::score_ranks;
 use super::strategies::heap_merge::{HeapMerge, MergeObserver};
 use crate::base::char_length;
 use crate::encode::vocabulary::Vocabulary;
@@ -64,7 +65,8 @@ impl<'m> Tracer<'m> {
         let vocabulary = Vocabulary::new(model, true);
         let mergeable = vocabulary.mergeable();
         let pieces = model.table();
-        let mut symbols = SymbolTable::new(&vocabulary, &mergeable);
+        let ranks = score_ranks(&vocabulary, &mergeable);
+        let mut symbols = SymbolTable::new(pieces, vocabulary.hashes(), ranks);
         let mut chars = HashMap::default();
         for id in mergeable {
             let mut rest = pieces.text(id as usize);

@@ -1,7 +1,7 @@
 //! Characters as numbers.
 //!
 //! Input: the characters of the pieces. Output: the *class* of each character, a dense number from
-//! 1, and for each class a [`CharInfo`]: symbol, hash, length. Characters that occur in no piece
+//! 1, and for each class a [`Unit`]: symbol, hash, length. Characters that occur in no piece
 //! have class 0 and never merge.
 //!
 //! Method: pages of 64 code points. A character of two bytes takes its page from the first byte and
@@ -20,9 +20,11 @@ use foldhash::fast::RandomState;
 
 use super::class_bigrams::ClassBigramsBuilder;
 use crate::base::num::{low_u8, low_u32};
+use crate::base::utf8::floor_char_boundary;
 use crate::base::{WHITESPACE_MARK_STR, char_length, char_width, decode_char};
 use crate::encode::bpe::lookup::ascii_pairs::AsciiCode;
 use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolTable};
+use crate::encode::bpe::spelling::{Spelling, Unit};
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::PieceTable;
 
@@ -70,31 +72,19 @@ fn empty_pages() -> Pages {
 type Pages = Box<[u32; PAGES]>;
 const PAGES: usize = TWO_BYTES + 0x11_0000 / PAGE;
 
-/// What merging needs to know of a character.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::encode::bpe) struct CharInfo {
-    /// The hash of its text.
-    pub(in crate::encode::bpe) hash: u64,
-    pub(in crate::encode::bpe) symbol: u32,
-    /// Its length in bytes.
-    pub(in crate::encode::bpe) width: u8,
-    pub(in crate::encode::bpe) code: AsciiCode,
-}
-
-impl CharInfo {
-    fn new(char: &[u8], symbol: u32, hash: u64) -> Self {
-        Self {
-            hash,
-            symbol,
-            // At most four bytes.
-            width: low_u8(char.len() as u64),
-            code: AsciiCode::of(char),
-        }
+/// The unit of a character with this text.
+fn unit(char: &[u8], symbol: u32, hash: u64) -> Unit {
+    Unit {
+        hash,
+        symbol,
+        // At most four bytes.
+        width: low_u8(char.len() as u64),
+        code: AsciiCode::of(char),
     }
 }
 
 /// A character that occurs in no piece. It never merges, so its hash and its length do not matter.
-const UNKNOWN_CHAR: CharInfo = CharInfo {
+const UNKNOWN_CHAR: Unit = Unit {
     hash: 0,
     symbol: NO_SYMBOL,
     width: 1,
@@ -117,9 +107,9 @@ pub(in crate::encode::bpe) struct CharTable {
     /// The symbol of each class; class 0 has none.
     symbols: Vec<u32>,
     /// The information of each class.
-    chars: Vec<CharInfo>,
+    chars: Vec<Unit>,
     /// The ASCII characters, in normalized text and in raw text.
-    ascii_chars: [[CharInfo; 128]; 2],
+    ascii_chars: [[Unit; 128]; 2],
 }
 
 impl CharTable {
@@ -201,7 +191,7 @@ impl CharTable {
         for char in chars {
             let symbol = symbols.add_char(pieces, char);
             let hash = symbols.hash(symbol);
-            self.push_info(CharInfo::new(char, symbol, hash));
+            self.push_info(unit(char, symbol, hash));
         }
         self.ascii[1] = self.ascii[0];
         self.ascii[1][usize::from(b' ')] = self.whitespace_mark;
@@ -211,7 +201,7 @@ impl CharTable {
     }
 
     /// Adds the information of the next class.
-    fn push_info(&mut self, char: CharInfo) {
+    fn push_info(&mut self, char: Unit) {
         self.symbols.push(char.symbol);
         self.chars.push(char);
     }
@@ -338,7 +328,7 @@ impl CharTable {
 
     /// The information of a class.
     #[inline]
-    pub(in crate::encode::bpe) fn char(&self, class: u32) -> CharInfo {
+    pub(in crate::encode::bpe) fn char(&self, class: u32) -> Unit {
         self.chars[class as usize]
     }
 
@@ -346,10 +336,7 @@ impl CharTable {
     /// in `text`. If `RAW`, the text is not normalized, and the information is that of the
     /// normalized character.
     #[inline(always)]
-    pub(in crate::encode::bpe) fn char_at<const RAW: bool>(
-        &self,
-        text: &[u8],
-    ) -> (CharInfo, usize) {
+    pub(in crate::encode::bpe) fn char_at<const RAW: bool>(&self, text: &[u8]) -> (Unit, usize) {
         let (class, width) = match text[0] {
             byte @ ..0x80 => return (self.ascii_chars[usize::from(RAW)][usize::from(byte)], 1),
             _ if RAW => self.raw_class_at(text),
@@ -358,22 +345,27 @@ impl CharTable {
         (self.char(class), width)
     }
 
-    /// The symbols of the characters of normalized text.
-    pub(in crate::encode::bpe) fn symbols_of<'t>(
-        &'t self,
-        text: &'t [u8],
-    ) -> impl Iterator<Item = u32> + 't {
-        let mut rest = text;
-        std::iter::from_fn(move || {
-            let (class, width) = (!rest.is_empty()).then(|| self.class_at(rest))?;
-            rest = &rest[width..];
-            Some(self.symbol(class))
-        })
-    }
-
     /// Whether no piece contains malformed UTF-8.
     pub(in crate::encode::bpe) fn all_well_formed(&self) -> bool {
         self.malformed.is_empty()
+    }
+}
+
+/// The characters of normalized text.
+impl Spelling for CharTable {
+    #[inline(always)]
+    fn unit_at(&self, text: &[u8]) -> (Unit, usize) {
+        self.char_at::<false>(text)
+    }
+
+    #[inline]
+    fn unit_length(text: &[u8]) -> usize {
+        char_length(text)
+    }
+
+    #[inline]
+    fn floor_border(text: &[u8], at: usize) -> usize {
+        floor_char_boundary(text, at)
     }
 }
 

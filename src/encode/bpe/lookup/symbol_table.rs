@@ -10,13 +10,11 @@
 //! the piece found by the hash is compared with the two texts, byte by byte. The table of pieces by
 //! hashes is the one of the model.
 //!
-//! The *merge rank* is the position of a piece in the order in which merges happen: pieces with the
-//! best score have rank 0, equal scores have equal ranks. Scores are compared as the reference
-//! compares them, which is the total order of IEEE 754: a positive NaN is above everything else,
-//! and -0 is below 0.
+//! The *merge rank* of a piece is its place in the order in which merges happen, from 0; it comes
+//! from the caller ([`score_ranks`](crate::encode::bpe::score_ranks) for pieces with scores).
 //!
-//! Example: pieces `a` (id 0), `th` (1), `the` (2), scores 0, -1, -2. The characters t, h, e occur
-//! in pieces but are no pieces, so they get the symbols 3, 4, 5. The pair (3, 4) has the joined
+//! Example: pieces `a` (id 0), `th` (1), `the` (2), ranks 0, 1, 2. The characters t, h, e occur in
+//! pieces but are no pieces, so they get the symbols 3, 4, 5. The pair (3, 4) has the joined
 //! text `th` and merges to symbol 1 with rank 1; the pair (1, 5) becomes symbol 2 with rank 2; the
 //! pair (4, 5) does not merge.
 //!
@@ -28,7 +26,6 @@ use std::sync::Arc;
 use crate::base::hash::TextHash;
 use crate::base::num::{high_u32, low_u32};
 use crate::encode::bloom_filter::BloomFilter;
-use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceHashes, PieceTable};
 
 /// Not a symbol: a character that occurs in no piece.
@@ -83,24 +80,35 @@ pub(in crate::encode::bpe) struct SymbolTable {
 }
 
 impl SymbolTable {
-    /// The table of the pieces with the ids `mergeable`.
-    pub(in crate::encode::bpe) fn new(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Self {
-        let pieces = vocabulary.hashes();
-        let power = |id| pieces.hasher().power(vocabulary.text(id).len());
-        let hashes = (0..).zip(pieces.hashes());
-        let mut filter = BloomFilter::with_capacity(mergeable.len() * 2);
-        for id in mergeable {
-            filter.insert(pieces.hashes()[*id as usize]);
+    /// The table of these pieces, with the merge rank of each; those with [`NO_RANK`] are no
+    /// symbols.
+    pub(in crate::encode::bpe) fn new(
+        texts: &PieceTable,
+        pieces: Arc<PieceHashes>,
+        ranks: Vec<u32>,
+    ) -> Self {
+        let mergeable = ranks.iter().filter(|rank| **rank != NO_RANK).count();
+        let mut filter = BloomFilter::with_capacity(mergeable * 2);
+        let mut hashes = Vec::with_capacity(ranks.len());
+        for (id, (hash, rank)) in pieces.hashes().iter().zip(&ranks).enumerate() {
+            let power = pieces.hasher().power(texts.text(id).len());
+            hashes.push(TextHash::new(*hash, power));
+            if *rank != NO_RANK {
+                filter.insert(*hash);
+            }
         }
         Self {
-            hashes: hashes
-                .map(|(id, hash)| TextHash::new(*hash, power(id)))
-                .collect(),
-            ranks: ranks(vocabulary, mergeable),
+            hashes,
+            ranks,
             chars: Vec::new(),
             filter,
             pieces,
         }
+    }
+
+    /// The number of pieces; lower symbols are pieces.
+    pub(in crate::encode::bpe) fn piece_count(&self) -> usize {
+        self.ranks.len()
     }
 
     /// The symbol of a character: the piece with its text, or a new symbol.
@@ -247,64 +255,5 @@ impl SymbolTable {
             None => pieces.text(symbol as usize),
             Some(char) => &self.chars[char],
         }
-    }
-}
-
-/// The merge rank of each piece; [`NO_RANK`] for pieces that do not merge.
-fn ranks(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Vec<u32> {
-    let keys = mergeable.iter().map(|id| rank_key(vocabulary, *id));
-    let mut best_first: Vec<u64> = keys.collect();
-    // Trainers write pieces in this order, except for a few. The stable sort is fast on sorted
-    // runs.
-    best_first.sort();
-    let mut ranks = vec![NO_RANK; vocabulary.len()];
-    let equal_scores = best_first.chunk_by(|a, b| high_u32(*a) == high_u32(*b));
-    for (rank, group) in (0..NO_RANK).zip(equal_scores) {
-        for key in group {
-            ranks[low_u32(*key) as usize] = rank;
-        }
-    }
-    ranks
-}
-
-/// The sort key of a piece: lower for a better score, and of equal scores for the lower id.
-fn rank_key(vocabulary: &Vocabulary<'_>, id: u32) -> u64 {
-    let score = vocabulary.score(id as usize);
-    u64::from(descending_key(score)) << 32 | u64::from(id)
-}
-
-/// A number that is lower for a better score, in the total order of IEEE 754.
-fn descending_key(score: f32) -> u32 {
-    let bits = score.to_bits();
-    if score.is_sign_negative() {
-        bits
-    } else {
-        !bits & !(1 << 31)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::descending_key;
-
-    #[test]
-    fn keys_are_in_the_total_order_of_ieee_754() {
-        let scores = [
-            f32::NAN,
-            f32::INFINITY,
-            f32::MAX,
-            1.5,
-            1.0,
-            f32::MIN_POSITIVE,
-            0.0,
-            -0.0,
-            -1.0,
-            -1.5,
-            f32::NEG_INFINITY,
-            -f32::NAN,
-        ];
-        assert!(scores.is_sorted_by(|a, b| {
-            a.total_cmp(b).is_gt() && descending_key(*a) < descending_key(*b)
-        }));
     }
 }

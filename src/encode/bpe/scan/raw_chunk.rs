@@ -55,8 +55,9 @@ impl ChunkScanner<'_> {
         let prefix: &[u8] = if has_prefix { b" " } else { b"" };
         let short = &mut self.context.state.short;
         short.clear();
-        short.push_text::<true>(prefix, tables);
-        if !short.push_text::<true>(chunk, tables) {
+        let unit_at = |text: &[u8]| tables.spelling.char_at::<true>(text);
+        short.push_units(prefix, &tables.symbols, unit_at);
+        if !short.push_units(chunk, &tables.symbols, unit_at) {
             return None;
         }
         let mut highest = 0;

@@ -1,8 +1,7 @@
 //! What the strategies need to encode the chunks of one text.
 //!
-//! Input: the tables of a model, its pieces, and the buffers and caches of one worker. Output:
-//! [`ChunkContext`], on which [`windowed`](super::windowed) and [`strategies`](super) define their
-//! functions.
+//! [`windowed`](super::windowed) and [`strategies`](super) define their functions on
+//! [`ChunkContext`].
 
 use super::heap_merge::HeapMerge;
 use super::long_chunks::LongChunkCache;
@@ -16,13 +15,13 @@ use crate::encode::chunk_cache::ChunkCache;
 use crate::piece::{PieceId, PieceTable};
 
 /// What the strategies need for the chunks of one text.
-pub(in crate::encode::bpe) struct ChunkContext<'c> {
-    pub(in crate::encode::bpe) tables: &'c MergeTables,
+pub(in crate::encode::bpe) struct ChunkContext<'c, S> {
+    pub(in crate::encode::bpe) tables: &'c MergeTables<S>,
     pub(in crate::encode::bpe) pieces: &'c PieceTable,
     pub(in crate::encode::bpe) state: &'c mut MergeState,
 }
 
-impl ChunkContext<'_> {
+impl<S> ChunkContext<'_, S> {
     /// The length of the text of a piece in bytes.
     pub(in crate::encode::bpe) fn piece_length(&self, id: PieceId) -> usize {
         self.pieces.text(id.index()).len()

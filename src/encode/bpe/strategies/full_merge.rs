@@ -26,6 +26,7 @@ use super::heap_merge::{HeapMerge, MergeObserver};
 use super::merge_context::MergeTables;
 use crate::encode::bpe::lookup::pair_cache::{PairCache, PairLookup};
 use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolTable};
+use crate::encode::bpe::spelling::Spelling;
 use crate::piece::{PieceId, PieceTable};
 use crate::trie::prefix::PrefixTrie;
 
@@ -56,8 +57,8 @@ impl FullMergeState {
 }
 
 /// What merging of whole texts needs to know about a model.
-pub(in crate::encode::bpe) struct FullMerge<'m> {
-    pub(in crate::encode::bpe) tables: &'m MergeTables,
+pub(in crate::encode::bpe) struct FullMerge<'m, S> {
+    pub(in crate::encode::bpe) tables: &'m MergeTables<S>,
     /// The symbols of all pieces; those of `tables` may be only the first layer.
     pub(in crate::encode::bpe) symbols: &'m SymbolTable,
     pub(in crate::encode::bpe) pieces: &'m PieceTable,
@@ -85,7 +86,7 @@ impl<F: FnMut() -> bool> MergeObserver for FullMergeObserver<'_, F> {
     }
 }
 
-impl FullMerge<'_> {
+impl<S: Spelling> FullMerge<'_, S> {
     /// Appends the ids of `text`; merges for which `skips_merge` returns true are skipped.
     pub(in crate::encode::bpe) fn encode(
         &self,
@@ -121,7 +122,7 @@ impl FullMerge<'_> {
         }
     }
 
-    /// Makes symbols of the characters and user-defined symbols of a text.
+    /// Makes symbols of the units and user-defined symbols of a text.
     fn read_symbols(&self, text: &[u8], state: &mut FullMergeState) {
         let symbols = &mut state.heap.symbols;
         symbols.clear();
@@ -134,8 +135,8 @@ impl FullMerge<'_> {
                 at += length;
                 continue;
             }
-            let (class, width) = self.tables.chars.class_at(&text[at..]);
-            symbols.push(self.tables.chars.symbol(class));
+            let (unit, width) = self.tables.spelling.unit_at(&text[at..]);
+            symbols.push(unit.symbol);
             at += width;
         }
     }

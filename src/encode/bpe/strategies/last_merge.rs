@@ -1,7 +1,7 @@
 //! The last merge of each symbol.
 //!
 //! Input: a symbol. Output: the [`LastMerge`] of the symbol when its text is merged alone. It is
-//! computed on first use by merging the characters, and stored for all threads; a thread that does
+//! computed on first use by merging the units, and stored for all threads; a thread that does
 //! not see the result of another thread computes the same.
 //!
 //! Example: with the pieces `th` (rank 0), `he` (1), `the` (2), `hers` (3) the last merge of `the`
@@ -14,13 +14,17 @@
 use super::last_merge_table::LastMerge;
 use super::merge_context::MergeContext;
 use super::short_merge::ShortMerge;
+use crate::encode::bpe::spelling::Spelling;
 
 /// The last merge of `symbol`.
 #[inline]
-pub(in crate::encode::bpe) fn last_merge(symbol: u32, context: &mut MergeContext<'_>) -> LastMerge {
-    // Symbols that are no pieces are characters.
+pub(in crate::encode::bpe) fn last_merge(
+    symbol: u32,
+    context: &mut MergeContext<'_, impl Spelling>,
+) -> LastMerge {
+    // Symbols that are no pieces are units.
     let Some(cell) = context.tables.last_merges.cell(symbol) else {
-        return LastMerge::Char;
+        return LastMerge::Unit;
     };
     if let Some(known) = cell.load() {
         return known;
@@ -34,16 +38,19 @@ pub(in crate::encode::bpe) fn last_merge(symbol: u32, context: &mut MergeContext
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::encode::bpe) enum LastPair {
     Of(u32, u32),
-    /// The text becomes something else, or is one character.
+    /// The text becomes something else, or is one unit.
     None,
     TooLong,
 }
 
 /// Merges the text of a piece alone.
-pub(in crate::encode::bpe) fn last_pair(symbol: u32, context: &mut MergeContext<'_>) -> LastPair {
+pub(in crate::encode::bpe) fn last_pair(
+    symbol: u32,
+    context: &mut MergeContext<'_, impl Spelling>,
+) -> LastPair {
     let text = context.pairs.pieces.text(symbol as usize);
     let mut short = ShortMerge::default();
-    if !short.push_text::<false>(text, context.tables) {
+    if !short.push_text(text, context.tables) {
         return LastPair::TooLong;
     }
     match short.merge_with_last::<true>(&mut context.pairs) {
@@ -53,11 +60,11 @@ pub(in crate::encode::bpe) fn last_pair(symbol: u32, context: &mut MergeContext<
 }
 
 #[cold]
-fn compute_last_merge(symbol: u32, context: &mut MergeContext<'_>) -> LastMerge {
+fn compute_last_merge(symbol: u32, context: &mut MergeContext<'_, impl Spelling>) -> LastMerge {
     let tables = context.tables;
     let text = context.pairs.pieces.text(symbol as usize);
-    if tables.chars.symbols_of(text).nth(1).is_none() {
-        return LastMerge::Char;
+    if tables.spelling.symbols_of(text).nth(1).is_none() {
+        return LastMerge::Unit;
     }
     let (left, right) = match last_pair(symbol, context) {
         LastPair::Of(left, right) => (left, right),
@@ -66,7 +73,7 @@ fn compute_last_merge(symbol: u32, context: &mut MergeContext<'_>) -> LastMerge 
     };
     let rank = tables.symbols.rank(symbol);
     let mut is_earlier = |part| match last_merge(part, context) {
-        LastMerge::Char => true,
+        LastMerge::Unit => true,
         LastMerge::Pair(..) => tables.symbols.rank(part) < rank,
         LastMerge::Unreachable | LastMerge::OutOfRankOrder | LastMerge::TooLong => false,
     };

@@ -12,22 +12,22 @@ use crate::base::num::{high_u32, low_u32};
 /// How a symbol is made when its text is merged alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::encode::bpe) enum LastMerge {
-    /// It is one character.
-    Char,
-    /// It is merged from these two symbols, each a character or merged with a lower rank.
+    /// It is one unit: a character, or a byte.
+    Unit,
+    /// It is merged from these two symbols, each a unit or merged with a lower rank.
     Pair(u32, u32),
     /// The text becomes something else.
     Unreachable,
     /// It is merged from two symbols that do not meet the condition of [`Pair`](Self::Pair).
     OutOfRankOrder,
-    /// The text has too many characters for the short merge.
+    /// The text has too many units for the short merge.
     TooLong,
 }
 
 /// The stored form of "not computed yet". A pair of two symbols 0 has the same form and is computed
 /// each time.
 const NOT_COMPUTED: u64 = 0;
-const CHAR: u64 = u64::MAX;
+const UNIT: u64 = u64::MAX;
 const UNREACHABLE: u64 = u64::MAX - 1;
 const OUT_OF_RANK_ORDER: u64 = u64::MAX - 2;
 const TOO_LONG: u64 = u64::MAX - 3;
@@ -35,7 +35,7 @@ const TOO_LONG: u64 = u64::MAX - 3;
 impl LastMerge {
     fn to_bits(self) -> u64 {
         match self {
-            Self::Char => CHAR,
+            Self::Unit => UNIT,
             Self::Pair(left, right) => u64::from(left) << 32 | u64::from(right),
             Self::Unreachable => UNREACHABLE,
             Self::OutOfRankOrder => OUT_OF_RANK_ORDER,
@@ -46,7 +46,7 @@ impl LastMerge {
     fn from_bits(bits: u64) -> Option<Self> {
         match bits {
             NOT_COMPUTED => None,
-            CHAR => Some(Self::Char),
+            UNIT => Some(Self::Unit),
             UNREACHABLE => Some(Self::Unreachable),
             OUT_OF_RANK_ORDER => Some(Self::OutOfRankOrder),
             TOO_LONG => Some(Self::TooLong),

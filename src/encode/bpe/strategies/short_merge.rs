@@ -1,10 +1,10 @@
 //! Merges a short chunk.
 //!
-//! Input: the characters of a chunk, at most [`MAX_CHARS`]. Output: the symbols that remain when no
+//! Input: the units of a chunk (characters, or bytes), at most [`MAX_UNITS`]. Output: the symbols that remain when no
 //! pair merges. To find each merge, all candidates are compared, which is fastest for few
-//! characters.
+//! units.
 //!
-//! Method: arrays by position; a merged symbol has the position of its first character. What two
+//! Method: arrays by position; a merged symbol has the position of its first unit. What two
 //! symbols become is looked up by the hash of the text that they cover, which follows from the
 //! prefix sums of the two positions (see [`text_hash`](crate::encode::bpe::lookup)). Most pairs do
 //! not merge, and the hash alone shows it. A candidate is one word, a [`MergeKey`], in which rank,
@@ -15,10 +15,10 @@
 //! cleared, and position 0 gets the candidate `th e` (rank 2). That one is the lowest now, and
 //! `the` remains.
 //!
-//! Cost: at most n rounds of n/4 vector comparisons for n characters, without branches; all arrays
+//! Cost: at most n rounds of n/4 vector comparisons for n units, without branches; all arrays
 //! fit the first-level cache of the processor.
 //!
-//! The limit counts characters, not bytes: chunks of 11 or more Chinese characters are merged here
+//! In models of code points the limit counts characters, not bytes: chunks of 11 or more Chinese characters are merged here
 //! too. That alone took 0.2 % more instructions for Chinese text with the Yi model, but it made a
 //! strategy for chunks of 33 to 64 bytes unnecessary; together with the removal of that strategy
 //! the difference is 0.01 %.
@@ -29,19 +29,20 @@ use super::merge_context::MergeTables;
 use crate::base::num::{low_u32, masked_index};
 use crate::encode::bpe::lookup::ascii_pairs::AsciiCode;
 use crate::encode::bpe::lookup::pair_cache::PairLookup;
-use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolMerge};
+use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolMerge, SymbolTable};
+use crate::encode::bpe::spelling::{Spelling, Unit};
 use crate::piece::MAX_PIECES;
 
-/// The largest number of characters.
-pub(in crate::encode::bpe) const MAX_CHARS: usize = 32;
-/// Positions of the characters and of the end, and further ones that are read but not used: a power
+/// The largest number of units.
+pub(in crate::encode::bpe) const MAX_UNITS: usize = 32;
+/// Positions of the units and of the end, and further ones that are read but not used: a power
 /// of two, so that a mask is enough to stay within the arrays.
-const POSITIONS: usize = 2 * MAX_CHARS;
+const POSITIONS: usize = 2 * MAX_UNITS;
 
 /// A candidate, lowest first: the bits of a [`SymbolMerge`], with the position in the upper five
 /// bits of the symbol, which ids do not use.
 type MergeKey = u64;
-const POSITION_SHIFT: u32 = u32::BITS - MAX_CHARS.trailing_zeros();
+const POSITION_SHIFT: u32 = u32::BITS - MAX_UNITS.trailing_zeros();
 /// The pair does not merge.
 const NO_MERGE: MergeKey = MergeKey::MAX;
 /// Every id fits: models with more pieces are refused when they are loaded.
@@ -51,7 +52,7 @@ const _: () = assert!(MAX_PIECES <= 1 << POSITION_SHIFT);
 #[derive(Debug)]
 pub(in crate::encode::bpe) struct ShortMerge {
     count: usize,
-    /// The length of the normalized text in bytes, at most four per character.
+    /// The length of the normalized text in bytes, at most four per unit.
     length: u8,
     /// By position, as are all other arrays.
     symbols: [u32; POSITIONS],
@@ -68,10 +69,10 @@ pub(in crate::encode::bpe) struct ShortMerge {
 
 /// The candidates, each at the position of the left symbol.
 #[derive(Debug)]
-struct CandidateArray([MergeKey; MAX_CHARS]);
+struct CandidateArray([MergeKey; MAX_UNITS]);
 
 impl ShortMerge {
-    /// Removes all characters.
+    /// Removes all units.
     #[inline]
     pub(in crate::encode::bpe) fn clear(&mut self) {
         self.count = 0;
@@ -79,26 +80,38 @@ impl ShortMerge {
         self.starts = u64::MAX;
     }
 
-    /// Adds the characters of a text. Returns false if there are more than [`MAX_CHARS`] in all. If
-    /// `RAW`, the text is not normalized, and its normalized characters are added.
+    /// Adds the units of a text. Returns false if there are more than [`MAX_UNITS`] in all.
     #[inline]
-    pub(in crate::encode::bpe) fn push_text<const RAW: bool>(
+    pub(in crate::encode::bpe) fn push_text(
         &mut self,
         text: &[u8],
-        tables: &MergeTables,
+        tables: &MergeTables<impl Spelling>,
+    ) -> bool {
+        let unit_at = |text: &[u8]| tables.spelling.unit_at(text);
+        self.push_units(text, &tables.symbols, unit_at)
+    }
+
+    /// As [`push_text`](Self::push_text), with a function that gives the unit at the start of a
+    /// text, and its length in that text.
+    #[inline]
+    pub(in crate::encode::bpe) fn push_units(
+        &mut self,
+        text: &[u8],
+        symbols: &SymbolTable,
+        unit_at: impl Fn(&[u8]) -> (Unit, usize),
     ) -> bool {
         let mut count = self.count;
         let mut length = self.length;
         let mut sum = self.sums[count % POSITIONS];
         let mut rest = text;
-        while !rest.is_empty() && count < MAX_CHARS {
-            let (char, width) = tables.chars.char_at::<RAW>(rest);
+        while !rest.is_empty() && count < MAX_UNITS {
+            let (unit, width) = unit_at(rest);
             rest = &rest[width..];
-            self.symbols[count] = char.symbol;
-            self.codes[count] = char.code;
-            length += char.width;
+            self.symbols[count] = unit.symbol;
+            self.codes[count] = unit.code;
+            length += unit.width;
             count += 1;
-            (sum, self.powers[count]) = tables.symbols.prefix_sum(sum, char.hash, length);
+            (sum, self.powers[count]) = symbols.prefix_sum(sum, unit.hash, length);
             self.sums[count] = sum;
         }
         self.count = count;
@@ -135,15 +148,15 @@ impl ShortMerge {
                 return last;
             }
             // The position follows the rank, whose bits the mask removes.
-            let at = masked_index(best >> POSITION_SHIFT, MAX_CHARS - 1);
+            let at = masked_index(best >> POSITION_SHIFT, MAX_UNITS - 1);
             let [right, end, after_end] = self.next_three(at);
             if RETURNS_LAST {
-                last = Some((self.symbols[at], self.symbols[right % MAX_CHARS]));
+                last = Some((self.symbols[at], self.symbols[right % MAX_UNITS]));
             }
             let symbol = low_u32(best % (1 << POSITION_SHIFT));
             self.symbols[at] = symbol;
             self.starts &= !(1 << right);
-            self.candidates.0[right % MAX_CHARS] = NO_MERGE;
+            self.candidates.0[right % MAX_UNITS] = NO_MERGE;
             self.candidates.0[at] = NO_MERGE;
             if end < self.count {
                 self.set_candidate([at, end, after_end], pairs);
@@ -161,17 +174,17 @@ impl ShortMerge {
         let [left, right, end] = positions;
         let hash = self.hash(left, end);
         if !pairs.symbols.may_be_piece(hash) {
-            self.candidates.0[left % MAX_CHARS] = NO_MERGE;
+            self.candidates.0[left % MAX_UNITS] = NO_MERGE;
             return SymbolMerge::NONE;
         }
         let left_symbol = self.symbols[left % POSITIONS];
         let right_symbol = self.symbols[right % POSITIONS];
         let merge = pairs.get_by_hash(left_symbol, right_symbol, hash);
-        self.candidates.0[left % MAX_CHARS] = merge_key(left, merge);
+        self.candidates.0[left % MAX_UNITS] = merge_key(left, merge);
         merge
     }
 
-    /// Looks up what each pair of adjacent characters becomes.
+    /// Looks up what each pair of adjacent units becomes.
     #[inline(always)]
     fn init_candidates(&mut self, pairs: &mut PairLookup<'_>) {
         match self.count {
@@ -179,13 +192,13 @@ impl ShortMerge {
             _ => self.candidates.0.fill(NO_MERGE),
         }
         let mut unseen = 0u32;
-        for at in 0..self.count.saturating_sub(1).min(MAX_CHARS - 1) {
+        for at in 0..self.count.saturating_sub(1).min(MAX_UNITS - 1) {
             let merge = pairs.ascii().get(self.codes[at], self.codes[at + 1]);
             self.candidates.0[at] = merge_key(at, merge);
             unseen |= u32::from(merge == SymbolMerge::UNSEEN) << at;
         }
         while unseen != 0 {
-            let at = unseen.trailing_zeros() as usize % MAX_CHARS;
+            let at = unseen.trailing_zeros() as usize % MAX_UNITS;
             unseen &= unseen - 1;
             let merge = self.set_candidate([at, at + 1, at + 2], pairs);
             let codes = [self.codes[at], self.codes[at + 1]];
@@ -218,7 +231,7 @@ impl ShortMerge {
     #[inline]
     fn previous(&self, at: usize) -> Option<usize> {
         let before = self.starts & !(u64::MAX << at);
-        (before != 0).then(|| before.ilog2() as usize % MAX_CHARS)
+        (before != 0).then(|| before.ilog2() as usize % MAX_UNITS)
     }
 }
 
@@ -271,7 +284,7 @@ impl Default for ShortMerge {
             sums: [0; POSITIONS],
             powers: [0; POSITIONS],
             starts: u64::MAX,
-            candidates: CandidateArray([NO_MERGE; MAX_CHARS]),
+            candidates: CandidateArray([NO_MERGE; MAX_UNITS]),
         }
     }
 }
@@ -282,9 +295,9 @@ mod tests {
 
     #[test]
     fn the_lowest_key_is_found_at_every_position() {
-        for count in 1..=MAX_CHARS {
+        for count in 1..=MAX_UNITS {
             for first in 0..count {
-                let mut candidates = CandidateArray([NO_MERGE; MAX_CHARS]);
+                let mut candidates = CandidateArray([NO_MERGE; MAX_UNITS]);
                 for at in 0..count {
                     candidates.0[at] = merge_key(at, SymbolMerge::new(7, 100));
                 }

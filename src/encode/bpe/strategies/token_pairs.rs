@@ -41,6 +41,7 @@ use super::merge_context::MergeContext;
 use super::short_merge::ShortMerge;
 use crate::base::num::{low_usize, mix64};
 use crate::encode::bpe::lookup::symbol_table::NO_RANK;
+use crate::encode::bpe::spelling::Spelling;
 
 /// Slots of a cache, as a power of two.
 const SLOT_BITS: u32 = 14;
@@ -91,7 +92,7 @@ pub(in crate::encode::bpe) fn is_valid_token_pair(
     left: u32,
     right: u32,
     cache: &mut TokenPairCache,
-    context: &mut MergeContext<'_>,
+    context: &mut MergeContext<'_, impl Spelling>,
 ) -> Option<bool> {
     let symbols = &context.tables.symbols;
     if !symbols.is_known(left) || !symbols.is_known(right) {
@@ -106,7 +107,11 @@ pub(in crate::encode::bpe) fn is_valid_token_pair(
     Some(is_valid)
 }
 
-fn compute_validity(left: u32, right: u32, context: &mut MergeContext<'_>) -> Option<bool> {
+fn compute_validity(
+    left: u32,
+    right: u32,
+    context: &mut MergeContext<'_, impl Spelling>,
+) -> Option<bool> {
     match (last_merge(left, context), last_merge(right, context)) {
         (LastMerge::TooLong, _) | (_, LastMerge::TooLong) => None,
         (LastMerge::OutOfRankOrder, _) | (_, LastMerge::OutOfRankOrder) => {
@@ -117,12 +122,16 @@ fn compute_validity(left: u32, right: u32, context: &mut MergeContext<'_>) -> Op
 }
 
 /// Merges the joined text of two symbols; `None` if it is too long.
-fn merge_both(left: u32, right: u32, context: &mut MergeContext<'_>) -> Option<bool> {
+fn merge_both(
+    left: u32,
+    right: u32,
+    context: &mut MergeContext<'_, impl Spelling>,
+) -> Option<bool> {
     let tables = context.tables;
     let mut short = ShortMerge::default();
     for symbol in [left, right] {
         let text = tables.symbols.text(context.pairs.pieces, symbol);
-        if !short.push_text::<false>(text, tables) {
+        if !short.push_text(text, tables) {
             return None;
         }
     }
@@ -132,7 +141,7 @@ fn merge_both(left: u32, right: u32, context: &mut MergeContext<'_>) -> Option<b
 
 /// Undoes the merges of two symbols, the latest first; equal ranks merge from left to right, so the
 /// right one is undone first.
-fn undo_both(mut left: u32, mut right: u32, context: &mut MergeContext<'_>) -> bool {
+fn undo_both(mut left: u32, mut right: u32, context: &mut MergeContext<'_, impl Spelling>) -> bool {
     let symbols = &context.tables.symbols;
     // The ranks at which the current parts become part of something larger.
     let mut left_until = NO_RANK;

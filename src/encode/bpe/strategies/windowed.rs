@@ -1,6 +1,6 @@
 //! Long chunks, one window after the other.
 //!
-//! Input: a chunk of more than 32 characters. Output: its ids, or failure if this strategy cannot
+//! Input: a chunk of more than 32 units. Output: its ids, or failure if this strategy cannot
 //! find them.
 //!
 //! Method: the first bytes of the chunk are a window, which is merged alone (or found in a cache).
@@ -10,8 +10,8 @@
 //! strategy gives up.
 //!
 //! A chunk is first tried with windows of [`MAX_KEY_BYTES`] bytes, whose ids are in a chunk cache.
-//! If these windows do not fit together, it is tried with windows of [`MAX_CHARS`] characters:
-//! pieces of 16 spaces have 48 bytes in normalized text. The ids of large windows are cached by
+//! If these windows do not fit together, it is tried with windows of [`MAX_UNITS`] units: pieces
+//! of 16 spaces have 48 bytes in normalized text. The ids of large windows are cached by
 //! their whole texts, so a run of spaces costs two or three lookups for every 32 spaces, even if no
 //! other run has the same length. If large windows do not fit together either, the heap merges the
 //! whole chunk.
@@ -36,10 +36,9 @@ use std::ops::Range;
 
 use super::chunk_context::ChunkContext;
 use super::merge_context::MergeContext;
-use super::short_merge::MAX_CHARS;
+use super::short_merge::MAX_UNITS;
 use super::token_pairs::is_valid_token_pair;
-use crate::base::char_length;
-use crate::base::utf8::floor_char_boundary;
+use crate::encode::bpe::spelling::Spelling;
 use crate::encode::chunk_cache::{KeyedText, MAX_KEY_BYTES};
 use crate::piece::PieceId;
 
@@ -48,17 +47,23 @@ use crate::piece::PieceId;
 pub(super) enum WindowSize {
     /// At most [`MAX_KEY_BYTES`] bytes.
     Small,
-    /// At most [`MAX_CHARS`] characters.
+    /// At most [`MAX_UNITS`] units.
     Large,
 }
 
 impl WindowSize {
-    /// The end of the window that begins at `at`: the start of a character, or the end of the
-    /// chunk.
-    fn end(self, chunk: &[u8], at: usize) -> usize {
+    /// The end of the window that begins at `at`: the start of a unit, or the end of the chunk.
+    fn end<S: Spelling>(self, chunk: &[u8], at: usize) -> usize {
         match self {
-            Self::Small => small_window_end(chunk, at),
-            Self::Large => large_window_end(chunk, at),
+            Self::Small => {
+                let end = (at + MAX_KEY_BYTES).min(chunk.len());
+                match S::floor_border(chunk, end) {
+                    // Malformed text: no character begins in the window.
+                    border if border <= at => end,
+                    border => border,
+                }
+            }
+            Self::Large => (0..MAX_UNITS).fold(at, |end, _| end + S::unit_length(&chunk[end..])),
         }
     }
 
@@ -79,20 +84,7 @@ impl WindowSize {
     }
 }
 
-fn small_window_end(chunk: &[u8], at: usize) -> usize {
-    let end = (at + MAX_KEY_BYTES).min(chunk.len());
-    match floor_char_boundary(chunk, end) {
-        // Malformed text: no character begins in the window.
-        boundary if boundary <= at => end,
-        boundary => boundary,
-    }
-}
-
-fn large_window_end(chunk: &[u8], at: usize) -> usize {
-    (0..MAX_CHARS).fold(at, |end, _| end + char_length(&chunk[end..]))
-}
-
-impl ChunkContext<'_> {
+impl<S: Spelling> ChunkContext<'_, S> {
     /// Appends the ids of a chunk. Returns false, and appends nothing, if the windows do not fit
     /// together.
     pub(super) fn encode_windowed(
@@ -121,7 +113,7 @@ impl ChunkContext<'_> {
         let mut committed: Option<PieceId> = None;
         let mut at = 0;
         while at < chunk.len() {
-            let window = at..size.end(chunk, at);
+            let window = at..size.end::<S>(chunk, at);
             let first = out.len();
             match size {
                 WindowSize::Small => self.encode_small_window(&keyed, window.clone(), out),
@@ -164,7 +156,7 @@ impl ChunkContext<'_> {
         }
     }
 
-    /// Appends the ids of one window, which has at most [`MAX_CHARS`] characters.
+    /// Appends the ids of one window, which has at most [`MAX_UNITS`] units.
     fn encode_large_window(&mut self, window: &[u8], out: &mut Vec<PieceId>) {
         if let Some(ids) = self.state.large_windows.get(window) {
             return out.extend_from_slice(ids);
