@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 
-use rustc_hash::FxBuildHasher;
+use foldhash::fast::FixedState;
 
 use super::pieces::pieces_of_kind;
 use crate::model::{Model, ModelType, Piece};
@@ -124,7 +124,7 @@ fn texts_with_other_roles(old: &Model, new: &Model) -> Vec<Vec<u8>> {
 }
 
 /// The role of each text that has one.
-fn roles(model: &Model) -> HashMap<&[u8], PieceRole, FxBuildHasher> {
+fn roles(model: &Model) -> HashMap<&[u8], PieceRole, FixedState> {
     let is_bpe = model.model_type() == ModelType::Bpe;
     let pieces = model.pieces();
     pieces

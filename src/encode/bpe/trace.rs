@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use rustc_hash::FxBuildHasher;
+use foldhash::fast::FixedState;
 
 use super::lookup::symbol_table::{NO_SYMBOL, SymbolMerge, SymbolTable};
 use super::lookup::token_merges::MergeSource;
@@ -52,7 +52,7 @@ impl MergeTrace {
 pub(crate) struct Tracer<'m> {
     pieces: &'m PieceTable,
     symbols: SymbolTable,
-    chars: HashMap<&'m [u8], u32, FxBuildHasher>,
+    chars: HashMap<&'m [u8], u32, FixedState>,
     user_defined: PrefixTrie,
 }
 

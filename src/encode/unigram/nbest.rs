@@ -34,7 +34,7 @@ use std::collections::HashMap;
 use std::iter;
 use std::time::Instant;
 
-use rustc_hash::FxBuildHasher;
+use foldhash::fast::FixedState;
 
 use super::lattice::{END, Lattice, START, ScoredIds};
 use crate::encode::EncodeError;
@@ -307,7 +307,7 @@ impl<'l> Search<'l> {
 struct KeptHypotheses {
     hypotheses: Vec<Hypothesis>,
     /// Old index -> new index.
-    indexes: HashMap<usize, usize, FxBuildHasher>,
+    indexes: HashMap<usize, usize, FixedState>,
 }
 
 impl KeptHypotheses {

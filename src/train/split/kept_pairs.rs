@@ -12,19 +12,20 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
 
 use super::SplitRules;
 use crate::base::WHITESPACE_MARK;
 
 /// Pairs of characters that are not divided; shared by copies.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct KeptPairs(Arc<FxHashSet<(char, char)>>);
+pub(crate) struct KeptPairs(Arc<HashSet<(char, char), FixedState>>);
 
 impl KeptPairs {
     /// The pairs in `pieces` that `rules` separate.
     pub(crate) fn of<'p>(pieces: impl Iterator<Item = &'p str>, rules: &SplitRules) -> Self {
-        let mut pairs = FxHashSet::default();
+        let mut pairs = HashSet::default();
         for piece in pieces {
             let neighbours = piece.chars().zip(piece.chars().skip(1));
             pairs.extend(neighbours.filter(|(left, right)| separates(rules, *left, *right)));

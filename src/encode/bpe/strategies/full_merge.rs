@@ -20,7 +20,7 @@
 
 use std::collections::HashMap;
 
-use rustc_hash::FxBuildHasher;
+use foldhash::fast::FixedState;
 
 use super::heap_merge::{HeapMerge, MergeObserver};
 use super::merge_context::MergeTables;
@@ -36,7 +36,7 @@ const MAX_RESEGMENT_DEPTH: u32 = 100;
 const USER_DEFINED: u32 = NO_SYMBOL - 1;
 
 /// For each unused piece, the two symbols of the pair that last became a candidate for it.
-type SymbolParts = HashMap<u32, (u32, u32), FxBuildHasher>;
+type SymbolParts = HashMap<u32, (u32, u32), FixedState>;
 
 /// Buffers for whole texts.
 #[derive(Debug, Default)]

@@ -13,7 +13,8 @@
 //! Cost: some vectors for the 17,000 characters that decompose, some look-ups for
 //! 245,000 sequences.
 
-use rustc_hash::FxHashMap;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
 use super::rule_set_builder::RuleSetBuilder;
 
@@ -22,7 +23,7 @@ use super::rule_set_builder::RuleSetBuilder;
 struct Decompositions {
     builder: RuleSetBuilder,
     /// For each code point, the other code points whose decomposition is this single one.
-    origins: FxHashMap<u32, Vec<u32>>,
+    origins: HashMap<u32, Vec<u32>, FixedState>,
     /// Decompositions that compose into something else, with the target number.
     composing: Vec<(Vec<u32>, usize)>,
 }
@@ -151,7 +152,7 @@ impl Decompositions {
 /// Offers every sequence that decomposes into `decomposition`.
 fn offer_sequences(
     builder: &mut RuleSetBuilder,
-    origins: &FxHashMap<u32, Vec<u32>>,
+    origins: &HashMap<u32, Vec<u32>, FixedState>,
     decomposition: &[u32],
     target: usize,
 ) {

@@ -10,7 +10,8 @@
 //! maps that are used most stay small. Cost: a few hash lookups for each offered rule, and sorting
 //! plain numbers once at the end.
 
-use rustc_hash::FxHashMap;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
 use crate::base::Arena;
 use crate::normalize::rules::rule_set::Rules;
@@ -45,7 +46,7 @@ impl PackedSource {
 #[derive(Debug, Default)]
 pub(super) struct RuleSetBuilder {
     /// Sources of one, two, ... code points, with target numbers.
-    by_length: [FxHashMap<PackedSource, usize>; CAPACITY],
+    by_length: [HashMap<PackedSource, usize, FixedState>; CAPACITY],
     targets: Arena<u32>,
 }
 

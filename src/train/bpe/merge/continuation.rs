@@ -15,7 +15,8 @@
 //! has one byte. There is no pair, since `b` is inactive; so `é` is the next piece, and the last
 //! one.
 
-use rustc_hash::FxHashMap;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
 use super::old_pieces::UnfoundPieces;
 use super::{FRUGAL_TUNING, LearnedMerge, MIN_FRUGAL_SLOTS, MergeTrainer, OnMerge};
@@ -40,7 +41,7 @@ pub(crate) struct Continuation {
     /// point.
     characters: Vec<CharacterCandidate>,
     /// Where they occur.
-    positions: FxHashMap<char, Vec<u32>>,
+    positions: HashMap<char, Vec<u32>, FixedState>,
     unfound: UnfoundPieces,
 }
 
@@ -53,7 +54,7 @@ impl Continuation {
         });
         Self {
             characters,
-            positions: FxHashMap::default(),
+            positions: HashMap::default(),
             unfound,
         }
     }

@@ -23,8 +23,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 use memchr::memmem;
-use rustc_hash::FxHashMap;
 
 use super::{LearnedMerge, MergeTrainer};
 use crate::train::TrainError;
@@ -43,7 +44,7 @@ pub(crate) struct UnfoundPiece {
 /// The pieces of a model that no text has yielded so far.
 #[derive(Debug, Default)]
 pub(crate) struct UnfoundPieces {
-    by_text: FxHashMap<Box<[u8]>, UnfoundPiece>,
+    by_text: HashMap<Box<[u8]>, UnfoundPiece, FixedState>,
     /// All texts, each ended by NUL, which no piece contains.
     texts: String,
 }

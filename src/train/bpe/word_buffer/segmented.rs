@@ -13,9 +13,10 @@
 
 use std::collections::BTreeSet;
 
+use foldhash::fast::FixedState;
 use foldhash::fast::SeedableRandomState;
+use hashbrown::HashMap;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use super::{
     CountRun, INACTIVE, INSIDE, Occurrence, WORD_START, WordBuffer, WordBufferMut, counts,
@@ -92,8 +93,8 @@ impl WordBuffer {
     pub(crate) fn inactive_positions(
         &self,
         characters: impl Iterator<Item = char>,
-    ) -> FxHashMap<char, Vec<u32>> {
-        let mut positions: FxHashMap<char, Vec<u32>> =
+    ) -> HashMap<char, Vec<u32>, FixedState> {
+        let mut positions: HashMap<char, Vec<u32>, FixedState> =
             characters.map(|c| (c, Vec::new())).collect();
         for (slot, position) in self.slots.iter().zip(0..) {
             if let Some(c) = inactive_character(*slot)
