@@ -9,10 +9,8 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, Criterion, Throughput};
-use spiece::{
-    Corpus, Event, Model, NormalizationRules, PieceId, Stage, TextNormalizer, Tokenizer,
-    TrainOptions, Trainer,
-};
+use spiece::train::{Event, NormalizationRules, Stage};
+use spiece::{Corpus, Model, PieceId, TextNormalizer, Tokenizer, TrainOptions, Trainer};
 
 /// The Universal Declaration of Human Rights in 24 languages.
 const CORPUS: &str = "testdata/udhr.txt";

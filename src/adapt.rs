@@ -1,21 +1,15 @@
 //! Changes of trained models with stated guarantees: edit, extend, merge, prune.
 //!
-//! Each change gives another [`Model`](crate::Model), loaded from the bytes of its file, the mapping
-//! between old and new ids ([`IdMap`]), and for which texts the ids can differ. [`LineComparison`]
-//! encodes lines with the model before and after a change.
+//! Each change gives another [`Model`], loaded from the bytes of its file, the mapping between old
+//! and new ids ([`IdMap`]), and for which texts the ids can differ ([`TextChange`]).
+//! [`LineComparison`] encodes lines with the model before and after a change.
 //!
-//! | module | job |
+//! | method | change |
 //! |---|---|
-//! | [`edit`] | add, rename and remove pieces by their texts; change kinds and flags |
-//! | [`extend`] | pieces that continued training learns from other text |
-//! | [`merge`] | the pieces of a second model after those of the first |
-//! | [`prune`] | remove pieces that a text does not need, or the rarest ones |
-//! | `id_map` | old ids and new ids |
-//! | `comparison` | lines before and after a change |
-//! | `pieces` | pieces of one kind, and scores |
-//! | `found` | which pieces text can give |
-//! | `text_change` | for which texts two models can give different pieces |
-//! | `scores` | scores below all others |
+//! | [`Model::apply_edits`] | add, rename and remove pieces by their texts; change kinds and flags |
+//! | [`Model::extend`] | add pieces that continued training learns from other text |
+//! | [`Model::merge`] | add the pieces of a second model after those of the first |
+//! | [`Model::prune`] | remove pieces that a text does not need, or the rarest ones |
 //!
 //! All of them use [`ModelEditor`](crate::ModelEditor), which keeps what the change does not
 //! concern.
@@ -47,5 +41,12 @@ mod scores;
 mod text_change;
 
 pub use self::comparison::{LineComparison, LineCounts};
+pub use self::edit::{EditStep, EditedModel, NormalizerFlag, SpecialRole};
+pub use self::error::{EditError, ExtendError, MergeError, PruneError};
+pub use self::extend::{ExtendOptions, ExtendSize, ExtendedModel, ExtensionPiece, NewCharacters};
 pub use self::id_map::IdMap;
+pub use self::merge::{MergeOptions, MergedModel};
+pub use self::prune::{PieceUsage, PruneGoal, PruneOptions, PrunedModel, UsageCounter};
 pub use self::text_change::TextChange;
+#[cfg(doc)]
+use crate::model::Model;

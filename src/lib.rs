@@ -73,8 +73,7 @@
 //!                                ids  -> decode -> denormalize -> text
 //! ```
 //!
-//! The modules of the crate have these names and this order; each module page describes input,
-//! output, method and cost.
+//! The root has the types that most programs name; the modules have the rest.
 //!
 //! # Guarantees
 //!
@@ -115,16 +114,16 @@ extern crate self as spiece;
 #[cfg(feature = "train")]
 pub mod input;
 #[cfg(feature = "train")]
-mod train;
-mod model;
+pub mod train;
+pub mod model;
 mod normalize;
 mod encode;
 mod decode;
 mod tokenizer;
 #[cfg(feature = "train")]
-mod adapt;
+pub mod adapt;
 #[cfg(feature = "convert")]
-mod formats;
+pub mod formats;
 mod open;
 mod piece;
 mod trie;
@@ -135,55 +134,21 @@ pub mod inspect;
 pub mod output;
 mod error;
 
-#[cfg(feature = "train")]
-pub use adapt::edit::{EditStep, EditedModel, NormalizerFlag, SpecialRole};
-#[cfg(feature = "train")]
-pub use adapt::error::{EditError, ExtendError, MergeError, PruneError};
-#[cfg(feature = "train")]
-pub use adapt::extend::{ExtendOptions, ExtendSize, ExtendedModel, ExtensionPiece, NewCharacters};
-#[cfg(feature = "train")]
-pub use adapt::merge::{MergeOptions, MergedModel};
-#[cfg(feature = "train")]
-pub use adapt::prune::{PieceUsage, PruneGoal, PruneOptions, PrunedModel, UsageCounter};
-#[cfg(feature = "train")]
-pub use adapt::{IdMap, LineComparison, LineCounts, TextChange};
 pub use base::offsets::Offsets;
 pub use base::rng::Rng;
 pub use decode::DecodeError;
 pub use decode::incremental::IncrementalDecoder;
 pub use decode::spans::{DecodedText, DecodedToken};
 pub use encode::EncodeError;
-#[cfg(feature = "convert")]
-pub use formats::ConvertError;
-#[cfg(feature = "convert")]
-pub use formats::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
-#[cfg(feature = "gguf")]
-pub use formats::{GgufOptions, GgufVocab};
-#[cfg(feature = "tokenizer-json")]
-pub use formats::{JsonOptions, TokenizerJson, TransformersFolder};
-#[cfg(feature = "train")]
-pub use input::{Document, InputWarning, OnBadRecord};
-#[cfg(feature = "proto")]
-pub use model::proto;
 pub use model::text_normalizer::{Normalized, TextNormalizer};
 pub use model::{
-    BytesList, Model, ModelBuilder, ModelEditor, ModelType, NormalizerSpec, OtherContent,
-    ParseModelTypeError, Piece, PieceEntry, TrainerSpec,
+    Model, ModelBuilder, ModelEditor, ModelError, ModelType, NormalizerSpec, Piece, TrainerSpec,
 };
-pub use model::{ModelError, PieceProblem};
-#[cfg(feature = "train")]
-pub use output::WriteError;
-pub use piece::{ParsePieceKindError, PieceId, PieceKind};
+pub use piece::{PieceId, PieceKind};
 pub use tokenizer::{
     EncodeCache, EncodeOptions, EncodedLines, Encoder, ExtraOption, SampleOptions,
     SampleReplacement, ScoredSampleOptions, Token, TokenRef, Tokenizer, TokenizerConfig, Tokens,
     TokensIter,
 };
 #[cfg(feature = "train")]
-pub use train::{
-    Corpus, CountFingerprint, CountRows, CountsError, Event, InputFormat, NormalizationRules,
-    Observer, OptionDescriptor, OptionError, OptionKind, PruningMethod, RETIRED_OPTIONS, RecordGap,
-    RuleSet, SeedSize, SentenceCounts, SentenceSelection, SpecRecording, SpecialPiece, Stage,
-    Summary, TrainError, TrainFlags, TrainOptions, Trainer, TrainingRecord, UnigramOptions,
-    WordCounter, WordCounts,
-};
+pub use train::{Corpus, TrainError, TrainFlags, TrainOptions, Trainer};

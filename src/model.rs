@@ -1,8 +1,8 @@
 //! A SentencePiece model in memory: its pieces, and the specs that say how text is normalized.
 //!
-//! Input: a `.model` file, a trainer or a [`ModelBuilder`]. Output: a [`Model`], which never
+//! A [`Model`] comes from a `.model` file, from a trainer or from a [`ModelBuilder`], and never
 //! changes; [`Model::edit`] makes a changed copy. Everything is checked once, when the model is
-//! made (the rules are in `model/validate.rs`), so nothing can fail later.
+//! made, so nothing can fail later.
 //!
 //! This module is the only one that knows the file format:
 //!
@@ -11,17 +11,19 @@
 //! | `wire.rs` | protobuf's wire format: a cursor over fields, a writer |
 //! | `spec.rs` | the messages `TrainerSpec` and `NormalizerSpec`, from tables of their fields |
 //! | `file.rs` | whole files: pieces and specs, with a worked example |
+//! | `canonical.rs` | the file as the reference would write it |
 //! | `validate.rs` | the rules for pieces |
 //! | `piece_lookup.rs` | text -> piece |
 //! | `builder.rs` | models from pieces and specs |
-//! | `editor.rs` | changed models that keep every other byte |
+//! | `editor.rs` | changed models that keep everything that is not changed |
+//! | `restrict.rs` | models whose text gives only some of the pieces |
 //! | `normalizer.rs` | specs -> normalizers |
+//! | `text_normalizer.rs` | a normalizer without a vocabulary |
 //! | `other_content.rs` | files that are no models: what they are |
-//! | `other_formats.rs` | files in formats of other programs, recognized by content |
 //! | `vocab.rs` | the `.vocab` file |
 //! | `proto.rs` | the messages as types of prost, for callers (feature `proto`) |
 //!
-//! Cost of loading: linear in the file; one hash for each piece; the charsmaps are parsed once and
+//! Loading is linear in the file, with one hash for each piece; the charsmaps are parsed once and
 //! shared.
 
 #[cfg(feature = "proto")]
@@ -67,6 +69,7 @@ use crate::normalize::charsmap::Charsmap;
 use crate::output::WriteError;
 #[cfg(feature = "train")]
 use crate::output::write_files;
+pub use crate::piece::ParsePieceKindError;
 use crate::piece::{PieceHashes, PieceId, PieceKind, PieceTable};
 
 /// Pieces, scores and everything else that a `.model` file holds.

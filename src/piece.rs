@@ -104,7 +104,7 @@ impl fmt::Display for PieceId {
 ///
 /// assert_eq!("user_defined".parse::<PieceKind>()?, PieceKind::UserDefined);
 /// assert_eq!(PieceKind::Control.to_string(), "control");
-/// # Ok::<(), spiece::ParsePieceKindError>(())
+/// # Ok::<(), spiece::model::ParsePieceKindError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -79,7 +79,7 @@ use split::SplitRules;
 /// Trains models. The options are checked and the normalization rules compiled on construction.
 ///
 /// ```
-/// use spiece::{NormalizationRules, RuleSet};
+/// use spiece::train::{NormalizationRules, RuleSet};
 ///
 /// let mut options = spiece::TrainOptions::default();
 /// options.vocab_size = 30;

@@ -19,8 +19,11 @@ use clap::{ArgMatches, Command};
 use super::args;
 use super::io::{self, CliError, CliResult};
 use super::model_files::{model_argument, warn_of_older_releases};
+use spiece::Model;
+use spiece::formats::{
+    ConvertError, ConvertedModel, FileFormat, GgufOptions, JsonOptions, Verdict,
+};
 use spiece::output::{check_writable, write_files};
-use spiece::{ConvertError, ConvertedModel, FileFormat, GgufOptions, JsonOptions, Model, Verdict};
 
 /// The command line: input, output, options of formats.
 pub(crate) fn command() -> Command {

@@ -20,7 +20,8 @@ use super::args;
 use super::io::{CliError, CliResult};
 use super::progress::{Messages, Progress};
 use super::training_flags;
-use spiece::{Summary, TrainFlags, WordCounts};
+use spiece::TrainFlags;
+use spiece::train::{Summary, WordCounts};
 
 /// The value of `--input_format` for tables of counts.
 pub(super) const COUNTS_FORMAT: &str = "counts";

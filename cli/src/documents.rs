@@ -13,8 +13,10 @@ use super::args;
 use super::io::{CliError, CliResult};
 use super::progress::Messages;
 use super::training_flags::flag_without_note;
+use spiece::TrainFlags;
+use spiece::input::{Document, OnBadRecord};
 use spiece::input::{Documents, JsonField, record_error};
-use spiece::{Document, OnBadRecord, OptionError, TrainFlags};
+use spiece::train::OptionError;
 
 /// The flags that say what a document is.
 const FLAGS: [&str; 3] = ["json_field", "document", "on_bad_record"];

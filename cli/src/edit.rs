@@ -25,10 +25,8 @@ use super::list_files;
 use super::model_files::{self, OutputSet, count, listed, listed_pieces};
 use super::normalize::{spec_of_name, spec_of_tsv};
 use super::progress::Messages;
-use spiece::{
-    EditError, EditStep, EditedModel, IdMap, Model, ModelError, NormalizerFlag, NormalizerSpec,
-    PieceId, PieceKind, SpecialRole,
-};
+use spiece::adapt::{EditError, EditStep, EditedModel, IdMap, NormalizerFlag, SpecialRole};
+use spiece::{Model, ModelError, NormalizerSpec, PieceId, PieceKind};
 
 /// The normalizer flags that can be set: name, help and flag.
 const FLAGS: [(&str, &str, NormalizerFlag); 3] = [

@@ -23,10 +23,8 @@ use super::model_files::{self, OutputSet, count};
 use super::progress::{Messages, Progress};
 use super::train::superwords;
 use super::training_flags::{self, flag_without_note, jobs, set_option, stop_on_signal};
-use spiece::{
-    Corpus, ExtendError, ExtendOptions, ExtendSize, ExtendedModel, Model, NewCharacters, PieceId,
-    TrainFlags, TrainOptions,
-};
+use spiece::adapt::{ExtendError, ExtendOptions, ExtendSize, ExtendedModel, NewCharacters};
+use spiece::{Corpus, Model, PieceId, TrainFlags, TrainOptions};
 
 /// The training flags that apply to extension.
 const TRAINING_FLAGS: &[&str] = &[

@@ -20,8 +20,9 @@ use std::process::ExitCode;
 
 use super::progress::Messages;
 use spiece::input::{OpenText, reading_remedy};
+use spiece::output::WriteError;
 use spiece::output::write_files;
-use spiece::{EncodeError, ModelError, TrainError, WriteError};
+use spiece::{EncodeError, ModelError, TrainError};
 
 /// What may help after an error of writing.
 const WRITING_REMEDY: &str = "check the disk and the permissions";

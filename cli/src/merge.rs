@@ -17,7 +17,8 @@ use super::args;
 use super::io::{CliError, CliResult};
 use super::model_files::{self, OutputSet, count, listed, listed_pieces};
 use super::progress::Messages;
-use spiece::{MergeError, MergeOptions, MergedModel, Model};
+use spiece::Model;
+use spiece::adapt::{MergeError, MergeOptions, MergedModel};
 
 /// The command line: two models, the output, options.
 pub(crate) fn command() -> Command {

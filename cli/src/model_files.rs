@@ -13,8 +13,9 @@ use super::args;
 use super::input::line_ranges;
 use super::io::{self, CliError, CliResult};
 use super::progress::Messages;
+use spiece::adapt::{IdMap, LineComparison, LineCounts};
 use spiece::output::{check_writable, write_files};
-use spiece::{IdMap, LineComparison, LineCounts, Model, Piece, Tokenizer};
+use spiece::{Model, Piece, Tokenizer};
 
 /// Pieces that a line of a report lists.
 const MAX_LISTED: usize = 12;

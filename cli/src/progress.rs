@@ -29,7 +29,8 @@ use std::time::{Duration, Instant};
 
 use super::io::joined_names;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use spiece::{Event, InputWarning, Observer, Stage, Summary};
+use spiece::input::InputWarning;
+use spiece::train::{Event, Observer, Stage, Summary};
 
 /// Time between two plain lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);

@@ -22,9 +22,10 @@ use super::io::{CliError, CliResult};
 use super::model_files::{self, OutputSet, count};
 use super::progress::Messages;
 use super::stream::{Lines, threads_flag};
-use spiece::{
+use spiece::Tokenizer;
+use spiece::adapt::{
     LineComparison, LineCounts, PieceUsage, PruneError, PruneGoal, PruneOptions, PrunedModel,
-    Tokenizer, UsageCounter,
+    UsageCounter,
 };
 
 /// The command line: the model, what to keep, the output.

@@ -19,9 +19,8 @@ use super::documents::note_json_lines;
 use super::io::CliResult;
 use super::list_files;
 use super::progress::Messages;
-use spiece::{
-    Corpus, OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags, Trainer,
-};
+use spiece::train::{OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording};
+use spiece::{Corpus, TrainFlags, Trainer};
 
 /// The most threads, as for the other subcommands.
 const MAX_JOBS: usize = 1024;

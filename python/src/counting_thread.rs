@@ -20,7 +20,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use spiece::{Corpus, TrainError, Trainer, WordCounts};
+use spiece::train::WordCounts;
+use spiece::{Corpus, TrainError, Trainer};
 
 use crate::array_rows::ArrayRows;
 

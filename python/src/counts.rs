@@ -8,7 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use spiece::{CountRows, CountsError, TrainError, TrainFlags, WordCounts};
+use spiece::train::{CountRows, CountsError, WordCounts};
+use spiece::{TrainError, TrainFlags};
 
 use crate::array_rows::{ArrayRows, elements};
 use crate::buffer::VectorBuffer;

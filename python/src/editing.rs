@@ -8,12 +8,13 @@ use std::num::NonZeroUsize;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use spiece::inspect::{ComparisonCounter, Inspection};
-use spiece::{
-    Corpus, EditError, EditStep, ExtendError, ExtendOptions, ExtendSize, IdMap, LineComparison,
-    MergeOptions, Model, NormalizerFlag, PieceId, PieceKind, PieceUsage, PruneGoal, PruneOptions,
-    SpecialRole, TextChange, UsageCounter,
+use spiece::adapt::{
+    EditError, EditStep, ExtendError, ExtendOptions, ExtendSize, IdMap, LineComparison,
+    MergeOptions, NormalizerFlag, PieceUsage, PruneGoal, PruneOptions, SpecialRole, TextChange,
+    UsageCounter,
 };
+use spiece::inspect::{ComparisonCounter, Inspection};
+use spiece::{Corpus, Model, PieceId, PieceKind};
 
 use crate::arguments::to_int_in;
 use crate::errors;

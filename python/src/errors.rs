@@ -16,10 +16,11 @@ use std::path::Path;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use spiece::{
-    DecodeError, EditError, EncodeError, ExtendError, ModelError, OptionError, OtherContent,
-    TrainError, TrainFlags, WriteError,
-};
+use spiece::adapt::{EditError, ExtendError};
+use spiece::model::OtherContent;
+use spiece::output::WriteError;
+use spiece::train::OptionError;
+use spiece::{DecodeError, EncodeError, ModelError, TrainError, TrainFlags};
 
 /// A part of the message for a refused model that transformers searches for.
 const REFERENCE_SOURCE: &str = "sentencepiece_processor.cc";

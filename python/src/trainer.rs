@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyString};
-use spiece::{
-    Corpus, Document, Event, Model, NormalizerSpec, Observer, Summary, TrainError, TrainFlags,
-};
+use spiece::input::Document;
+use spiece::train::{Event, Observer, Summary};
+use spiece::{Corpus, Model, NormalizerSpec, TrainError, TrainFlags};
 
 use crate::errors;
 use crate::text::Text;

@@ -30,7 +30,8 @@ impl LineCounts {
 /// Encodes lines with a model and with a changed copy of it, and counts those with the same pieces.
 ///
 /// ```
-/// use spiece::{EditStep, LineComparison, Model, PieceKind, Tokenizer};
+/// use spiece::adapt::{EditStep, LineComparison};
+/// use spiece::{Model, PieceKind, Tokenizer};
 ///
 /// let model = Model::open("testdata/golden/llama2.model")?;
 /// let text = b"right".to_vec();
@@ -41,7 +42,7 @@ impl LineCounts {
 /// comparison.add("and to liberty");
 /// let counts = comparison.finish();
 /// assert_eq!((counts.lines, counts.equal), (2, 1));
-/// # Ok::<(), spiece::EditError>(())
+/// # Ok::<(), spiece::adapt::EditError>(())
 /// ```
 #[derive(Debug)]
 pub struct LineComparison<'t> {

@@ -139,7 +139,8 @@ impl Model {
     /// Applies changes to the pieces and flags of a model, in order; see [`EditStep`].
     ///
     /// ```
-    /// use spiece::{EditStep, Model, PieceKind};
+    /// use spiece::adapt::EditStep;
+    /// use spiece::{Model, PieceKind};
     ///
     /// let model = Model::open("testdata/golden/llama2.model")?;
     /// let text = b"<sep>".to_vec();
@@ -147,7 +148,7 @@ impl Model {
     /// assert_eq!(edited.model().len(), model.len() + 1);
     /// assert!(edited.ids().moved().next().is_none());
     /// assert!(edited.text_change().is_none()); // every text has the same ids as before
-    /// # Ok::<(), spiece::EditError>(())
+    /// # Ok::<(), spiece::adapt::EditError>(())
     /// ```
     ///
     /// # Errors

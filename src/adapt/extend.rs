@@ -136,7 +136,8 @@ impl Model {
     /// Adds pieces that continued training learns from `corpus`; see [`ExtendedModel`].
     ///
     /// ```
-    /// use spiece::{Corpus, ExtendOptions, ExtendSize, Model, Tokenizer};
+    /// use spiece::adapt::{ExtendOptions, ExtendSize};
+    /// use spiece::{Corpus, Model, Tokenizer};
     ///
     /// let model = Model::open("testdata/golden/llama2.model")?;
     /// let options = ExtendOptions::new(&model, ExtendSize::Learn(2));

@@ -87,7 +87,8 @@ impl Model {
     /// [`MergedModel`].
     ///
     /// ```
-    /// use spiece::{MergeOptions, Model};
+    /// use spiece::adapt::MergeOptions;
+    /// use spiece::Model;
     ///
     /// let model = Model::open("testdata/golden/llama2.model")?;
     /// let merged = model.merge(&model, &MergeOptions::default())?;

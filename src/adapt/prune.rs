@@ -20,7 +20,7 @@
 //! candidates the sums of all other paths stay or fall, and ties are decided in the same order.
 //! This holds while the sums of scores stay below 100,000 in magnitude; above, the encoder
 //! subtracts a constant from all sums, at a place that depends on all candidates. Tests check all of
-//! this (`tests/it/hostile/guarantees.rs`); [`LineComparison`](crate::LineComparison) compares lines.
+//! this (`tests/it/hostile/guarantees.rs`); [`LineComparison`](crate::adapt::LineComparison) compares lines.
 //!
 //! Why no kept piece becomes unreachable (BPE): the merges within the span of a token are those of
 //! its own text, which are all kept. Unigram: removing candidates makes no other path better.
@@ -104,7 +104,8 @@ impl Model {
     /// Removes pieces that a text does not need, or the rarest ones; see [`PruneGoal`].
     ///
     /// ```
-    /// use spiece::{Model, PruneOptions, PruneGoal, Tokenizer, UsageCounter};
+    /// use spiece::adapt::{PruneGoal, PruneOptions, UsageCounter};
+    /// use spiece::{Model, Tokenizer};
     ///
     /// let model = Model::open("testdata/golden/llama2.model")?;
     /// let tokenizer = Tokenizer::new(model.clone());

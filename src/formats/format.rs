@@ -20,7 +20,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// A file format of tokenizers.
 ///
 /// ```
-/// use spiece::FileFormat;
+/// use spiece::formats::FileFormat;
 /// use std::path::Path;
 ///
 /// assert_eq!(FileFormat::of_content(b"{\"version\": \"1.0\"}"), FileFormat::TokenizerJson);

@@ -82,7 +82,8 @@ impl Model {
     /// `vocab_only`.
     ///
     /// ```
-    /// use spiece::{GgufOptions, Model};
+    /// use spiece::formats::GgufOptions;
+    /// use spiece::Model;
     ///
     /// let model = Model::open("testdata/golden/llama2.model")?;
     /// let vocab = model.to_gguf_vocab(&GgufOptions::default())?;

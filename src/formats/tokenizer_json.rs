@@ -77,7 +77,8 @@ impl Model {
     /// The model as a `tokenizer.json`, with a verdict.
     ///
     /// ```
-    /// use spiece::{JsonOptions, Model};
+    /// use spiece::formats::JsonOptions;
+    /// use spiece::Model;
     ///
     /// let model = Model::open("testdata/golden/llama2.model")?;
     /// let converted = model.to_tokenizer_json(&JsonOptions::default())?;

@@ -9,7 +9,7 @@ use std::fmt;
 /// Whether ids are equal for all text, and the reasons if they are not.
 ///
 /// ```
-/// use spiece::{Reason, ReasonKind, Verdict};
+/// use spiece::formats::{Reason, ReasonKind, Verdict};
 ///
 /// let mut verdict = Verdict::default();
 /// assert_eq!(verdict.to_string(), "ids equal for all text");

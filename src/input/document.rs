@@ -8,7 +8,7 @@ use super::json_field::JsonField;
 /// What one text of the input is: a sentence of training, or what is encoded as a whole.
 ///
 /// ```
-/// use spiece::Document;
+/// use spiece::input::Document;
 /// assert_eq!(Document::from_name("record"), Some(Document::Record));
 /// assert_eq!(Document::Record.to_string(), "record");
 /// ```

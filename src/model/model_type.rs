@@ -13,7 +13,7 @@ use std::str::FromStr;
 ///
 /// assert_eq!("bpe".parse::<ModelType>()?, ModelType::Bpe);
 /// assert_eq!(ModelType::Unigram.to_string(), "unigram");
-/// # Ok::<(), spiece::ParseModelTypeError>(())
+/// # Ok::<(), spiece::model::ParseModelTypeError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

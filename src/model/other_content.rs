@@ -10,7 +10,8 @@ use std::path::Path;
 /// What a file that is no model contains.
 ///
 /// ```
-/// use spiece::{Model, ModelError, OtherContent};
+/// use spiece::model::OtherContent;
+/// use spiece::{Model, ModelError};
 ///
 /// let error = Model::from_bytes(b"version https://git-lfs.github.com/spec/v1\n").unwrap_err();
 /// assert!(matches!(error, ModelError::NotAModel { content: OtherContent::GitLfsPointer }));
@@ -320,7 +321,9 @@ mod tests {
                 Model::open(&path).map(drop).unwrap_err(),
                 Tokenizer::open(&path).map(drop).unwrap_err(),
                 #[cfg(feature = "convert")]
-                crate::ConvertedModel::open(&path).map(drop).unwrap_err(),
+                crate::formats::ConvertedModel::open(&path)
+                    .map(drop)
+                    .unwrap_err(),
             ];
             std::fs::remove_file(&path).unwrap();
             for error in opened {

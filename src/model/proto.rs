@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use prost::Message;
-//! use spiece::proto::ModelProto;
+//! use spiece::model::proto::ModelProto;
 //!
 //! let model = spiece::Model::open("testdata/golden/llama2.model")?;
 //! let message = ModelProto::decode(&model.to_bytes()[..])?;

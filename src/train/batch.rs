@@ -164,7 +164,7 @@ pub struct SentenceCounts {
     /// Skipped because they contain U+2585.
     pub reserved: u64,
     /// Records of JSON Lines that were skipped because they have no text; see
-    /// [`OnBadRecord::Skip`](crate::OnBadRecord::Skip).
+    /// [`OnBadRecord::Skip`](crate::input::OnBadRecord::Skip).
     pub bad_records: u64,
 }
 

@@ -109,7 +109,7 @@ impl<'a> Corpus<'a> {
     /// ```
     /// let records = std::io::Cursor::new("{\"id\": 1, \"text\": \"one\\ntwo\"}\n");
     /// let corpus = spiece::Corpus::reader(records).with_json_field("text")?;
-    /// # Ok::<(), spiece::OptionError>(())
+    /// # Ok::<(), spiece::train::OptionError>(())
     /// ```
     ///
     /// # Errors

@@ -74,7 +74,8 @@ pub enum Event<'a> {
 /// ```
 /// use std::ops::ControlFlow;
 ///
-/// use spiece::{Corpus, Event, TrainError, TrainOptions, Trainer};
+/// use spiece::train::Event;
+/// use spiece::{Corpus, TrainError, TrainOptions, Trainer};
 ///
 /// let mut options = TrainOptions::default();
 /// options.vocab_size = 40;

@@ -9,7 +9,7 @@
 //! * [`TrainOptions`]: typed options for Rust code, and the conversions between both ([`convert`]);
 //! * the check of ranges ([`validate`] has the rules between options);
 //! * the record in a model, and reading it back ([`record`]);
-//! * the options that [`CountFingerprint`](crate::CountFingerprint) compares.
+//! * the options that [`CountFingerprint`](crate::train::CountFingerprint) compares.
 //!
 //! A new option is a new row. A typed option that several flags make is a row of the second table
 //! and a few lines in [`convert`].
@@ -144,7 +144,7 @@ macro_rules! parse_flag {
 }
 
 /// Whether counts of words depend on the value of an option itself (`words`). `by_rule`: a part of
-/// the fingerprint is computed from it; see [`CountFingerprint`](crate::CountFingerprint).
+/// the fingerprint is computed from it; see [`CountFingerprint`](crate::train::CountFingerprint).
 macro_rules! words_depend {
     (words) => {
         true
@@ -325,7 +325,8 @@ macro_rules! train_options {
         /// type is BPE.
         ///
         /// ```
-        /// use spiece::{NormalizationRules, RuleSet, SpecialPiece, TrainOptions};
+        /// use spiece::train::{NormalizationRules, RuleSet, SpecialPiece};
+        /// use spiece::TrainOptions;
         ///
         /// let mut options = TrainOptions::default();
         /// options.vocab_size = 32_000;
@@ -333,7 +334,7 @@ macro_rules! train_options {
         /// options.normalization = NormalizationRules::BuiltIn(RuleSet::Identity);
         /// options.pad = SpecialPiece::new("<pad>", Some(3));
         /// options.validate()?;
-        /// # Ok::<(), spiece::OptionError>(())
+        /// # Ok::<(), spiece::train::OptionError>(())
         /// ```
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
@@ -358,8 +359,8 @@ macro_rules! train_options {
             /// ```
             /// let mut options = spiece::TrainOptions::default();
             /// options.set_flags([("input_sentence_size", "200"), ("shuffle_input_sentence", "false")])?;
-            /// assert_eq!(options.sentences, spiece::SentenceSelection::First(200));
-            /// # Ok::<(), spiece::OptionError>(())
+            /// assert_eq!(options.sentences, spiece::train::SentenceSelection::First(200));
+            /// # Ok::<(), spiece::train::OptionError>(())
             /// ```
             ///
             /// # Errors

@@ -162,7 +162,7 @@ fn reading_a_tokenizer_json_needs_the_documented_memory() {
         assert!(times < 64.0, "{shape}: {times:.1} times the input");
     }
     let model = spiece::Model::open(testdata("golden/llama2.model")).unwrap();
-    let written = model.to_tokenizer_json(&spiece::JsonOptions::default());
+    let written = model.to_tokenizer_json(&spiece::formats::JsonOptions::default());
     let times = peak_per_byte(&written.unwrap().json, read);
     println!("a written file: {times:.1} times");
     assert!(times < 14.0, "a written file: {times:.1} times the input");
@@ -181,7 +181,7 @@ fn reading_a_gguf_file_needs_the_documented_memory() {
     let dense = builder.build().unwrap();
     let real = spiece::Model::open(testdata("golden/llama2.model")).unwrap();
     for (name, model) in [("dense", dense), ("real", real)] {
-        let vocab = model.to_gguf_vocab(&spiece::GgufOptions::default());
+        let vocab = model.to_gguf_vocab(&spiece::formats::GgufOptions::default());
         let times = peak_per_byte(&vocab.unwrap().bytes, read);
         println!("{name}: {times:.1} times");
         assert!(times < 16.0, "{name}: {times:.1} times the input");

@@ -191,7 +191,7 @@ fn scores_of_samples_equal_those_of_release_0_2_1_to_the_bit() {
 
 /// What each file of `testdata/run/refused` must be refused for.
 fn refusal(name: &str) -> (Option<usize>, Refusal) {
-    use spiece::PieceProblem as Problem;
+    use spiece::model::PieceProblem as Problem;
     let piece = |id, problem| (Some(id), Refusal::Piece(problem));
     match name {
         "empty_piece" => piece(4000, Problem::Empty),
@@ -224,7 +224,7 @@ fn refusal(name: &str) -> (Option<usize>, Refusal) {
 /// A variant of `ModelError`, in a form that can be compared.
 #[derive(Debug, PartialEq)]
 enum Refusal {
-    Piece(spiece::PieceProblem),
+    Piece(spiece::model::PieceProblem),
     NoBytePiece,
     NoUnknownPiece,
     Charsmap(&'static str, &'static str),

@@ -4,7 +4,8 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use spiece::{Corpus, Model, ModelType, OptionError, SpecRecording, TrainError, TrainFlags};
+use spiece::train::{OptionError, SpecRecording};
+use spiece::{Corpus, Model, ModelType, TrainError, TrainFlags};
 
 use crate::support::testdata;
 

@@ -5,7 +5,8 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use proptest::prelude::*;
-use spiece::{Corpus, Event, Model, Stage, TrainError, TrainFlags, Trainer};
+use spiece::train::{Event, Stage};
+use spiece::{Corpus, Model, TrainError, TrainFlags, Trainer};
 
 use crate::support::testdata;
 

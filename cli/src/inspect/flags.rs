@@ -1,7 +1,7 @@
 //! The training options that a model records: as flags for a shell, and for the other formats of
 //! the report.
 
-use spiece::{RecordGap, TrainingRecord};
+use spiece::train::{RecordGap, TrainingRecord};
 
 /// The recorded options on one line, as flags of `spiece train` in the quotes of a POSIX shell, so
 /// that `eval "spiece train $(...)"` and `... | xargs spiece train` work.

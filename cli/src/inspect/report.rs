@@ -5,7 +5,8 @@
 
 use crate::visible::visible;
 use spiece::inspect::{Inspection, TextStatistics};
-use spiece::{NormalizerSpec, PieceId, Tokenizer, TrainerSpec, TrainingRecord};
+use spiece::train::TrainingRecord;
+use spiece::{NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
 
 /// The order of the Rényi entropy in reports.
 pub(crate) const RENYI_ALPHA: f64 = 2.5;

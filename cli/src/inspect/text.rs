@@ -15,7 +15,8 @@ use spiece::inspect::{
     ExtremeLine, FragmentedWord, Inspection, KindCount, LengthCount, ScoreSummary, ScriptCount,
     TextStatistics, UnreachablePiece, UnusualPieces,
 };
-use spiece::{NormalizerSpec, PieceId, Tokenizer, TrainingRecord};
+use spiece::train::TrainingRecord;
+use spiece::{NormalizerSpec, PieceId, Tokenizer};
 
 /// The maximum numbers of entries in lists that are not findings.
 const MAX_SCRIPTS: usize = 12;

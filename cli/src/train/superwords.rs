@@ -17,10 +17,9 @@ use clap::{Arg, ArgMatches};
 
 use crate::args;
 use crate::io::{CliError, CliResult};
-use spiece::{
-    Corpus, ExtendOptions, ExtendSize, Model, ModelType, NewCharacters, Observer, TrainFlags,
-    TrainOptions,
-};
+use spiece::adapt::{ExtendOptions, ExtendSize, NewCharacters};
+use spiece::train::Observer;
+use spiece::{Corpus, Model, ModelType, TrainFlags, TrainOptions};
 
 /// Longest superword in words, unless a flag says another number.
 const DEFAULT_MAX_WORDS: NonZeroU8 = NonZeroU8::MIN.saturating_add(3);

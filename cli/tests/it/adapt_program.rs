@@ -407,7 +407,7 @@ fn what_older_releases_cannot_load_is_said_in_a_warning() {
     let mut with_nul = with_nul.edit();
     with_nul.insert_piece(
         PieceId::new(0),
-        spiece::PieceEntry::new("<unk>", 0.0, spiece::PieceKind::Unknown),
+        spiece::model::PieceEntry::new("<unk>", 0.0, spiece::PieceKind::Unknown),
     );
     with_nul.add_piece("\0", 0.0, spiece::PieceKind::Unused);
     let with_nul = with_nul.finish().unwrap();

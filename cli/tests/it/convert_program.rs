@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use spiece::{GgufOptions, Model, Tokenizer};
+use spiece::formats::GgufOptions;
+use spiece::{Model, Tokenizer};
 
 use crate::support::{names_in, program, testdata, testdata_argument};
 

@@ -531,7 +531,7 @@ fn symbols_that_are_parts_of_characters_are_refused() {
 #[test]
 fn an_observer_can_stop_an_extension() {
     let model = small_model();
-    let mut stop = |_: crate::Event<'_>| std::ops::ControlFlow::Break(());
+    let mut stop = |_: crate::train::Event<'_>| std::ops::ControlFlow::Break(());
     let corpus = Corpus::texts(["abc abc"]);
     let stopped = model.extend_observed(corpus, &learn_options(&model, 1), &mut stop);
     assert!(matches!(

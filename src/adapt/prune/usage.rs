@@ -91,7 +91,8 @@ impl PieceUsage {
 /// Counts the pieces of lines.
 ///
 /// ```
-/// use spiece::{Tokenizer, UsageCounter};
+/// use spiece::adapt::UsageCounter;
+/// use spiece::Tokenizer;
 ///
 /// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
 /// let mut counter = UsageCounter::new(&tokenizer)?;

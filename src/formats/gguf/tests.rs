@@ -3,7 +3,8 @@
 use std::io;
 
 use super::*;
-use crate::{PieceKind, ReasonKind, Tokenizer};
+use crate::formats::ReasonKind;
+use crate::{PieceKind, Tokenizer};
 
 fn golden(name: &str) -> Model {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/");

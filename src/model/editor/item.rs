@@ -144,7 +144,8 @@ impl PieceEntry {
     /// A new piece, for [`ModelEditor::insert_piece`](super::ModelEditor::insert_piece).
     ///
     /// ```
-    /// use spiece::{PieceEntry, PieceKind};
+    /// use spiece::model::PieceEntry;
+    /// use spiece::PieceKind;
     ///
     /// let piece = PieceEntry::new("<mask>", 0.0, PieceKind::UserDefined);
     /// assert_eq!(piece.text(), b"<mask>");

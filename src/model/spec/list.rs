@@ -11,7 +11,7 @@ use crate::model::wire::{Reader, write_varint};
 /// bytes; there is no access by index.
 ///
 /// ```
-/// use spiece::BytesList;
+/// use spiece::model::BytesList;
 ///
 /// let symbols: BytesList = ["<sep>", "<cls>"].into_iter().collect();
 /// assert_eq!(symbols.len(), 2);

@@ -62,10 +62,10 @@ impl SpecialPiece {
 /// A built-in set of normalization rules.
 ///
 /// ```
-/// let rules: spiece::RuleSet = "nfkc".parse()?;
-/// assert_eq!(rules, spiece::RuleSet::Nfkc);
+/// let rules: spiece::train::RuleSet = "nfkc".parse()?;
+/// assert_eq!(rules, spiece::train::RuleSet::Nfkc);
 /// assert_eq!(rules.to_string(), "nfkc");
-/// # Ok::<(), spiece::OptionError>(())
+/// # Ok::<(), spiece::train::OptionError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]

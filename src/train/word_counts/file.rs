@@ -53,7 +53,8 @@ impl WordCounts {
     /// ```
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("counts.parquet");
-    /// use spiece::{Corpus, TrainOptions, Trainer, WordCounts};
+    /// use spiece::train::WordCounts;
+    /// use spiece::{Corpus, TrainOptions, Trainer};
     ///
     /// let trainer = Trainer::new(TrainOptions::default())?;
     /// trainer.count(Corpus::texts(["to be or not to be"]))?.save_parquet(&path)?;

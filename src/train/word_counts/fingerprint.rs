@@ -44,7 +44,8 @@ const ALL_SENTENCES: &str = "0";
 /// characters, backslashes and characters outside ASCII are escaped as in Rust.
 ///
 /// ```
-/// use spiece::{CountFingerprint, TrainOptions, Trainer};
+/// use spiece::train::CountFingerprint;
+/// use spiece::{TrainOptions, Trainer};
 ///
 /// let fingerprint = Trainer::new(TrainOptions::default())?.count_fingerprint();
 /// assert!(fingerprint.to_string().contains("split_digits=false\n"));

@@ -103,7 +103,8 @@ fn row(name: &str, content: &str) -> Vec<u8> {
 /// program that adds tables groups all rows by their bytes and adds their numbers.
 ///
 /// ```
-/// use spiece::{Corpus, CountRows, CountsError, TrainOptions, Trainer};
+/// use spiece::train::{CountRows, CountsError};
+/// use spiece::{Corpus, TrainOptions, Trainer};
 ///
 /// let trainer = Trainer::new(TrainOptions::default())?;
 /// let mut rows = CountRows::new();

@@ -19,7 +19,8 @@ fn option_sets() -> Vec<TrainOptions> {
     }
     sets[1].byte_fallback = true;
     sets[1].split_digits = true;
-    sets[1].normalization = crate::NormalizationRules::BuiltIn(crate::RuleSet::Identity);
+    sets[1].normalization =
+        crate::train::NormalizationRules::BuiltIn(crate::train::RuleSet::Identity);
     sets[2].split_by_whitespace = false;
     sets[3].treat_whitespace_as_suffix = true;
     sets[4].add_dummy_prefix = false;
@@ -30,7 +31,8 @@ fn option_sets() -> Vec<TrainOptions> {
     sets[7].byte_fallback = true;
     sets[8].pretokenization_delimiter = "||".to_owned();
     sets[9].character_coverage = 0.98;
-    sets[10].normalization = crate::NormalizationRules::BuiltIn(crate::RuleSet::NmtNfkcCf);
+    sets[10].normalization =
+        crate::train::NormalizationRules::BuiltIn(crate::train::RuleSet::NmtNfkcCf);
     sets[11].split_by_unicode_script = false;
     sets[12].model_type = ModelType::Word;
     sets[12].user_defined_symbols = vec!["the".to_owned()];
@@ -127,7 +129,7 @@ fn a_table_of_other_options_is_refused_by_the_name_of_the_option() {
         set(&mut options);
         changed.push((name, options));
     };
-    change("document", &|o| o.document = crate::Document::Record);
+    change("document", &|o| o.document = crate::input::Document::Record);
     change("max_sentence_length", &|o| o.max_sentence_length = 100);
     change("max_sentencepiece_length", &|o| {
         o.max_sentencepiece_length = 1;
@@ -142,7 +144,7 @@ fn a_table_of_other_options_is_refused_by_the_name_of_the_option() {
         o.pretokenization_delimiter = "|".into();
     });
     change("normalization_rules", &|o| {
-        o.normalization = crate::NormalizationRules::Tsv(b"41\t61\n".to_vec());
+        o.normalization = crate::train::NormalizationRules::Tsv(b"41\t61\n".to_vec());
     });
     let words = Trainer::new(base.clone()).unwrap();
     let counts = || words.count(Corpus::texts(["to be"])).unwrap();
@@ -170,7 +172,7 @@ fn options_that_counts_do_not_depend_on_may_differ() {
     options.hard_vocab_limit = false;
     options.num_threads = 3;
     options.max_sentencepiece_length = 5;
-    options.input_format = crate::InputFormat::Tsv;
+    options.input_format = crate::train::InputFormat::Tsv;
     options.model_type = ModelType::Char;
     assert_eq!(Trainer::new(options).unwrap().count_fingerprint(), counted);
 }

@@ -4,11 +4,11 @@
 use std::num::{NonZeroU8, NonZeroUsize};
 
 use arbitrary::{Result, Unstructured};
-use spiece::{
-    Corpus, EditStep, ExtendError, ExtendOptions, ExtendSize, ExtendedModel, MergeOptions, Model,
-    NewCharacters, NormalizerFlag, PieceId, PieceKind, PieceUsage, PruneGoal, PruneOptions,
-    SpecialRole, Tokenizer, UsageCounter,
+use spiece::adapt::{
+    EditStep, ExtendError, ExtendOptions, ExtendSize, ExtendedModel, MergeOptions, NewCharacters,
+    NormalizerFlag, PieceUsage, PruneGoal, PruneOptions, SpecialRole, UsageCounter,
 };
+use spiece::{Corpus, Model, PieceId, PieceKind, Tokenizer};
 
 use super::{guarantees, mutation};
 

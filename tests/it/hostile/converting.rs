@@ -1,7 +1,8 @@
 //! Conversions of anything: files of other formats, and models to such files and back.
 
 use arbitrary::Unstructured;
-use spiece::{JsonOptions, Model, Tokenizer};
+use spiece::formats::JsonOptions;
+use spiece::{Model, Tokenizer};
 
 use super::{checks, mutation};
 

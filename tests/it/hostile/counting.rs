@@ -1,7 +1,8 @@
 //! Tables of word counts that nobody's trainer wrote: rows, and files.
 
 use arbitrary::{Result, Unstructured};
-use spiece::{CountRows, Model, TrainError, TrainOptions, Trainer, WordCounts};
+use spiece::train::{CountRows, WordCounts};
+use spiece::{Model, TrainError, TrainOptions, Trainer};
 
 use super::checks;
 

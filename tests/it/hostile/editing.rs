@@ -1,7 +1,8 @@
 //! Random edits of real models, and the edits that undo them.
 
 use arbitrary::{Result, Unstructured};
-use spiece::{Model, ModelEditor, PieceEntry, PieceId, PieceKind};
+use spiece::model::PieceEntry;
+use spiece::{Model, ModelEditor, PieceId, PieceKind};
 
 /// An edit that undoes another one.
 enum Undo {

@@ -3,10 +3,10 @@
 
 use std::collections::HashSet;
 
-use spiece::{
-    EditStep, EditedModel, ExtendedModel, IdMap, MergedModel, Model, Piece, PieceId, PieceKind,
-    PrunedModel, TextChange, Tokenizer,
+use spiece::adapt::{
+    EditStep, EditedModel, ExtendedModel, IdMap, MergedModel, PrunedModel, TextChange,
 };
+use spiece::{Model, Piece, PieceId, PieceKind, Tokenizer};
 
 /// All texts together are at most so long after normalization: a rule of a hostile charsmap can
 /// replace a character of all pieces by thousands of bytes.
@@ -99,8 +99,8 @@ pub fn assert_extended(
 }
 
 /// Options that learn nothing.
-fn nothing(model: &Model) -> spiece::ExtendOptions {
-    spiece::ExtendOptions::new(model, spiece::ExtendSize::Learn(0))
+fn nothing(model: &Model) -> spiece::adapt::ExtendOptions {
+    spiece::adapt::ExtendOptions::new(model, spiece::adapt::ExtendSize::Learn(0))
 }
 
 /// Checks a pruned model: its pieces are those of the original in their order, none became

@@ -265,7 +265,7 @@ pub fn gguf(data: &[u8]) {
     builder.piece("ab", -1.0, spiece::PieceKind::Normal);
     builder.piece("<x>", 0.0, spiece::PieceKind::UserDefined);
     let model = builder.build().expect("a good model");
-    let vocab = model.to_gguf_vocab(&spiece::GgufOptions::default());
+    let vocab = model.to_gguf_vocab(&spiece::formats::GgufOptions::default());
     let mut file = vocab.expect("a BPE model has a vocabulary").bytes;
     let position = usize::from(u16::from_le_bytes([*low, *high])) % file.len();
     let room = file.len() - position;
@@ -280,7 +280,9 @@ fn read_gguf(file: &[u8]) {
         Ok(read) => read,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    let vocab = read.model.to_gguf_vocab(&spiece::GgufOptions::default());
+    let vocab = read
+        .model
+        .to_gguf_vocab(&spiece::formats::GgufOptions::default());
     let vocab = vocab.expect("what was read can be written");
     // What was read can have more reasons, such as an unknown piece that llama.cpp finds in text.
     for reason in vocab.verdict.reasons() {

@@ -17,8 +17,8 @@ use super::documents::EncodedDocuments;
 use super::format::IdFormat;
 use super::index::{IndexKind, write_at_start};
 use crate::io::{CliResult, joined_names};
-use spiece::WriteError;
 use spiece::output::OutputGroup;
+use spiece::output::WriteError;
 
 /// The positions of the ids and of the index in the group of files.
 const IDS: usize = 0;

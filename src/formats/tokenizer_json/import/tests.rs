@@ -2,8 +2,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::formats::{ConvertedModel, ReasonKind};
-use crate::{JsonOptions, Model, Tokenizer};
+use crate::formats::{ConvertedModel, JsonOptions, ReasonKind};
+use crate::{Model, Tokenizer};
 
 /// The `tokenizer.json` of the golden model of Llama's options, changed by `change`, as a model.
 fn read_changed(change: impl FnOnce(&mut Value)) -> ConvertedModel {
