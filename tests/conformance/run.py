@@ -32,7 +32,6 @@ def parse_arguments(arguments):
     parser.add_argument("--cases", type=int, help="cases of each group [default: 3 to 4 minutes on two cores]")
     parser.add_argument("--models", type=Path, help="a folder of .model files to run besides the generated ones")
     parser.add_argument("--spiece", type=Path, help="the program to test [default: cargo build --release]")
-    parser.add_argument("--spm_train", type=Path, help="program: the reference's program spm_train, release 0.2.3")
     parser.add_argument("--keep", type=Path, default=WORK / "failures", help="where failing cases are saved")
     parser.add_argument("--work", type=Path, default=WORK, help="where the reference is installed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="cases at a time [default: cores]")
@@ -45,15 +44,6 @@ def parse_arguments(arguments):
     return options
 
 
-def groups(options):
-    """The names of the groups to run."""
-    if options.what == "all":
-        return DEFAULT_KINDS + [name for name, kind in KINDS.items() if kind.needs_spm_train and options.spm_train]
-    if KINDS[options.what].needs_spm_train and not options.spm_train:
-        raise bootstrap.SetupError(f"the group {options.what} needs the reference's program: --spm_train PATH")
-    return [options.what]
-
-
 def main(arguments=None):
     options = parse_arguments(arguments)
     sys.stdout.reconfigure(errors="backslashreplace")
@@ -62,14 +52,13 @@ def main(arguments=None):
             python=bootstrap.reference_python(options.work), program=bootstrap.spiece_program(options.spiece),
             seed=options.seed, cases=options.cases, models=options.models, keep=options.keep,
             jobs=max(1, options.jobs), timeout=options.timeout, strict=options.strict or options.what == "replay",
-            spm_train=bootstrap.spm_train_program(options.spm_train),
         )
         if options.self_test:
             return self_test.run(settings)
         if options.what == "replay":
             _, failed = runner.replay(settings, options.folder)
         else:
-            _, failed = runner.run_groups(settings, groups(options))
+            _, failed = runner.run_groups(settings, DEFAULT_KINDS if options.what == "all" else [options.what])
     except (bootstrap.SetupError, NoModel) as error:
         print(f"run.py: {error}", file=sys.stderr)
         return 2

@@ -55,17 +55,6 @@ class Options(unittest.TestCase):
             self.assertNotIn(options.get("vocab_size"), train_options.INVALID["vocab_size"])
 
 
-    def test_every_flag_of_the_program_alone_is_drawn(self):
-        seen = set()
-        for number in range(300):
-            options, files = train_options.generate(random.Random(number), "unigram")
-            train_options.add_program_flags(random.Random(number), options, files)
-            seen.update(options)
-            if options.get("auto_character_coverage") == "true" and options.get("byte_fallback") == "true":
-                seen.add("all characters optional")
-        self.assertLessEqual(set(train_options.PROGRAM) | {"all characters optional"}, seen)
-
-
 class Flags(unittest.TestCase):
     def test_every_default_is_passed(self):
         arguments = flags.library_arguments({"input": "a", "model_prefix": "m"}, ".")

@@ -55,28 +55,13 @@ def reference_python(folder):
     return python
 
 
-def _executable(flag, path):
-    program = Path(path).resolve()
-    if not os.access(program, os.X_OK):
-        raise SetupError(f"{flag}: {program} is not an executable file")
-    return program
-
-
-def spm_train_program(path):
-    """The reference's program, checked to be of the pinned release; None if no path is given."""
-    if path is None:
-        return None
-    program = _executable("--spm_train", path)
-    said = _checked([str(program), "--version"], "asking spm_train for its release")
-    if RELEASE not in said.split():
-        raise SetupError(f"--spm_train: {program} is {said.strip()!r}, not release {RELEASE}")
-    return program
-
-
 def spiece_program(path):
     """The program to test: the given path, or a release build of this repository."""
     if path is not None:
-        return _executable("--spiece", path)
+        program = Path(path).resolve()
+        if not os.access(program, os.X_OK):
+            raise SetupError(f"--spiece: {program} is not an executable file")
+        return program
     _checked(["cargo", "build", "--release", "--bin", "spiece", "--features", "parquet"], "building spiece")
     target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
     return REPOSITORY / target / "release" / ("spiece.exe" if os.name == "nt" else "spiece")

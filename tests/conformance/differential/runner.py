@@ -44,7 +44,6 @@ class Settings:
     timeout: float = 60.0
     candidates: int = MOST_CANDIDATES
     strict: bool = False
-    spm_train: Optional[Path] = None
 
 
 @dataclass
@@ -73,7 +72,7 @@ class Runner:
         """The sides of the calling thread."""
         if not hasattr(self.local, "sides"):
             settings = self.settings
-            self.local.sides = Sides(settings.python, settings.program, settings.timeout, settings.spm_train)
+            self.local.sides = Sides(settings.python, settings.program, settings.timeout)
             self.all_sides.append(self.local.sides)
         return self.local.sides
 

@@ -126,7 +126,7 @@ PANIC_STATUS = 101
 
 
 class Program:
-    """A program that is run once for each request: `spiece`, or `spm_train`."""
+    """The program `spiece`, or a wrong one, which is run once for each request."""
 
     def __init__(self, program, timeout):
         self.program = [str(program)] if not isinstance(program, (list, tuple)) else list(map(str, program))
@@ -146,12 +146,11 @@ class Program:
 
 
 class Sides:
-    """Both sides, for the use of one thread. `spm_train` is the reference's program, if there is one."""
+    """Both sides, for the use of one thread."""
 
-    def __init__(self, python, program, timeout, spm_train=None):
+    def __init__(self, python, program, timeout):
         self.reference = ReferenceClient(python, timeout)
         self.spiece = Program(program, timeout)
-        self.spm_train = Program(spm_train, timeout) if spm_train else None
 
     def close(self):
         self.reference.stop()

@@ -32,21 +32,6 @@ RECORDED_ONLY = {
     "unk_surface": ["", "?", " \u2047", "\u2581", "<unk>"],
 }
 
-# Flags of the program that the library does not have; all concern unigram models.
-PROGRAM = {
-    "use_sparse_pruning": ["true", "true", "false"],
-    "post_l1_debias": ["true", "false", "false"],
-    "seed_piece_length_power": ["0", "0.5", "1", "2", "0.25", "-1", "1.37", "0.9999999", "-0.5", "3.3", "20"],
-    "min_freq_alpha": ["0", "0.01", "0.1", "0.5", "1", "3", "30", "1e4", "-0.0001"],
-}
-
-# Values for which training fails, but in the rare corpus without candidates.
-INVALID_PROGRAM = {
-    "use_sparse_pruning": ["perhaps"],
-    "seed_piece_length_power": ["x", "1e9", "-1e9", ""],
-    "min_freq_alpha": ["x", "1,5"],
-}
-
 INVALID = {
     "vocab_size": ["0", "-1", "2147483648", "x", "1.5", ""],
     "character_coverage": ["0.97", "1.01", "nan", "-1", "x"],
@@ -234,26 +219,6 @@ def _corpus_files(rng, model_type):
     if rng.random() < 0.01:
         options["input"] = "missing.txt"
     return files, options
-
-
-def add_program_flags(rng, options, files, invalid_share=INVALID_SHARE):
-    """Draws flags that only the program has, and makes use of what they allow."""
-    for name, values in PROGRAM.items():
-        if rng.random() < 0.6:
-            options[name] = rng.choice(values)
-    for name, values in INVALID_PROGRAM.items():
-        if rng.random() < invalid_share:
-            options[name] = rng.choice(values)
-    if options.get("use_sparse_pruning") == "true" and rng.random() < 0.5:
-        options["auto_character_coverage"] = "true"
-        # spiece refuses a NUL, with which the reference may write a model that cannot be loaded.
-        for name in files:
-            files[name] = files[name].replace(b"\0", b"")
-        if rng.random() < 0.95:
-            options["byte_fallback"] = "true"
-            options["vocab_size"] = str(int(options["vocab_size"]) + 256) if options["vocab_size"].isdigit() else "300"
-            for name in ["required_chars", "required_chars_file"]:
-                options.pop(name, None)
 
 
 def generate(rng, model_type="bpe", invalid_share=INVALID_SHARE):

@@ -13,10 +13,9 @@ from .extend import Extend
 from .inspect import Inspect
 from .load import Load
 from .normalize import Normalize
-from .program import ProgramFlags
 from .train import Train
 
-KINDS = {kind.name: kind for kind in [Train(), Encode(), Decode(), Normalize(), Load(), Inspect(), Edit(), Extend(), Count(), Convert(), ProgramFlags()]}
+KINDS = {kind.name: kind for kind in [Train(), Encode(), Decode(), Normalize(), Load(), Inspect(), Edit(), Extend(), Count(), Convert()]}
 
-# The kinds that need nothing but the wheel.
-DEFAULT_KINDS = [name for name, kind in KINDS.items() if not kind.needs_spm_train and not kind.needs_transformers]
+# The kinds that need nothing but the wheel of the reference.
+DEFAULT_KINDS = [name for name, kind in KINDS.items() if not kind.needs_transformers]

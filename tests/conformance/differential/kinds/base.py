@@ -18,7 +18,6 @@ class Kind:
     `fixed_options`: options that shrinking must not drop.
     `text_files`: files that shrinking may shorten, line by line and character by character.
     `shrinks_pieces`: whether shrinking may remove pieces from the model.
-    `needs_spm_train`: whether the reference is its program rather than its library.
     `needs_transformers`: whether transformers is installed for it, which takes 500 MB.
     """
 
@@ -27,7 +26,6 @@ class Kind:
     fixed_options = frozenset()
     text_files = ()
     shrinks_pieces = True
-    needs_spm_train = False
     needs_transformers = False
 
     def generate(self, rng, pool, sides):

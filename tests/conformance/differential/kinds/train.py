@@ -30,7 +30,8 @@ class Train(Kind):
         outcome = Outcome()
         theirs, ours = two_folders(case, folder)
         options = {**case.options, "model_prefix": PREFIX}
-        reply = self.train_reference(options, theirs, sides)
+        arguments = flags.library_arguments(options, theirs)
+        reply = sides.reference.call("train", folder=str(theirs), arguments=arguments)
         run = sides.spiece.run(["train"] + flags.command_line(options), ours)
         written = theirs / f"{PREFIX}.model"
         if reply.status == OK and run.status == REFUSED and not self.loads(written, sides):
@@ -45,11 +46,6 @@ class Train(Kind):
     def loads(self, model, sides):
         """Whether the reference loads a model."""
         return sides.reference.call("load", model=str(model)).status == OK
-
-    def train_reference(self, options, folder, sides):
-        """Trains with the reference in `folder`."""
-        arguments = flags.library_arguments(options, folder)
-        return sides.reference.call("train", folder=str(folder), arguments=arguments)
 
 
 def two_folders(case, folder):
