@@ -65,7 +65,7 @@ mod superwords;
 #[cfg(any(feature = "train", feature = "tokenizer-json"))]
 mod trace;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::Arc;
 

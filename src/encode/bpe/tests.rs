@@ -22,7 +22,7 @@ use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
 use crate::trie::prefix::PrefixTrie;
 
-mod naive;
+pub(crate) mod naive;
 mod superwords;
 use naive::{ModelBytes, NaiveEncoder};
 

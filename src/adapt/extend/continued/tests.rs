@@ -1,55 +1,23 @@
 //! Continued training against a slow definition of it: before each new piece the text is encoded
-//! anew, by a slow encoder of the model with the pieces so far, and all pairs are counted.
+//! anew by the definition of BPE with the pieces so far, and all pairs are counted.
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::encode::bpe::tests::naive::merge_best_pairs;
 use crate::train::observer::SilentObserver;
 
-/// The pieces that a slow encoder merges: text and order, lower first.
-type Ranks = BTreeMap<String, (u64, usize)>;
+/// The scores of the pieces that merges give.
+type Scores = BTreeMap<Vec<u8>, f32>;
 
-/// A number that is lower for a better score.
-fn score_key(score: f32) -> u64 {
-    let bits = u64::from(score.to_bits());
-    if score.is_sign_negative() {
-        bits
-    } else {
-        u64::from(!score.to_bits() & 0x7FFF_FFFF).wrapping_sub(1 << 31)
-    }
-}
-
-/// Merges the best pair, the leftmost among equals, until no pair is a piece.
-fn slow_encode(text: &str, ranks: &Ranks) -> Vec<String> {
-    let mut tokens: Vec<String> = text.chars().map(String::from).collect();
-    loop {
-        let pairs = tokens.windows(2).enumerate();
-        let found = pairs.filter_map(|(at, pair)| {
-            let rank = ranks.get(&pair.concat())?;
-            Some((*rank, at))
-        });
-        let Some((_, at)) = found.min() else {
-            return tokens;
-        };
-        let joined = tokens[at..at + 2].concat();
-        tokens.splice(at..at + 2, [joined]);
-    }
-}
-
-/// Order as signed numbers: positive scores come first.
-fn ranks_of(model: &Model) -> Ranks {
-    let mut ranks = Ranks::new();
-    for piece in model
-        .pieces()
+fn scores_of(model: &Model) -> Scores {
+    let pieces = model.pieces();
+    pieces
         .filter(|piece| matches!(piece.kind, PieceKind::Normal | PieceKind::Unused))
-    {
-        let text = std::str::from_utf8(piece.text).unwrap().to_owned();
-        let key = score_key(piece.score).wrapping_add(1 << 31);
-        ranks.insert(text, (key, 0));
-    }
-    ranks
+        .map(|piece| (piece.text.to_vec(), piece.score))
+        .collect()
 }
 
 /// The parts of the lines between the texts of special pieces, normalized.
@@ -80,7 +48,9 @@ fn slow_pieces(
     wanted: usize,
 ) -> Vec<(String, u64)> {
     let rules = SplitRules::new(options);
-    let mut ranks = ranks_of(model);
+    let mut scores = scores_of(model);
+    // Below the scores of all models of these tests.
+    let mut next_score = -2e9_f32;
     let has_bytes = model.trainer_spec().byte_fallback();
     let mut known: Vec<String> = model
         .pieces()
@@ -94,10 +64,11 @@ fn slow_pieces(
         for part in &parts {
             part.chars()
                 .for_each(|c| *characters.entry(c).or_default() += 1);
-            let tokens = slow_encode(part, &ranks);
+            let mut tokens: Vec<Vec<u8>> = part.chars().map(|c| c.to_string().into()).collect();
+            merge_best_pairs(&mut tokens, |pair| scores.get(&pair.concat()).copied());
             for pair in tokens.windows(2) {
-                let are_known = pair.iter().all(|token| ranks.contains_key(token));
-                let joined = pair.concat();
+                let are_known = pair.iter().all(|token| scores.contains_key(token));
+                let joined = String::from_utf8(pair.concat()).unwrap();
                 if are_known && rules.is_valid_piece(&joined) {
                     *pairs.entry(joined).or_default() += 1;
                 }
@@ -138,7 +109,8 @@ fn slow_pieces(
             },
         };
         known.push(next.0.clone());
-        ranks.insert(next.0.clone(), (u64::MAX, learned.len()));
+        scores.insert(next.0.clone().into_bytes(), next_score);
+        next_score -= 1e6;
         learned.push(next);
     }
     learned

@@ -9,15 +9,31 @@ use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
 use crate::trie::prefix::PrefixTrie;
 
+/// Merges the two neighbours whose joined text has the best score, the leftmost of equal scores,
+/// until no two neighbours have a score.
+pub(crate) fn merge_best_pairs(
+    symbols: &mut Vec<Vec<u8>>,
+    score: impl Fn(&[Vec<u8>]) -> Option<f32>,
+) {
+    loop {
+        let pairs = symbols.windows(2).enumerate();
+        let scored = pairs.filter_map(|(at, pair)| Some((score(pair)?, at)));
+        // Of equal values the last one is the greatest, which is the first one backwards.
+        let best = scored.collect::<Vec<_>>().into_iter().rev();
+        let Some((_, at)) = best.max_by(|(a, _), (b, _)| a.total_cmp(b)) else {
+            return;
+        };
+        let joined = symbols[at..at + 2].concat();
+        symbols.splice(at..at + 2, [joined]);
+    }
+}
+
 /// Encodes by the definition. Unused pieces are not supported.
 pub(super) struct NaiveEncoder<'m> {
     vocabulary: Vocabulary<'m>,
     ids: HashMap<&'m [u8], usize>,
     user_defined: PrefixTrie,
 }
-
-/// A symbol: its text, and whether it is a user-defined symbol.
-type NaiveSymbol = (Vec<u8>, bool);
 
 impl<'m> NaiveEncoder<'m> {
     pub(super) fn new(model: &'m Model) -> Self {
@@ -32,49 +48,37 @@ impl<'m> NaiveEncoder<'m> {
 
     /// The ids of a normalized text.
     pub(super) fn encode(&self, text: &[u8]) -> Vec<PieceId> {
-        let mut symbols = self.split(text);
-        while let Some(left) = self.best_pair(&symbols) {
-            let (right, _) = symbols.remove(left + 1);
-            symbols[left].0.extend(right);
+        // Characters and user-defined symbols. No merge gives the text of such a symbol: it would
+        // have been found where the text begins.
+        let mut symbols = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let length = self.user_defined_length(rest).unwrap_or(char_length(rest));
+            let (symbol, after) = rest.split_at(length);
+            symbols.push(symbol.to_vec());
+            rest = after;
         }
-        let id_of = |(text, _): &NaiveSymbol| match self.ids.get(&text[..]) {
+        merge_best_pairs(&mut symbols, |pair| {
+            if pair
+                .iter()
+                .any(|text| self.user_defined_length(text) == Some(text.len()))
+            {
+                return None;
+            }
+            let id = self.ids.get(&pair.concat()[..])?;
+            Some(self.vocabulary.score(*id))
+        });
+        let id_of = |text: &Vec<u8>| match self.ids.get(&text[..]) {
             Some(id) => PieceId::from_index(*id),
             None => self.vocabulary.unknown(),
         };
         symbols.iter().map(id_of).collect()
     }
 
-    /// The characters and user-defined symbols of a text.
-    fn split(&self, text: &[u8]) -> Vec<NaiveSymbol> {
-        let mut symbols = Vec::new();
-        let mut rest = text;
-        while !rest.is_empty() {
-            let user_defined = self.user_defined.longest_with_value(rest);
-            let length = user_defined.map_or(char_length(rest), |(length, _)| length);
-            let (symbol, after) = rest.split_at(length);
-            symbols.push((symbol.to_vec(), user_defined.is_some()));
-            rest = after;
-        }
-        symbols
-    }
-
-    /// The position of the pair whose piece has the best score; the leftmost of equal scores.
-    fn best_pair(&self, symbols: &[NaiveSymbol]) -> Option<usize> {
-        let mut best: Option<(f32, usize)> = None;
-        for (at, pair) in symbols.windows(2).enumerate() {
-            if pair.iter().any(|(_, is_user_defined)| *is_user_defined) {
-                continue;
-            }
-            let joined = [&pair[0].0[..], &pair[1].0].concat();
-            let Some(id) = self.ids.get(&joined[..]) else {
-                continue;
-            };
-            let score = self.vocabulary.score(*id);
-            if best.is_none_or(|(found, _)| score.total_cmp(&found).is_gt()) {
-                best = Some((score, at));
-            }
-        }
-        best.map(|(_, at)| at)
+    /// The length of the longest user-defined symbol at the start of a text.
+    fn user_defined_length(&self, text: &[u8]) -> Option<usize> {
+        let found = self.user_defined.longest_with_value(text);
+        found.map(|(length, _)| length)
     }
 }
 
