@@ -60,19 +60,20 @@ fn run(name: &str, cases: u32, bytes: usize) {
 #[cfg(feature = "tokenizer-json")]
 #[test]
 fn models_keep_their_ids_through_tokenizer_json() {
-    run("tokenizer_json", 500, 200);
+    run("tokenizer_json", 300, 200);
     run("converted_model", 300, 2000);
 }
 
+/// Random bytes are refused at the first field, so that few cases show what there is to see.
 #[test]
 fn random_bytes_as_models_keep_the_promises() {
-    run("model_bytes", 2000, 200);
-    run("round_trip", 2000, 200);
+    run("model_bytes", 100, 200);
+    run("round_trip", 100, 200);
 }
 
 #[test]
 fn mutated_models_keep_the_promises() {
-    run("mutated_model", 300, 300);
+    run("mutated_model", 2000, 300);
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn the_table_lists_every_kept_file_and_whether_it_is_refused() {
 /// A cyclic table is followed for a bounded number of steps from each position of the text.
 #[test]
 fn cyclic_tables_are_not_followed_to_the_end_of_the_text() {
-    let text = "abca ".repeat(20_000);
+    let text = "abca ".repeat(80_000);
     for name in [
         "charsmap_circle",
         "charsmap_circle_of_rules",
@@ -230,10 +231,10 @@ fn cyclic_tables_are_not_followed_to_the_end_of_the_text() {
         let start = Instant::now();
         let ids = tokenizer.encode(&text);
         let _ = tokenizer.decode(&ids).unwrap();
-        // Following them to the end of the text takes 5,000,000,000 steps, which no machine does in
-        // 5 s with overflow checks; bounded steps take 0.1 s.
+        // Following them to the end of the text takes 80,000,000,000 steps, which no machine does in
+        // 20 s with overflow checks; bounded steps take 0.4 s.
         assert!(
-            start.elapsed().as_secs() < 5,
+            start.elapsed().as_secs() < 20,
             "{name} took {:?}",
             start.elapsed()
         );

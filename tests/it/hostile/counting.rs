@@ -5,6 +5,8 @@ use spiece::train::{CountRows, WordCounts};
 use spiece::{Model, TrainError, TrainOptions, Trainer};
 
 use super::checks;
+#[cfg(feature = "parquet")]
+use super::mutation;
 
 /// A trainer of small models.
 pub(super) fn trainer() -> Trainer {
@@ -56,14 +58,26 @@ pub fn rows(data: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// The bytes of a file.
+/// The bytes are a file, or overwrite a part of a good one.
 #[cfg(feature = "parquet")]
 pub fn file(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let path = folder.path().join("counts.parquet");
-    std::fs::write(&path, data).expect("a temporary file");
-    match WordCounts::open_parquet(&path) {
-        Ok(counts) => train(counts),
-        Err(error) => assert!(error.to_string().contains("counts.parquet"), "{error}"),
+    let train_on = |file: &[u8]| {
+        std::fs::write(&path, file).expect("a temporary file");
+        match WordCounts::open_parquet(&path) {
+            Ok(counts) => train(counts),
+            Err(error) => assert!(error.to_string().contains("counts.parquet"), "{error}"),
+        }
+    };
+    train_on(data);
+    let mut counts = trainer().new_counts().expect("no unigram model");
+    for (word, count) in [("\u{2581}a", 2), ("\u{2581}rose", 2), ("\u{2581}is", 1)] {
+        counts.add(word, count).expect("few words");
+    }
+    counts.save_parquet(&path).expect("a temporary file");
+    let mut good = std::fs::read(&path).expect("it was written");
+    if mutation::overwrite(&mut good, data) {
+        train_on(&good);
     }
 }

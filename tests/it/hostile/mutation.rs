@@ -332,3 +332,16 @@ fn damage(input: &mut Unstructured<'_>, file: &mut Vec<u8>) -> Result<()> {
     }
     Ok(())
 }
+
+/// Overwrites a part of a file by all but the first two bytes of `change`, at the position that
+/// these say; false if `change` is too short for that.
+#[cfg(any(feature = "gguf", feature = "parquet"))]
+pub fn overwrite(file: &mut [u8], change: &[u8]) -> bool {
+    let [high, low, change @ ..] = change else {
+        return false;
+    };
+    let position = usize::from(u16::from_be_bytes([*high, *low])) % file.len();
+    let length = change.len().min(file.len() - position);
+    file[position..position + length].copy_from_slice(&change[..length]);
+    true
+}
