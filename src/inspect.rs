@@ -47,7 +47,7 @@ mod text_counter;
 mod top_list;
 
 pub use self::comparison::{
-    Comparison, ComparisonCounter, DifferentLine, IdChange, VocabularyComparison,
+    Comparison, ComparisonCounter, ComparisonSums, DifferentLine, IdChange, VocabularyComparison,
 };
 pub use self::inventory::{KindCount, LengthCount, ScriptCount, UnusualPieces};
 pub use self::older_releases::OlderReleaseProblem;
@@ -120,6 +120,12 @@ impl Inspection {
     pub fn has_trained_size(&self) -> bool {
         usize::try_from(self.trainer_vocab_size).is_ok_and(|size| size == self.piece_count)
     }
+}
+
+/// Serializes a text as a string, with U+FFFD for what is not UTF-8.
+#[cfg(feature = "serde")]
+fn as_lossy_text<S: serde::Serializer>(text: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&String::from_utf8_lossy(text))
 }
 
 fn pieces_of_kind(model: &Model, kind: PieceKind) -> impl Iterator<Item = Piece<'_>> {

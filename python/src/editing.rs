@@ -345,19 +345,20 @@ pub fn _compare<'py>(
     let first = &first.get().loaded.tokenizer;
     let second = &second.get().loaded.tokenizer;
     let held = HeldTexts::of_items(iterable_items(texts, "texts")?)?;
-    let found = py.detach(|| {
+    let sums = py.detach(|| {
         let mut counter = ComparisonCounter::new(first, second);
         for (number, text) in (1..).zip(held.texts()) {
             counter.add_line(number, text);
         }
-        counter.finish()
+        *counter.sums()
     });
     let report = PyDict::new(py);
-    report.set_item("texts", found.lines)?;
-    report.set_item("equal_texts", found.equal_lines)?;
-    report.set_item("bytes", found.bytes)?;
-    report.set_item("tokens", (found.tokens_a, found.tokens_b))?;
-    report.set_item("shared_boundaries", found.shared_boundaries)?;
-    report.set_item("own_boundaries", (found.only_a, found.only_b))?;
+    report.set_item("texts", sums.lines)?;
+    report.set_item("equal_texts", sums.equal_lines)?;
+    report.set_item("bytes", sums.bytes)?;
+    report.set_item("tokens", (sums.tokens_a, sums.tokens_b))?;
+    report.set_item("shared_boundaries", sums.shared_boundaries)?;
+    let own = (sums.boundaries_only_a, sums.boundaries_only_b);
+    report.set_item("own_boundaries", own)?;
     Ok(report)
 }

@@ -1,8 +1,7 @@
 //! Two models on the same text.
 //!
-//! Input: two tokenizers and lines of text. Output: a [`Comparison`]: which pieces both have and
-//! under which ids, on how many lines both give the same ids, and which boundaries between tokens
-//! only one of them has.
+//! Which pieces both have and under which ids, on how many lines both give the same ids, and which
+//! boundaries between tokens only one of them has.
 //!
 //! A *boundary* is a position inside a line, in bytes of the line, at which a token ends. Byte
 //! pieces of one character end together. If all boundaries of model B are boundaries of model A,
@@ -10,14 +9,12 @@
 //!
 //! Example: A encodes `the cats` as `the` ` c` `ats`, and B as `the` ` cat` `s`. The boundary 3 is
 //! shared, 5 is only in A and 7 only in B.
-//!
-//! Cost: one encoding with spans by each model; one hash lookup for each piece.
 
 use std::cmp::{Ordering, Reverse};
 
 use super::text_counter::excerpt;
 use super::top_list::TopList;
-use crate::model::{Model, Piece};
+use crate::model::Model;
 use crate::piece::PieceId;
 use crate::tokenizer::{Encoder, Token, Tokenizer};
 
@@ -28,6 +25,7 @@ const MAX_CHANGES: usize = 20;
 
 /// The vocabularies of two models, A and B.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct VocabularyComparison {
     /// The pieces of A.
@@ -45,9 +43,13 @@ pub struct VocabularyComparison {
 }
 
 /// A piece that has different ids in two models.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct IdChange {
+    /// The text of the piece.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "super::as_lossy_text"))]
+    pub piece: Vec<u8>,
     /// The id in A.
     pub a: PieceId,
     /// The id in B.
@@ -60,6 +62,17 @@ pub struct IdChange {
 pub struct Comparison {
     /// The vocabularies.
     pub vocabulary: VocabularyComparison,
+    /// The sums of all lines.
+    pub sums: ComparisonSums,
+    /// The lines whose numbers of tokens differ most, largest difference first.
+    pub worst_lines: Vec<DifferentLine>,
+}
+
+/// Sums over lines that two models, A and B, encode.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct ComparisonSums {
     /// The number of lines.
     pub lines: u64,
     /// The lines with the same ids.
@@ -77,18 +90,16 @@ pub struct Comparison {
     /// Boundaries of both.
     pub shared_boundaries: u64,
     /// Boundaries of A only.
-    pub only_a: u64,
+    pub boundaries_only_a: u64,
     /// Boundaries of B only.
-    pub only_b: u64,
+    pub boundaries_only_b: u64,
     /// The lines with a boundary of A only.
-    pub lines_only_a: u64,
+    pub lines_with_boundaries_only_a: u64,
     /// The lines with a boundary of B only.
-    pub lines_only_b: u64,
-    /// The lines whose numbers of tokens differ most, largest difference first.
-    pub worst_lines: Vec<DifferentLine>,
+    pub lines_with_boundaries_only_b: u64,
 }
 
-impl Comparison {
+impl ComparisonSums {
     /// Whether both models give the same ids on all lines.
     pub fn has_equal_ids(&self) -> bool {
         self.equal_lines == self.lines
@@ -138,28 +149,25 @@ impl VocabularyComparison {
             ..Self::default()
         };
         for piece in a.pieces() {
-            if let Some(same) = same_piece(b, &piece) {
-                found.add_shared(&piece, &same);
+            let ids = b.ids_of_text(piece.text).into_iter().flatten();
+            let mut pieces = ids.filter_map(|id| b.piece(id));
+            let Some(same) = pieces.find(|same| same.kind == piece.kind) else {
+                continue;
+            };
+            found.shared += 1;
+            found.changed_scores += u64::from(piece.score.to_bits() != same.score.to_bits());
+            if piece.id != same.id {
+                found.changed_ids += 1;
+                if found.first_changes.len() < MAX_CHANGES {
+                    found.first_changes.push(IdChange {
+                        piece: piece.text.to_vec(),
+                        a: piece.id,
+                        b: same.id,
+                    });
+                }
             }
         }
         found
-    }
-
-    /// Counts a piece of A and the piece of B that has its text and kind.
-    fn add_shared(&mut self, a: &Piece<'_>, b: &Piece<'_>) {
-        self.shared += 1;
-        self.changed_scores += u64::from(a.score.to_bits() != b.score.to_bits());
-        if a.id != b.id {
-            self.add_change(IdChange { a: a.id, b: b.id });
-        }
-    }
-
-    /// Counts a piece with different ids.
-    fn add_change(&mut self, change: IdChange) {
-        self.changed_ids += 1;
-        if self.first_changes.len() < MAX_CHANGES {
-            self.first_changes.push(change);
-        }
     }
 }
 
@@ -174,15 +182,15 @@ impl VocabularyComparison {
 /// let mut counter = ComparisonCounter::new(&a, &b);
 /// counter.add_line(1, b"the right to life");
 /// let comparison = counter.finish();
-/// assert_eq!(comparison.lines, 1);
-/// assert!(!comparison.has_equal_ids());
+/// assert_eq!(comparison.sums.lines, 1);
+/// assert!(!comparison.sums.has_equal_ids());
 /// # Ok::<(), spiece::ModelError>(())
 /// ```
 #[derive(Debug)]
 pub struct ComparisonCounter<'t> {
     a: SideEncoder<'t>,
     b: SideEncoder<'t>,
-    comparison: Comparison,
+    sums: ComparisonSums,
     worst: TopList<DifferentLine>,
 }
 
@@ -204,7 +212,6 @@ impl<'t> SideEncoder<'t> {
         }
     }
 
-    /// Encodes a line.
     fn encode(&mut self, line: &[u8]) {
         self.ids.clear();
         self.boundaries.clear();
@@ -219,10 +226,6 @@ impl<'t> SideEncoder<'t> {
         self.boundaries.sort();
         self.boundaries.dedup();
     }
-
-    fn tokens(&self) -> u64 {
-        self.ids.len() as u64
-    }
 }
 
 impl<'t> ComparisonCounter<'t> {
@@ -231,7 +234,7 @@ impl<'t> ComparisonCounter<'t> {
         Self {
             a: SideEncoder::new(a),
             b: SideEncoder::new(b),
-            comparison: Comparison::default(),
+            sums: ComparisonSums::default(),
             worst: TopList::new(MAX_LINES),
         }
     }
@@ -241,58 +244,43 @@ impl<'t> ComparisonCounter<'t> {
         self.a.encode(line);
         self.b.encode(line);
         let is_equal = self.a.ids == self.b.ids;
-        self.comparison.lines += 1;
-        self.comparison.equal_lines += u64::from(is_equal);
-        self.comparison.bytes += line.len() as u64;
-        self.add_tokens();
-        self.add_boundaries();
-        if !is_equal {
-            self.add_worst(number, line);
-        }
-    }
-
-    /// Counts the tokens of the current line.
-    fn add_tokens(&mut self) {
-        let tokens_a = self.a.tokens();
-        let tokens_b = self.b.tokens();
-        let comparison = &mut self.comparison;
-        comparison.tokens_a += tokens_a;
-        comparison.tokens_b += tokens_b;
-        comparison.shorter_a += u64::from(tokens_a < tokens_b);
-        comparison.shorter_b += u64::from(tokens_b < tokens_a);
-    }
-
-    /// Counts the boundaries of the current line.
-    fn add_boundaries(&mut self) {
+        let tokens_a = self.a.ids.len() as u64;
+        let tokens_b = self.b.ids.len() as u64;
         let shared = count_shared(&self.a.boundaries, &self.b.boundaries);
         let only_a = self.a.boundaries.len() as u64 - shared;
         let only_b = self.b.boundaries.len() as u64 - shared;
-        let comparison = &mut self.comparison;
-        comparison.shared_boundaries += shared;
-        comparison.only_a += only_a;
-        comparison.only_b += only_b;
-        comparison.lines_only_a += u64::from(only_a > 0);
-        comparison.lines_only_b += u64::from(only_b > 0);
-    }
-
-    /// Offers the current line, which differs, to the list of the worst ones.
-    fn add_worst(&mut self, number: u64, line: &[u8]) {
-        let mut candidate = DifferentLine {
-            number,
-            tokens_a: self.a.tokens(),
-            tokens_b: self.b.tokens(),
-            text: Vec::new(),
-        };
-        if self.worst.bound().is_none_or(|bound| candidate < *bound) {
-            candidate.text = excerpt(line).to_vec();
-            self.worst.offer(candidate);
+        let sums = &mut self.sums;
+        sums.lines += 1;
+        sums.equal_lines += u64::from(is_equal);
+        sums.bytes += line.len() as u64;
+        sums.tokens_a += tokens_a;
+        sums.tokens_b += tokens_b;
+        sums.shorter_a += u64::from(tokens_a < tokens_b);
+        sums.shorter_b += u64::from(tokens_b < tokens_a);
+        sums.shared_boundaries += shared;
+        sums.boundaries_only_a += only_a;
+        sums.boundaries_only_b += only_b;
+        sums.lines_with_boundaries_only_a += u64::from(only_a > 0);
+        sums.lines_with_boundaries_only_b += u64::from(only_b > 0);
+        if !is_equal {
+            let mut candidate = DifferentLine {
+                number,
+                tokens_a,
+                tokens_b,
+                text: Vec::new(),
+            };
+            // The text is copied only if the line is taken.
+            if self.worst.bound().is_none_or(|bound| candidate < *bound) {
+                candidate.text = excerpt(line).to_vec();
+                self.worst.offer(candidate);
+            }
         }
     }
 
     /// Adds the lines of another counter of the same models.
     pub fn merge(&mut self, other: ComparisonCounter<'_>) {
-        let own = &mut self.comparison;
-        let added = other.comparison;
+        let own = &mut self.sums;
+        let added = other.sums;
         own.lines += added.lines;
         own.equal_lines += added.equal_lines;
         own.bytes += added.bytes;
@@ -301,17 +289,16 @@ impl<'t> ComparisonCounter<'t> {
         own.shorter_a += added.shorter_a;
         own.shorter_b += added.shorter_b;
         own.shared_boundaries += added.shared_boundaries;
-        own.only_a += added.only_a;
-        own.only_b += added.only_b;
-        own.lines_only_a += added.lines_only_a;
-        own.lines_only_b += added.lines_only_b;
+        own.boundaries_only_a += added.boundaries_only_a;
+        own.boundaries_only_b += added.boundaries_only_b;
+        own.lines_with_boundaries_only_a += added.lines_with_boundaries_only_a;
+        own.lines_with_boundaries_only_b += added.lines_with_boundaries_only_b;
         self.worst.merge(other.worst);
     }
 
-    /// The sums of all lines so far. The vocabularies and the worst lines are empty until
-    /// [`finish`](ComparisonCounter::finish).
-    pub fn sums(&self) -> &Comparison {
-        &self.comparison
+    /// The sums of all lines so far.
+    pub fn sums(&self) -> &ComparisonSums {
+        &self.sums
     }
 
     /// The comparison of all lines, with that of the vocabularies.
@@ -320,17 +307,10 @@ impl<'t> ComparisonCounter<'t> {
         let b = self.b.encoder.tokenizer().model();
         Comparison {
             vocabulary: VocabularyComparison::new(a, b),
+            sums: self.sums,
             worst_lines: self.worst.into_values(),
-            ..self.comparison
         }
     }
-}
-
-/// The piece of a model with the text and the kind of another piece.
-fn same_piece<'m>(model: &'m Model, other: &Piece<'_>) -> Option<Piece<'m>> {
-    let ids = model.ids_of_text(other.text).into_iter().flatten();
-    let mut pieces = ids.filter_map(|id| model.piece(id));
-    pieces.find(|piece| piece.kind == other.kind)
 }
 
 /// The number of values that two ascending lists share.

@@ -1,8 +1,6 @@
 //! Pieces by kind, script and length, and pieces with unusual texts.
 //!
-//! Input: a model. Output: counts, and lists of ids. Only pieces for text (normal pieces and
-//! user-defined symbols) have a script and a length. Cost: one pass over the texts of the pieces
-//! for each table.
+//! Only pieces for text (normal pieces and user-defined symbols) have a script and a length.
 //!
 //! The script of a piece is the script of its letters: characters of the scripts Common, Inherited
 //! and Unknown (digits, punctuation, marks) are ignored, and a piece without letters is `Common`. A
@@ -30,6 +28,7 @@ const LONGEST_PIECES: usize = 10;
 
 /// The number of pieces of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct KindCount {
     /// The kind.
@@ -40,6 +39,7 @@ pub struct KindCount {
 
 /// The number of pieces of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ScriptCount {
     /// The name of the script in Unicode, such as `Latin`; `Mixed` for several scripts, `Malformed`
@@ -51,6 +51,7 @@ pub struct ScriptCount {
 
 /// The number of pieces of a length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct LengthCount {
     /// The length in characters, whitespace marks included.
@@ -61,6 +62,7 @@ pub struct LengthCount {
 
 /// Pieces for text whose texts often cause problems; each list is sorted by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct UnusualPieces {
     /// Pieces that contain a space (U+0020), not a whitespace mark.
@@ -95,35 +97,25 @@ impl UnusualPieces {
         }
         match std::str::from_utf8(text) {
             Err(_) => self.not_utf8.push(id),
-            Ok(text) if text.chars().any(is_control_but_nul) => {
+            Ok(text) if text.chars().any(|c| c.is_control() && c != '\0') => {
                 self.with_control_character.push(id);
             }
             Ok(_) => {}
         }
-        if kind == PieceKind::UserDefined && has_mark(text) {
+        let mark = WHITESPACE_MARK_STR.as_bytes();
+        if kind == PieceKind::UserDefined && memmem::find(text, mark).is_some() {
             self.symbols_with_mark.push(id);
         }
     }
 }
 
-/// Whether `c` is a control character other than NUL.
-fn is_control_but_nul(c: char) -> bool {
-    c.is_control() && c != '\0'
-}
-
-/// Whether a text contains a whitespace mark.
-fn has_mark(text: &[u8]) -> bool {
-    memmem::find(text, WHITESPACE_MARK_STR.as_bytes()).is_some()
-}
-
 /// The number of pieces of each kind.
 pub(super) fn count_kinds(model: &Model) -> Vec<KindCount> {
-    PieceKind::ALL.map(|kind| count_kind(model, kind)).to_vec()
-}
-
-fn count_kind(model: &Model, kind: PieceKind) -> KindCount {
-    let pieces = pieces_of_kind(model, kind).count() as u64;
-    KindCount { kind, pieces }
+    let count = |kind| KindCount {
+        kind,
+        pieces: pieces_of_kind(model, kind).count() as u64,
+    };
+    PieceKind::ALL.map(count).to_vec()
 }
 
 /// The number of pieces of each script, most frequent first.
@@ -146,43 +138,31 @@ fn count_each<V: Ord>(values: impl Iterator<Item = V>) -> BTreeMap<V, u64> {
     counts
 }
 
-/// The name of the script of a piece.
+/// The name of the script of the letters of a piece.
 fn script_name(text: &[u8]) -> &'static str {
-    match std::str::from_utf8(text) {
-        Ok(text) => script_of_letters(text),
-        Err(_) => "Malformed",
-    }
-}
-
-/// The name of the script of the letters of a text.
-fn script_of_letters(text: &str) -> &'static str {
-    let scripts = text.chars().map(current_script);
-    let mut letters = scripts.filter(|script| !is_shared(*script));
-    let Some(first) = letters.next() else {
+    let Ok(text) = std::str::from_utf8(text) else {
+        return "Malformed";
+    };
+    let mut scripts = text.chars().map(|c| match c {
+        'a'..='z' | 'A'..='Z' => CurrentScript::Latin,
+        '\0'..='\u{7f}' | '\u{2581}' => CurrentScript::Common,
+        _ => c.script(),
+    });
+    // Characters of these scripts occur together with those of all others.
+    let is_letter = |script: &CurrentScript| {
+        !matches!(
+            script,
+            CurrentScript::Common | CurrentScript::Inherited | CurrentScript::Unknown
+        )
+    };
+    let Some(first) = scripts.find(is_letter) else {
         return "Common";
     };
-    if letters.all(|script| script == first) {
+    if scripts.filter(is_letter).all(|script| script == first) {
         first.full_name()
     } else {
         "Mixed"
     }
-}
-
-/// The script of a character in the current version of Unicode.
-fn current_script(c: char) -> CurrentScript {
-    match c {
-        'a'..='z' | 'A'..='Z' => CurrentScript::Latin,
-        '\0'..='\u{7f}' | '\u{2581}' => CurrentScript::Common,
-        _ => c.script(),
-    }
-}
-
-/// Whether characters of this script occur together with those of all other scripts.
-fn is_shared(script: CurrentScript) -> bool {
-    matches!(
-        script,
-        CurrentScript::Common | CurrentScript::Inherited | CurrentScript::Unknown
-    )
 }
 
 /// The number of pieces of each length, shortest first.

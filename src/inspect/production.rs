@@ -1,10 +1,7 @@
 //! Pieces whose texts the normalizer never produces.
 //!
-//! Input: a tokenizer. Output: the normal pieces and user-defined symbols whose texts occur in no
-//! normalized text, and those for which this remains undecided.
-//!
-//! # Method
-//! Three steps, of which the first decides nearly all pieces:
+//! A normal piece or user-defined symbol is never produced if its text occurs in no normalized text.
+//! Three steps find out, or leave it undecided; the first one decides nearly all pieces:
 //!
 //! 1. *Witness.* The text of the piece, alone and between other characters, is normalized. If the
 //!    result contains the text, the piece is produced.
@@ -146,29 +143,19 @@ impl<'t> ProductionSearch<'t> {
         if !self.spend(cover.work()) {
             return Production::Undecided;
         }
-        match cover.raw_text() {
-            Some(raw) => self.production_from(&raw, text),
-            None => self.production_inside(parts, text),
-        }
-    }
-
-    /// Whether `raw` is a witness of `text`.
-    fn production_from(&mut self, raw: &[u8], text: &[u8]) -> Production {
-        if self.is_witness(raw, text) {
+        let raw = match cover.raw_text() {
+            Some(raw) => raw,
+            // No parts cover the text: it is inside of one part, or nowhere.
+            None if !self.spend(parts.joined.len() as u64) => return Production::Undecided,
+            None => match parts.source_containing(text) {
+                Some(raw) => raw.to_vec(),
+                None => return Production::Never,
+            },
+        };
+        if self.is_witness(&raw, text) {
             Production::Produced
         } else {
             Production::Undecided
-        }
-    }
-
-    /// Whether the normalizer produces `text`, which no parts cover, inside one part.
-    fn production_inside(&mut self, parts: &PartTable, text: &[u8]) -> Production {
-        if !self.spend(parts.joined.len() as u64) {
-            return Production::Undecided;
-        }
-        match parts.source_containing(text) {
-            None => Production::Never,
-            Some(raw) => self.production_from(raw, text),
         }
     }
 
@@ -182,34 +169,19 @@ impl<'t> ProductionSearch<'t> {
     /// Whether the normalized form of `raw`, alone or between other characters, contains `text`.
     /// False is not certain.
     fn is_witness(&mut self, raw: &[u8], text: &[u8]) -> bool {
-        CONTEXTS
-            .iter()
-            .any(|context| self.is_witness_in(*context, raw, text))
-    }
-
-    /// Whether the normalized form of `raw` in a context contains `text`.
-    fn is_witness_in(&mut self, context: (&str, &str), raw: &[u8], text: &[u8]) -> bool {
-        self.set_raw(context, raw);
-        let longest = self.raw.len().saturating_mul(self.greatest_growth);
-        longest <= MAX_WITNESS_BYTES
-            && self.normalize_raw()
-            && memmem::find(&self.normalized, text).is_some()
-    }
-
-    /// Sets the raw text of a witness: `raw` in a context.
-    fn set_raw(&mut self, (before, behind): (&str, &str), raw: &[u8]) {
-        self.raw.clear();
-        self.raw.extend_from_slice(before.as_bytes());
-        self.raw.extend_from_slice(raw);
-        self.raw.extend_from_slice(behind.as_bytes());
-    }
-
-    /// Normalizes the raw text of the witness; false if that exceeds the budget.
-    fn normalize_raw(&mut self) -> bool {
-        let normalizer = self.tokenizer.normalizer();
-        normalizer.normalize(&self.raw, &mut self.normalized);
-        let work = self.raw.len() + self.normalized.len();
-        self.spend(work as u64)
+        CONTEXTS.iter().any(|(before, after)| {
+            self.raw.clear();
+            self.raw.extend_from_slice(before.as_bytes());
+            self.raw.extend_from_slice(raw);
+            self.raw.extend_from_slice(after.as_bytes());
+            if self.raw.len().saturating_mul(self.greatest_growth) > MAX_WITNESS_BYTES {
+                return false;
+            }
+            let normalizer = self.tokenizer.normalizer();
+            normalizer.normalize(&self.raw, &mut self.normalized);
+            let work = self.raw.len() + self.normalized.len();
+            self.spend(work as u64) && memmem::find(&self.normalized, text).is_some()
+        })
     }
 }
 

@@ -1,9 +1,5 @@
 //! Pieces that encoding never gives.
 //!
-//! Input: a tokenizer. Output: each normal piece and user-defined symbol that no normalized text is
-//! encoded with, and the ids that its own text gives instead.
-//!
-//! # Method
 //! A piece is *reachable* if some normalized text is encoded with it. The test encodes the text of
 //! the piece alone, without normalizer and dummy prefix: the piece is reachable if and only if the
 //! result is the piece. "If" is obvious, since the text of the piece is such a text. "Only if"
@@ -37,11 +33,11 @@
 //! text is a piece, so `abcd` is given. Without the piece `cd` the text ends as `ab c d`, since no
 //! two neighbours join to a piece: `abcd` is unreachable, and `ab c d` wins.
 //!
-//! # Cost
-//! One encoding of the texts of all pieces: linear, except for pieces on which encoding is not.
+//! The cost is one encoding of the texts of all pieces: linear, except where encoding is not.
 
 use super::pieces_for_text;
 use crate::encode::ModelEncoder;
+use crate::model::Piece;
 use crate::piece::PieceId;
 use crate::tokenizer::{NormalizedEncoder, Tokenizer};
 
@@ -60,59 +56,28 @@ pub struct UnreachablePiece {
 
 /// Finds the unreachable pieces, by id.
 pub(super) fn find_unreachable(tokenizer: &Tokenizer) -> Vec<UnreachablePiece> {
-    let mut test = ReachabilityTest::new(tokenizer);
-    let pieces = pieces_for_text(tokenizer.model());
-    pieces
-        .filter_map(|piece| test.loser(piece.id, piece.text))
-        .collect()
-}
-
-/// Encodes the texts of pieces.
-struct ReachabilityTest<'t> {
-    tokenizer: &'t Tokenizer,
-    encoder: NormalizedEncoder<'t>,
-    /// The greatest magnitude of a score, in unigram models.
-    greatest_score: f64,
-}
-
-impl<'t> ReachabilityTest<'t> {
-    /// A test for the pieces of a tokenizer.
-    fn new(tokenizer: &'t Tokenizer) -> Self {
-        Self {
-            tokenizer,
-            encoder: NormalizedEncoder::new(tokenizer),
-            greatest_score: greatest_score(tokenizer),
+    let pieces = || pieces_for_text(tokenizer.model());
+    let unigram = match tokenizer.model_encoder() {
+        ModelEncoder::Unigram(unigram) => {
+            let greatest_score = unigram.greatest_score(pieces().map(|piece| piece.id));
+            Some((unigram, greatest_score))
         }
-    }
-
-    /// The piece with the ids that win against it; `None` if its text gives the piece.
-    fn loser(&mut self, id: PieceId, text: &[u8]) -> Option<UnreachablePiece> {
-        if self.encoder.gives(id, text) {
-            return None;
-        }
-        Some(UnreachablePiece {
-            id,
-            is_close: self.is_close(id, text),
-            winner: self.encoder.encode_resolved(text).to_vec(),
-        })
-    }
-
-    /// Whether rounding may let the piece `id` with this text win.
-    fn is_close(&mut self, id: PieceId, text: &[u8]) -> bool {
-        let ModelEncoder::Unigram(unigram) = self.tokenizer.model_encoder() else {
-            return false;
-        };
-        let winner = self.encoder.encode(text);
-        !unigram.always_loses(id, winner, text.len(), self.greatest_score)
-    }
-}
-
-/// The greatest magnitude of a score of the pieces for text; 0 for models other than unigram
-/// models.
-fn greatest_score(tokenizer: &Tokenizer) -> f64 {
-    let ModelEncoder::Unigram(unigram) = tokenizer.model_encoder() else {
-        return 0.0;
+        _ => None,
     };
-    let pieces = pieces_for_text(tokenizer.model());
-    unigram.greatest_score(pieces.map(|piece| piece.id))
+    let mut encoder = NormalizedEncoder::new(tokenizer);
+    let mut found = Vec::new();
+    for Piece { id, text, .. } in pieces() {
+        if encoder.gives(id, text) {
+            continue;
+        }
+        found.push(UnreachablePiece {
+            id,
+            is_close: unigram.is_some_and(|(unigram, greatest_score)| {
+                let winner = encoder.encode(text);
+                !unigram.always_loses(id, winner, text.len(), greatest_score)
+            }),
+            winner: encoder.encode_resolved(text).to_vec(),
+        });
+    }
+    found
 }

@@ -1,13 +1,11 @@
 //! Scores of normal pieces: range, ties, and their order against the order of the ids.
 //!
-//! Input: a model. Output: a [`ScoreSummary`]. Trained models number their pieces by descending
-//! score. Ties and inversions are signs of edits: with equal scores, the position in the text
-//! decides between merges, and some programs use the order of the ids as the order of the merges.
+//! Trained models number their pieces by descending score. Ties and inversions are signs of edits:
+//! with equal scores, the position in the text decides between merges, and some programs use the
+//! order of the ids as the order of the merges.
 //!
 //! Example: the scores -1, -2, -2, -1.5 in the order of the ids have one group of ties with two
 //! pieces (-2), and one inversion, at the fourth piece.
-//!
-//! Cost: sorting the scores.
 
 use super::pieces_of_kind;
 use crate::model::Model;
@@ -15,6 +13,7 @@ use crate::piece::{PieceId, PieceKind};
 
 /// The scores of the normal pieces of a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ScoreSummary {
     /// The lowest score; `None` without normal pieces.
@@ -48,25 +47,16 @@ impl ScoreSummary {
             highest: sorted.last().copied(),
             ..Self::default()
         };
-        summary.add_ties(&sorted);
-        summary.add_inversions(scores);
-        summary
-    }
-
-    /// Counts the ties of sorted scores.
-    fn add_ties(&mut self, sorted: &[f32]) {
         let groups = sorted.chunk_by(|a, b| a == b);
         for tie in groups.filter(|group| group.len() > 1) {
-            self.tied_scores += 1;
-            self.tied_pieces += tie.len() as u64;
+            summary.tied_scores += 1;
+            summary.tied_pieces += tie.len() as u64;
         }
-    }
-
-    fn add_inversions(&mut self, scores: &[(PieceId, f32)]) {
         for pair in scores.windows(2).filter(|pair| pair[1].1 > pair[0].1) {
-            self.inversions += 1;
-            self.first_inversion.get_or_insert(pair[1].0);
+            summary.inversions += 1;
+            summary.first_inversion.get_or_insert(pair[1].0);
         }
+        summary
     }
 }
 

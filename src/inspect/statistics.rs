@@ -52,6 +52,7 @@ pub struct TextStatistics {
 
 /// A word that takes several tokens.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct FragmentedWord {
     /// The number of tokens, wrapped in [`Reverse`] so that words with more tokens sort first.
@@ -59,7 +60,8 @@ pub struct FragmentedWord {
     /// The bytes of the word.
     pub bytes: u64,
     /// The word, or its first 200 bytes.
-    pub text: Vec<u8>,
+    #[cfg_attr(feature = "serde", serde(serialize_with = "super::as_lossy_text"))]
+    pub word: Vec<u8>,
 }
 
 /// A line with an extreme number of tokens.

@@ -189,7 +189,13 @@ proptest! {
             expected.3 += u64::from(a.encode(line) == b.encode(line));
         }
         let found = counter.finish();
-        let found = (found.shared_boundaries, found.only_a, found.only_b, found.equal_lines);
+        let sums = found.sums;
+        let found = (
+            sums.shared_boundaries,
+            sums.boundaries_only_a,
+            sums.boundaries_only_b,
+            sums.equal_lines,
+        );
         prop_assert_eq!(found, expected);
     }
 }
@@ -325,10 +331,10 @@ fn the_most_fragmented_words_are_those_of_most_tokens() {
     counter.add_line(1, "the right xqzxqzxqz of zzqq the".as_bytes());
     let words = counter.finish().fragmented_words;
     let expected = ["xqzxqzxqz", "zzqq"].map(str::as_bytes);
-    let found: Vec<&[u8]> = words.iter().map(|word| word.text.as_slice()).collect();
+    let found: Vec<&[u8]> = words.iter().map(|word| word.word.as_slice()).collect();
     assert_eq!(found[..2], expected);
     for word in &words {
-        let text = String::from_utf8(word.text.clone()).unwrap();
+        let text = String::from_utf8(word.word.clone()).unwrap();
         assert_eq!(word.tokens.0, tokenizer.count(&text) as u64, "{text}");
     }
 }
@@ -341,8 +347,9 @@ fn a_model_equals_itself() {
     counter.add_line(1, "the right 日本".as_bytes());
     counter.add_line(2, b"");
     let found = counter.finish();
-    assert!(found.has_equal_ids());
-    assert_eq!((found.only_a, found.only_b), (0, 0));
+    assert!(found.sums.has_equal_ids());
+    let own = (found.sums.boundaries_only_a, found.sums.boundaries_only_b);
+    assert_eq!(own, (0, 0));
     let vocabulary = found.vocabulary;
     assert_eq!(vocabulary.shared, vocabulary.pieces_a);
     assert_eq!(vocabulary.changed_ids + vocabulary.changed_scores, 0);

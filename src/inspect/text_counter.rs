@@ -1,9 +1,8 @@
 //! Counts over the tokens of a text.
 //!
-//! Input: a tokenizer and the lines of a text. Output: [`TextStatistics`]. Method: each line is
-//! encoded once. The ids are counted by piece, and lines with a long run of tokens inside words are
-//! searched for words of many tokens. A line is encoded again, with spans, only if a word of it may
-//! be one of the most fragmented ones.
+//! Each line is encoded once. The ids are counted by piece, and lines with a long run of tokens
+//! inside words are searched for words of many tokens. A line is encoded again, with spans, only if
+//! a word of it may be one of the most fragmented ones.
 //!
 //! # Definitions
 //! * *Characters*: bytes that begin a UTF-8 character, so malformed text also has a number of
@@ -13,8 +12,7 @@
 //!   token. A token that contains a mark after its start ends the word. Languages without spaces
 //!   have words as long as lines.
 //!
-//! # Cost
-//! Encoding the lines, one load and one addition for each token, two vectorized passes over the
+//! The cost: encoding the lines, one load and one addition for each token, two vectorized passes over the
 //! bytes. Memory: 9 bytes for each piece.
 
 use std::cmp::{Ordering, Reverse};
@@ -215,7 +213,10 @@ impl<'t> TextCounter<'t> {
         Self {
             encoder: tokenizer.encoder(),
             roles: word_roles(model, tokenizer.normalizer()),
-            statistics: empty_statistics(model),
+            statistics: TextStatistics {
+                counts: vec![0; model.len()],
+                ..TextStatistics::default()
+            },
             words: TopList::new(MAX_WORDS),
             dense: LineList::new(LineOrder::Dense),
             sparse: LineList::new(LineOrder::Sparse),
@@ -237,21 +238,12 @@ impl<'t> TextCounter<'t> {
             find_words(&self.roles, ids, word_threshold, &mut self.candidates);
         }
         self.add_words(line);
-        self.add_sizes(line, tokens);
-        self.offer_line(number, tokens, line);
-    }
-
-    fn add_sizes(&mut self, line: &[u8], tokens: u64) {
         let statistics = &mut self.statistics;
         statistics.lines += 1;
         statistics.bytes += line.len() as u64;
         statistics.characters += count_characters(line);
         statistics.words += count_words(line);
         statistics.tokens += tokens;
-    }
-
-    /// Offers a line to the lists of lines.
-    fn offer_line(&mut self, number: u64, tokens: u64, line: &[u8]) {
         if line.len() >= MIN_LINE_BYTES {
             self.dense.offer(number, tokens, line);
             self.sparse.offer(number, tokens, line);
@@ -277,7 +269,7 @@ impl<'t> TextCounter<'t> {
             self.words.offer(FragmentedWord {
                 tokens: Reverse(range.len() as u64),
                 bytes: text.len() as u64,
-                text: excerpt(text).to_vec(),
+                word: excerpt(text).to_vec(),
             });
         }
     }
@@ -290,7 +282,9 @@ impl<'t> TextCounter<'t> {
         let counts = other.statistics.counts;
         let own = &mut self.statistics;
         assert_eq!(own.counts.len(), counts.len(), "counters of two tokenizers");
-        add_counts(&mut own.counts, &counts);
+        for (sum, count) in own.counts.iter_mut().zip(counts) {
+            *sum += count;
+        }
         own.lines += other.statistics.lines;
         own.bytes += other.statistics.bytes;
         own.characters += other.statistics.characters;
@@ -323,20 +317,6 @@ impl<'t> TextCounter<'t> {
             long_lines: self.long.into_lines(),
             ..self.statistics
         }
-    }
-}
-
-/// The statistics of no lines.
-fn empty_statistics(model: &Model) -> TextStatistics {
-    TextStatistics {
-        counts: vec![0; model.len()],
-        ..TextStatistics::default()
-    }
-}
-
-fn add_counts(sums: &mut [u64], counts: &[u64]) {
-    for (sum, count) in sums.iter_mut().zip(counts) {
-        *sum += count;
     }
 }
 
@@ -401,14 +381,11 @@ fn find_words(roles: &[WordRole], ids: &[PieceId], threshold: u64, found: &mut V
 
 /// The number of bytes that begin a character.
 fn count_characters(text: &[u8]) -> u64 {
-    let blocks = text.chunks(MAX_BLOCK_BYTES);
-    blocks.map(count_starts).sum()
-}
-
-/// The number of bytes of a block that begin a character.
-fn count_starts(block: &[u8]) -> u64 {
-    let starts = block.iter().map(|byte| u8::from(is_char_start(*byte)));
-    u64::from(starts.sum::<u8>())
+    let blocks = text.chunks(MAX_BLOCK_BYTES).map(|block| {
+        let starts = block.iter().map(|byte| u8::from(is_char_start(*byte)));
+        u64::from(starts.sum::<u8>())
+    });
+    blocks.sum()
 }
 
 /// The number of runs of bytes other than ASCII whitespace.

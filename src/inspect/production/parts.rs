@@ -1,7 +1,7 @@
 //! The texts that the rules of a normalizer and the user-defined symbols write.
 //!
-//! Input: a tokenizer. Output: a [`PartTable`], which finds a part that equals, begins with, ends
-//! with or contains a text, and a raw text for which the normalizer writes it.
+//! A [`PartTable`] finds a part that equals, begins with, ends with or contains a text, and a raw text
+//! for which the normalizer writes it.
 //!
 //! Example: the rule `A` -> `b c` writes the part `b▁c` with the source `A`; the text `▁c` is its
 //! end.
@@ -27,17 +27,6 @@ struct Part {
     source: Vec<u8>,
 }
 
-impl Part {
-    fn source(&self) -> &[u8] {
-        &self.source
-    }
-
-    /// The text that is written, from the last byte to the first.
-    fn reversed(&self) -> Vec<u8> {
-        reversed(&self.written)
-    }
-}
-
 /// The targets of all rules, and all user-defined symbols.
 #[derive(Debug)]
 pub(super) struct PartTable {
@@ -61,7 +50,10 @@ impl PartTable {
             Some(charsmap) => charsmap.rules()?,
             None => Vec::new(),
         };
-        let mut parts = WrittenParts::new(normalizer);
+        let mut parts = WrittenParts {
+            normalizer,
+            sources: HashMap::new(),
+        };
         for (source, target) in &rules {
             parts.add_rule(source, target);
         }
@@ -73,8 +65,12 @@ impl PartTable {
 
     /// The table of the given parts and their sources.
     fn of(written: HashMap<Vec<u8>, Vec<u8>>) -> Self {
-        let parts = sorted_parts(written);
-        let reversed = parts.iter().map(Part::reversed).zip(0..);
+        let parts = written.into_iter();
+        let mut parts: Vec<Part> = parts
+            .map(|(written, source)| Part { written, source })
+            .collect();
+        parts.sort_by(|a, b| a.written.cmp(&b.written));
+        let reversed = parts.iter().map(|part| reversed(&part.written)).zip(0..);
         let mut reversed: Vec<(Vec<u8>, usize)> = reversed.collect();
         reversed.sort();
         let mut joined = Vec::new();
@@ -97,7 +93,7 @@ impl PartTable {
     /// The source of the part that is exactly `text`.
     pub(super) fn source_of(&self, text: &[u8]) -> Option<&[u8]> {
         let part = self.lower_bound(text)?;
-        (part.written == text).then(|| part.source())
+        (part.written == text).then_some(part.source.as_slice())
     }
 
     /// The first part whose text is not less than `text`.
@@ -111,7 +107,7 @@ impl PartTable {
     /// The source of a part that begins with `text`.
     pub(super) fn source_starting_with(&self, text: &[u8]) -> Option<&[u8]> {
         let part = self.lower_bound(text)?;
-        part.written.starts_with(text).then(|| part.source())
+        part.written.starts_with(text).then_some(part.source.as_slice())
     }
 
     /// The source of a part that ends with `text`.
@@ -123,24 +119,16 @@ impl PartTable {
         let (written, part) = self.reversed.get(index)?;
         written
             .starts_with(&backwards)
-            .then(|| self.parts[*part].source())
+            .then(|| self.parts[*part].source.as_slice())
     }
 
     /// The source of a part that contains `text`, perhaps across the end of the part.
     pub(super) fn source_containing(&self, text: &[u8]) -> Option<&[u8]> {
         let at = memmem::find(&self.joined, text)?;
         let index = self.ends.partition_point(|end| *end <= at);
-        self.parts.get(index).map(Part::source)
+        let part = self.parts.get(index)?;
+        Some(&part.source)
     }
-}
-
-/// The parts, sorted by the text that they write.
-fn sorted_parts(sources: HashMap<Vec<u8>, Vec<u8>>) -> Vec<Part> {
-    let parts = sources.into_iter();
-    let parts = parts.map(|(written, source)| Part { written, source });
-    let mut parts: Vec<Part> = parts.collect();
-    parts.sort_by(|a, b| a.written.cmp(&b.written));
-    parts
 }
 
 /// The bytes from the last one to the first.
@@ -155,18 +143,12 @@ struct WrittenParts<'n> {
     sources: HashMap<Vec<u8>, Vec<u8>>,
 }
 
-impl<'n> WrittenParts<'n> {
-    fn new(normalizer: &'n Normalizer) -> Self {
-        Self {
-            normalizer,
-            sources: HashMap::new(),
-        }
-    }
-
+impl WrittenParts<'_> {
     /// Adds the texts that the normalizer can write for a rule.
     fn add_rule(&mut self, source: &[u8], target: &[u8]) {
         // Spaces at the start of a target are dropped after a space.
-        let trimmed = trim_start_spaces(target);
+        let spaces = target.iter().take_while(|byte| **byte == b' ').count();
+        let trimmed = &target[spaces..];
         let drops_spaces = self.normalizer.options().remove_extra_whitespaces;
         if trimmed.len() < target.len() && drops_spaces {
             self.add_part(source, trimmed);
@@ -176,7 +158,13 @@ impl<'n> WrittenParts<'n> {
 
     /// Adds the text that the normalizer writes for `target`, unless it is empty.
     fn add_part(&mut self, source: &[u8], target: &[u8]) {
-        let written = with_marks(target, self.normalizer.mark());
+        let mut written = Vec::new();
+        for byte in target {
+            match byte {
+                b' ' => written.extend_from_slice(self.normalizer.mark()),
+                byte => written.push(*byte),
+            }
+        }
         if written.is_empty() {
             return;
         }
@@ -188,22 +176,4 @@ impl<'n> WrittenParts<'n> {
             *smallest = source.to_vec();
         }
     }
-}
-
-/// The text with marks for spaces.
-fn with_marks(text: &[u8], mark: &[u8]) -> Vec<u8> {
-    let mut marked = Vec::new();
-    for byte in text {
-        match byte {
-            b' ' => marked.extend_from_slice(mark),
-            byte => marked.push(*byte),
-        }
-    }
-    marked
-}
-
-/// The text without the spaces at its start.
-fn trim_start_spaces(text: &[u8]) -> &[u8] {
-    let spaces = text.iter().take_while(|byte| **byte == b' ').count();
-    &text[spaces..]
 }

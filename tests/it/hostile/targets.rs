@@ -342,9 +342,9 @@ pub fn inspect(data: &[u8]) {
         let id = u32::from(piece.id) as usize;
         assert_eq!(statistics.counts[id], 0, "{piece:?} is in the text");
     }
-    let comparison = comparison.finish();
-    assert!(comparison.has_equal_ids(), "a model differs from itself");
-    assert_eq!((comparison.only_a, comparison.only_b), (0, 0));
+    let sums = comparison.finish().sums;
+    assert!(sums.has_equal_ids(), "a model differs from itself");
+    assert_eq!((sums.boundaries_only_a, sums.boundaries_only_b), (0, 0));
 }
 
 /// The bytes make a model that is nearly right, and edits by the texts of pieces. What is not
