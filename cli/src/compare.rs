@@ -1,10 +1,9 @@
 //! `spiece compare`: two models on the same text.
 //!
-//! Input: two models, A and B, and texts. Output: a report as text, JSON or HTML: shared pieces,
-//! changed ids, equal lines, boundaries that only one model has, the token counts of both, and the
-//! lines that differ most. The exit status is 0 if all lines have the same ids and 1 if not, so a
-//! script can check that a changed model gives the same ids. Method: all threads encode lines; the
-//! report does not depend on the number of threads. Cost: one encoding with spans by each model.
+//! The report says which pieces are shared, which ids change, how many lines are equal, which
+//! boundaries only one model has, how many tokens both have, and which lines differ most. The exit
+//! status is 0 if all lines have the same ids and 1 if not, so a script can check that a changed
+//! model gives the same ids. All threads encode lines; the report does not depend on their number.
 //!
 //! ```text
 //! $ spiece compare old.model new.model --text=text.txt | grep boundaries
@@ -24,7 +23,7 @@ use super::args;
 use super::documents::document_flags;
 use super::inspect::html::render_comparison;
 use super::inspect::json;
-use super::inspect::report::{InspectReport, piece_text, place_of, share};
+use super::inspect::report::{InspectReport, place_of, share};
 use super::inspect::{
     ReportFormat, format_flag, model_argument, open_argument, text_files, text_flag,
 };
@@ -32,10 +31,10 @@ use super::io::{CliError, CliResult};
 use super::stream::{Gathering, Lines, output_error, threads_flag, with_output};
 use super::table::TextTable;
 use super::visible::visible;
+use spiece::Tokenizer;
 use spiece::inspect::{
-    Comparison, ComparisonCounter, DifferentLine, Inspection, VocabularyComparison,
+    Comparison, ComparisonCounter, ComparisonSums, DifferentLine, Inspection, VocabularyComparison,
 };
-use spiece::{PieceId, Tokenizer};
 
 /// The command line: two models, texts, format and output.
 pub(crate) fn command() -> Command {
@@ -76,10 +75,6 @@ struct Side<'t> {
 }
 
 impl<'t> Side<'t> {
-    fn new(name: String, tokenizer: &'t Tokenizer) -> Self {
-        Self { name, tokenizer }
-    }
-
     /// The report on the model.
     fn inspect(&self) -> InspectReport<'t> {
         InspectReport {
@@ -116,10 +111,16 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let mut has_equal_ids = false;
     with_output(args::output_file(matches).map(str::as_ref), |output| {
         let (files, comparison) = compare(matches, &files, &Comparing { a: &a, b: &b })?;
-        has_equal_ids = comparison.has_equal_ids();
+        has_equal_ids = comparison.sums.has_equal_ids();
         let report = ComparisonReport {
-            a: Side::new(name_a, &a),
-            b: Side::new(name_b, &b),
+            a: Side {
+                name: name_a,
+                tokenizer: &a,
+            },
+            b: Side {
+                name: name_b,
+                tokenizer: &b,
+            },
             files,
             comparison,
         };
@@ -141,7 +142,7 @@ fn compare(
     comparing: &Comparing<'_>,
 ) -> CliResult<(Vec<ComparedFile>, Comparison)> {
     let mut compared = Vec::new();
-    let mut before = Comparison::default();
+    let mut before = ComparisonSums::default();
     let counter = Lines::new(matches)?.gather(files, comparing, |file, counter| {
         let sums = counter.sums();
         compared.push(ComparedFile {
@@ -151,7 +152,7 @@ fn compare(
             tokens_a: sums.tokens_a - before.tokens_a,
             tokens_b: sums.tokens_b - before.tokens_b,
         });
-        before = sums.clone();
+        before = *sums;
     })?;
     Ok((compared, counter.finish()))
 }
@@ -188,14 +189,19 @@ impl ComparisonReport<'_> {
         match format {
             ReportFormat::Text => self.text(),
             ReportFormat::Json => json::document(&self.json()),
-            ReportFormat::Html => self.html(),
+            ReportFormat::Html => {
+                render_comparison([&self.a.inspect(), &self.b.inspect()], &self.json())
+            }
         }
     }
 
     /// The file of a line, and the line number in that file.
     fn place_of(&self, line: &DifferentLine) -> (&str, u64) {
-        let files = self.files.iter().map(ComparedFile::name_and_lines);
-        place_of(files, line.number)
+        let files = self.files.iter();
+        place_of(
+            files.map(|file| (file.name.as_str(), file.lines)),
+            line.number,
+        )
     }
 
     /// The report for a terminal.
@@ -203,210 +209,121 @@ impl ComparisonReport<'_> {
         let mut out = TextTable::default();
         out.row("A", &visible(self.a.name.as_bytes()));
         out.row("B", &visible(self.b.name.as_bytes()));
-        self.write_vocabulary(&mut out);
-        for file in &self.files {
-            out.row("file", &file.row());
+        let found = &self.comparison.vocabulary;
+        out.row(
+            "pieces",
+            &format!(
+                "{} in A, {} in B, {} in both",
+                found.pieces_a, found.pieces_b, found.shared
+            ),
+        );
+        out.row("changed ids", &found.changed_ids.to_string());
+        out.row("changed scores", &found.changed_scores.to_string());
+        for change in found.first_changes.iter().take(5) {
+            let text = visible(&change.piece);
+            out.item(&format!("{text}: {} in A, {} in B", change.a, change.b));
         }
-        self.write_totals(&mut out);
-        out.heading("lines that differ most");
-        self.write_worst_lines(&mut out);
+        for file in &self.files {
+            out.row(
+                "file",
+                &format!(
+                    "{}: {} of {} lines equal, {} tokens in A, {} in B",
+                    visible(file.name.as_bytes()),
+                    file.equal_lines,
+                    file.lines,
+                    file.tokens_a,
+                    file.tokens_b
+                ),
+            );
+        }
+        let sums = &self.comparison.sums;
+        out.row(
+            "equal lines",
+            &format!("{} of {}", sums.equal_lines, sums.lines),
+        );
+        out.row(
+            "tokens",
+            &format!(
+                "{} in A, {} in B ({:.4} x)",
+                sums.tokens_a,
+                sums.tokens_b,
+                share(sums.tokens_b, sums.tokens_a)
+            ),
+        );
+        out.row(
+            "shorter lines",
+            &format!("{} in A, {} in B", sums.shorter_a, sums.shorter_b),
+        );
+        out.row(
+            "boundaries",
+            &format!(
+                "{} shared, {} only in A, {} only in B",
+                sums.shared_boundaries, sums.boundaries_only_a, sums.boundaries_only_b
+            ),
+        );
+        out.row(
+            "lines with them",
+            &format!(
+                "{} with one only in A, {} with one only in B",
+                sums.lines_with_boundaries_only_a, sums.lines_with_boundaries_only_b
+            ),
+        );
+        let worst_lines = self.comparison.worst_lines.iter().map(|line| {
+            let (file, number) = self.place_of(line);
+            format!(
+                "{}:{number}: {} tokens in A, {} in B: {}",
+                visible(file.as_bytes()),
+                line.tokens_a,
+                line.tokens_b,
+                visible(&line.text)
+            )
+        });
+        out.list("lines that differ most", worst_lines);
         out.into_bytes()
     }
 
-    /// The vocabularies.
-    fn write_vocabulary(&self, out: &mut TextTable) {
-        let vocabulary = &self.comparison.vocabulary;
-        out.row("pieces", &pieces_row(vocabulary));
-        out.row("changed ids", &vocabulary.changed_ids.to_string());
-        out.row("changed scores", &vocabulary.changed_scores.to_string());
-        for change in vocabulary.first_changes.iter().take(5) {
-            let text = visible(piece_text(self.a.tokenizer, change.a));
-            out.item(&format!("{text}: {} in A, {} in B", change.a, change.b));
-        }
-    }
-
-    /// Lines, tokens and boundaries of all files.
-    fn write_totals(&self, out: &mut TextTable) {
-        let found = &self.comparison;
-        let lines = format!("{} of {}", found.equal_lines, found.lines);
-        out.row("equal lines", &lines);
-        out.row("tokens", &tokens_row(found));
-        let shorter = format!("{} in A, {} in B", found.shorter_a, found.shorter_b);
-        out.row("shorter lines", &shorter);
-        out.row("boundaries", &boundaries_row(found));
-        out.row("lines with them", &lines_with_boundaries_row(found));
-    }
-
-    /// The lines that differ most.
-    fn write_worst_lines(&self, out: &mut TextTable) {
-        for line in &self.comparison.worst_lines {
-            out.item(&self.worst_line(line));
-        }
-    }
-
-    /// A line that differs, with its place and its token counts.
-    fn worst_line(&self, line: &DifferentLine) -> String {
-        let (file, number) = self.place_of(line);
-        format!(
-            "{}:{number}: {} tokens in A, {} in B: {}",
-            visible(file.as_bytes()),
-            line.tokens_a,
-            line.tokens_b,
-            visible(&line.text)
-        )
-    }
-
-    /// The report as an HTML page, with the reports on both models.
-    fn html(&self) -> Vec<u8> {
-        let a = self.a.inspect();
-        let b = self.b.inspect();
-        render_comparison([&a, &b], &self.json())
-    }
-
     /// The report as JSON.
-    fn json(&self) -> ComparisonJson<'_> {
-        let found = &self.comparison;
-        let vocabulary = &found.vocabulary;
-        ComparisonJson {
+    fn json(&self) -> CompareJson<'_> {
+        let worst_lines = self.comparison.worst_lines.iter().map(|line| {
+            let (file, number) = self.place_of(line);
+            DifferentLineJson {
+                file,
+                line: number,
+                tokens_a: line.tokens_a,
+                tokens_b: line.tokens_b,
+                text: json::text(&line.text),
+            }
+        });
+        CompareJson {
             a: &self.a.name,
             b: &self.b.name,
-            equal_ids: found.has_equal_ids(),
-            vocabulary: VocabularyJson {
-                pieces_a: vocabulary.pieces_a,
-                pieces_b: vocabulary.pieces_b,
-                shared: vocabulary.shared,
-                changed_ids: vocabulary.changed_ids,
-                changed_scores: vocabulary.changed_scores,
-                first_changes: (vocabulary.first_changes.iter())
-                    .map(|change| ChangeJson {
-                        piece: json::text(piece_text(self.a.tokenizer, change.a)),
-                        a: change.a,
-                        b: change.b,
-                    })
-                    .collect(),
-            },
+            equal_ids: self.comparison.sums.has_equal_ids(),
+            vocabulary: &self.comparison.vocabulary,
             files: &self.files,
-            lines: found.lines,
-            equal_lines: found.equal_lines,
-            bytes: found.bytes,
-            tokens_a: found.tokens_a,
-            tokens_b: found.tokens_b,
-            shorter_a: found.shorter_a,
-            shorter_b: found.shorter_b,
-            shared_boundaries: found.shared_boundaries,
-            boundaries_only_a: found.only_a,
-            boundaries_only_b: found.only_b,
-            lines_with_boundaries_only_a: found.lines_only_a,
-            lines_with_boundaries_only_b: found.lines_only_b,
-            worst_lines: (found.worst_lines.iter())
-                .map(|line| {
-                    let (file, number) = self.place_of(line);
-                    LineJson {
-                        file,
-                        line: number,
-                        tokens_a: line.tokens_a,
-                        tokens_b: line.tokens_b,
-                        text: json::text(&line.text),
-                    }
-                })
-                .collect(),
+            sums: self.comparison.sums,
+            worst_lines: worst_lines.collect(),
         }
     }
 }
 
 /// The keys of the report; docs/INSPECT.md describes them.
 #[derive(Serialize)]
-struct ComparisonJson<'r> {
+struct CompareJson<'r> {
     a: &'r str,
     b: &'r str,
     equal_ids: bool,
-    vocabulary: VocabularyJson<'r>,
+    vocabulary: &'r VocabularyComparison,
     files: &'r [ComparedFile],
-    lines: u64,
-    equal_lines: u64,
-    bytes: u64,
-    tokens_a: u64,
-    tokens_b: u64,
-    shorter_a: u64,
-    shorter_b: u64,
-    shared_boundaries: u64,
-    boundaries_only_a: u64,
-    boundaries_only_b: u64,
-    lines_with_boundaries_only_a: u64,
-    lines_with_boundaries_only_b: u64,
-    worst_lines: Vec<LineJson<'r>>,
+    #[serde(flatten)]
+    sums: ComparisonSums,
+    worst_lines: Vec<DifferentLineJson<'r>>,
 }
 
 #[derive(Serialize)]
-struct VocabularyJson<'r> {
-    pieces_a: u64,
-    pieces_b: u64,
-    shared: u64,
-    changed_ids: u64,
-    changed_scores: u64,
-    first_changes: Vec<ChangeJson<'r>>,
-}
-
-#[derive(Serialize)]
-struct ChangeJson<'r> {
-    piece: Cow<'r, str>,
-    a: PieceId,
-    b: PieceId,
-}
-
-#[derive(Serialize)]
-struct LineJson<'r> {
+struct DifferentLineJson<'r> {
     file: &'r str,
     line: u64,
     tokens_a: u64,
     tokens_b: u64,
     text: Cow<'r, str>,
-}
-
-fn pieces_row(found: &VocabularyComparison) -> String {
-    format!(
-        "{} in A, {} in B, {} in both",
-        found.pieces_a, found.pieces_b, found.shared
-    )
-}
-
-fn tokens_row(found: &Comparison) -> String {
-    format!(
-        "{} in A, {} in B ({:.4} x)",
-        found.tokens_a,
-        found.tokens_b,
-        share(found.tokens_b, found.tokens_a)
-    )
-}
-
-fn boundaries_row(found: &Comparison) -> String {
-    format!(
-        "{} shared, {} only in A, {} only in B",
-        found.shared_boundaries, found.only_a, found.only_b
-    )
-}
-
-fn lines_with_boundaries_row(found: &Comparison) -> String {
-    format!(
-        "{} with one only in A, {} with one only in B",
-        found.lines_only_a, found.lines_only_b
-    )
-}
-
-impl ComparedFile {
-    fn name_and_lines(&self) -> (&str, u64) {
-        (&self.name, self.lines)
-    }
-
-    /// The row of the file in the report for a terminal.
-    fn row(&self) -> String {
-        format!(
-            "{}: {} of {} lines equal, {} tokens in A, {} in B",
-            visible(self.name.as_bytes()),
-            self.equal_lines,
-            self.lines,
-            self.tokens_a,
-            self.tokens_b
-        )
-    }
 }

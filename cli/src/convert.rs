@@ -1,10 +1,9 @@
 //! `spiece convert`: converts a tokenizer to the format of another program.
 //!
-//! Input: a `.model` file, a `tokenizer.json` or a GGUF file, recognized by its content. Only the
-//! header of a GGUF file is read. Output: the format that the extension of the output name selects;
-//! all files of a folder are written before one is replaced. The verdict is printed: "ids equal for
-//! all text", or the reasons why not. An output whose ids are not equal is written only with
-//! `--force`. Cost: reading, and encoding every piece once.
+//! The input is recognized by its content; only the header of a GGUF file is read. The extension of
+//! the output name selects its format; all files of a folder are written before one is replaced. The
+//! verdict is printed: "ids equal for all text", or the reasons why not. An output whose ids are not
+//! equal is written only with `--force`.
 //!
 //! ```text
 //! $ spiece convert testdata/golden/llama2.model hf/
@@ -47,66 +46,38 @@ pub(crate) fn command() -> Command {
     args::with_common_flags(command)
 }
 
-/// The files to write, and the verdict.
-struct ConvertTask {
-    files: Vec<(PathBuf, Vec<u8>)>,
-    verdict: Verdict,
-}
-
-impl ConvertTask {
-    fn one_file(path: &Path, bytes: Vec<u8>, verdict: Verdict) -> Self {
-        let files = vec![(path.to_owned(), bytes)];
-        Self { files, verdict }
-    }
-}
-
 /// Reads, converts and writes the model, unless the verdict forbids it.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
     let is_forced = args::is_on(matches, "force")?;
     let from = args::text(matches, "FROM");
     let to = Path::new(args::text(matches, "TO"));
-    let format = format_of_output(to)?;
+    let format = FileFormat::of_path(to).ok_or_else(|| {
+        CliError::Usage(format!(
+            "{}: the name does not say which format to write; use .model, .json, .gguf, or a folder with / at its end",
+            to.display()
+        ))
+    })?;
     let options = json_options(matches, format)?;
     let source = ConvertedModel::open(Path::new(from))?;
-    let mut conversion = convert(&source.model, to, format, &options)?;
+    let (files, mut verdict) = convert(&source.model, to, format, &options)?;
     for reason in source.verdict.reasons().iter().rev() {
-        conversion.verdict.add(reason.clone());
+        verdict.add(reason.clone());
     }
-    if !conversion.verdict.is_exact() && !is_forced {
-        return Err(refusal(from, &conversion.verdict));
+    if !verdict.is_exact() && !is_forced {
+        return Err(CliError::Error(format!(
+            "{from}: {verdict}\nnothing was written; --force writes the output all the same"
+        )));
     }
-    write(&conversion.files, to, format)?;
-    let paths: Vec<PathBuf> = conversion.files.into_iter().map(|(path, _)| path).collect();
+    write(&files, to, format)?;
+    let paths: Vec<PathBuf> = files.into_iter().map(|(path, _)| path).collect();
     if matches!(format, FileFormat::Model | FileFormat::Folder) {
         warn_of_older_releases(&messages, &source.model);
     }
-    messages.say(&format!("verdict: {}", conversion.verdict));
+    messages.say(&format!("verdict: {verdict}"));
     messages.say(&format!("written: {}", io::joined_names(&paths)));
     Ok(())
 }
-
-/// The error that lists the reasons.
-fn refusal(from: &str, verdict: &Verdict) -> CliError {
-    CliError::Error(format!("{from}: {verdict}\n{FORCE_REMEDY}"))
-}
-
-/// What to do about a verdict that is not exact.
-const FORCE_REMEDY: &str = "nothing was written; --force writes the output all the same";
-
-/// The format that the output name selects.
-fn format_of_output(to: &Path) -> CliResult<FileFormat> {
-    FileFormat::of_path(to).ok_or_else(|| unknown_format(to))
-}
-
-/// The error for an output name that selects no format.
-fn unknown_format(to: &Path) -> CliError {
-    let to = to.display();
-    CliError::Usage(format!("{to}: {UNKNOWN_FORMAT}"))
-}
-
-/// The message of [`unknown_format`].
-const UNKNOWN_FORMAT: &str = "the name does not say which format to write; use .model, .json, .gguf, or a folder with / at its end";
 
 /// The options for `tokenizer.json`, folders and GGUF. An option that the format does not support
 /// is an error.
@@ -115,80 +86,53 @@ fn json_options(matches: &ArgMatches, format: FileFormat) -> CliResult<JsonOptio
     options.add_bos = args::is_on(matches, "bos")?;
     options.add_eos = args::is_on(matches, "eos")?;
     if (options.add_bos || options.add_eos) && format == FileFormat::Model {
-        return Err(no_added_pieces(format));
+        return Err(CliError::Usage(format!(
+            "--bos and --eos are for tokenizer.json, folders and GGUF, not for {format}"
+        )));
     }
     if let Some(path) = args::non_empty(matches, "chat_template") {
         if format != FileFormat::Folder {
-            return Err(no_chat_template(format));
+            return Err(CliError::Usage(format!(
+                "--chat_template is for folders, not for {format}"
+            )));
         }
-        options.chat_template = Some(read_chat_template(path)?);
+        let template = String::from_utf8(io::read_file(path)?);
+        let template = template
+            .map_err(|_| CliError::Error(format!("{path}: the chat template is not UTF-8")))?;
+        options.chat_template = Some(template);
     }
     Ok(options)
 }
 
-/// The error for `--bos` or `--eos` with a format that has neither.
-fn no_added_pieces(format: FileFormat) -> CliError {
-    CliError::Usage(format!(
-        "--bos and --eos are for tokenizer.json, folders and GGUF, not for {format}"
-    ))
-}
-
-/// The error for `--chat_template` with a format that has none.
-fn no_chat_template(format: FileFormat) -> CliError {
-    CliError::Usage(format!("--chat_template is for folders, not for {format}"))
-}
-
-/// Reads a chat template, which is UTF-8.
-fn read_chat_template(path: &str) -> CliResult<String> {
-    let template = String::from_utf8(io::read_file(path)?);
-    template.map_err(|_| CliError::Error(format!("{path}: the chat template is not UTF-8")))
-}
-
-/// The files of the output, and the verdict of writing them.
+/// The files to write with their contents, and the verdict of the format.
 fn convert(
     model: &Model,
     to: &Path,
     format: FileFormat,
     options: &JsonOptions,
-) -> CliResult<ConvertTask> {
-    match format {
-        FileFormat::TokenizerJson => to_tokenizer_json(model, to, options),
-        FileFormat::Gguf => to_gguf(model, to, options),
-        FileFormat::Folder => to_folder(model, to, options),
-        _ => Ok(ConvertTask::one_file(
-            to,
-            model.to_bytes(),
-            Verdict::default(),
-        )),
-    }
-}
-
-fn to_tokenizer_json(model: &Model, to: &Path, options: &JsonOptions) -> CliResult<ConvertTask> {
-    let converted = model.to_tokenizer_json(options)?;
-    Ok(ConvertTask::one_file(to, converted.json, converted.verdict))
-}
-
-fn to_gguf(model: &Model, to: &Path, options: &JsonOptions) -> CliResult<ConvertTask> {
-    let vocab = model.to_gguf_vocab(&gguf_options(options))?;
-    Ok(ConvertTask::one_file(to, vocab.bytes, vocab.verdict))
-}
-
-/// The options that GGUF files share with `tokenizer.json`.
-fn gguf_options(json: &JsonOptions) -> GgufOptions {
-    let mut gguf = GgufOptions::default();
-    gguf.add_bos = json.add_bos;
-    gguf.add_eos = json.add_eos;
-    gguf
-}
-
-/// The folder for `transformers`. `tokenizer.model` comes first, so it is replaced last.
-fn to_folder(model: &Model, to: &Path, options: &JsonOptions) -> CliResult<ConvertTask> {
-    let folder = model.to_transformers_folder(options)?;
-    let files = folder.files.into_iter().rev();
-    Ok(ConvertTask {
-        files: files.map(|(name, bytes)| (to.join(name), bytes)).collect(),
-        verdict: folder.verdict,
-    })
+) -> CliResult<(Vec<(PathBuf, Vec<u8>)>, Verdict)> {
+    let (bytes, verdict) = match format {
+        FileFormat::TokenizerJson => {
+            let converted = model.to_tokenizer_json(options)?;
+            (converted.json, converted.verdict)
+        }
+        FileFormat::Gguf => {
+            let mut gguf = GgufOptions::default();
+            gguf.add_bos = options.add_bos;
+            gguf.add_eos = options.add_eos;
+            let vocab = model.to_gguf_vocab(&gguf)?;
+            (vocab.bytes, vocab.verdict)
+        }
+        FileFormat::Folder => {
+            let folder = model.to_transformers_folder(options)?;
+            // `tokenizer.model` comes first, so it is replaced last.
+            let files = folder.files.into_iter().rev();
+            let files = files.map(|(name, bytes)| (to.join(name), bytes));
+            return Ok((files.collect(), folder.verdict));
+        }
+        _ => (model.to_bytes(), Verdict::default()),
+    };
+    Ok((vec![(to.to_owned(), bytes)], verdict))
 }
 
 /// Writes all files or none. A folder that does not exist is created, and removed again if the

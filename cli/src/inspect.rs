@@ -1,9 +1,8 @@
 //! `spiece inspect`: what a model contains, which pieces no text gives, and what a text costs.
 //!
-//! Input: a model, and optionally texts. Output: a report as text, JSON or HTML. Method: the facts
-//! are gathered into an [`InspectReport`], which [`text`], [`json`] and [`html`] write; another
-//! format is another module that reads the same report. All threads encode the texts; the report
-//! does not depend on their number. Cost: one encoding of the texts of all pieces and of the texts.
+//! The facts are gathered into an [`InspectReport`], which [`text`], [`json`] and [`html`] write;
+//! another format is another module that reads the same report. All threads encode the texts; the
+//! report does not depend on their number.
 //!
 //! ```text
 //! $ spiece inspect testdata/golden/llama2.model | head -n 3
@@ -21,7 +20,6 @@ mod languages;
 pub(crate) mod report;
 mod text;
 
-use std::path::Path;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -33,7 +31,7 @@ use super::documents::document_flags;
 use super::io::{CliError, CliResult};
 use super::stream::{Gathering, Lines, output_error, threads_flag, with_output};
 use spiece::Tokenizer;
-use spiece::inspect::{Inspection, TextCounter, TextStatistics};
+use spiece::inspect::{Inspection, TextCounter};
 
 /// The command line: model, texts, format and output.
 pub(crate) fn command() -> Command {
@@ -112,38 +110,30 @@ impl ReportFormat {
     fn render(self, report: &InspectReport<'_>) -> Vec<u8> {
         match self {
             Self::Text => text::render(report),
-            Self::Json => json::document(&json::Report::new(report, true)),
+            Self::Json => json::document(&json::InspectJson::new(report, true)),
             Self::Html => html::render(report),
         }
     }
 }
 
-/// The files of `--text`. Standard input can be read once.
+/// The files of `--text`.
 pub(crate) fn text_files(matches: &ArgMatches) -> CliResult<Vec<PathBuf>> {
     let files = matches.get_many("text").unwrap_or_default();
     let files: Vec<PathBuf> = files.cloned().collect();
-    check_standard_input(&files)?;
-    Ok(files)
-}
-
-/// Fails if standard input is given twice.
-fn check_standard_input(files: &[PathBuf]) -> CliResult {
     let standard_inputs = files.iter().filter(|file| file.as_os_str() == "-");
     if standard_inputs.count() > 1 {
         let message = "--text=- is given twice; standard input can be read once";
-        return Err(CliError::Usage(message.to_owned()));
+        return Err(CliError::usage(message));
     }
-    Ok(())
+    Ok(files)
 }
 
 /// Opens the model of the argument `id`. Returns its name for reports, too.
 pub(crate) fn open_argument(matches: &ArgMatches, id: &str) -> CliResult<(String, Tokenizer)> {
-    let path: &PathBuf = matches.get_one(id).ok_or_else(missing_model)?;
+    let path: &PathBuf = matches
+        .get_one(id)
+        .ok_or_else(|| CliError::usage("MODEL is missing; it names the .model file"))?;
     Ok((path.display().to_string(), Tokenizer::open(path)?))
-}
-
-fn missing_model() -> CliError {
-    CliError::Usage("MODEL is missing; it names the .model file".to_owned())
 }
 
 /// Inspects the model and the texts, and writes the report.
@@ -178,8 +168,8 @@ fn write_flags(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
     let (_, tokenizer) = open_argument(matches, "model")?;
     let record = tokenizer.model().training_record();
-    for gap in flags::gaps(&record) {
-        messages.warn(&gap);
+    for gap in &record.gaps {
+        messages.warn(&gap.to_string());
     }
     with_output(args::output_file(matches).map(str::as_ref), |output| {
         let line = flags::command_line(&record);
@@ -196,26 +186,23 @@ fn text_report(
     if files.is_empty() {
         return Ok(None);
     }
-    let mut costs: Vec<TextFile> = Vec::new();
+    let mut costs = Vec::new();
+    // The sums of the files before.
+    let (mut lines, mut bytes, mut tokens) = (0, 0, 0);
     let counter = Lines::new(matches)?.gather(files, &Counting(tokenizer), |file, counter| {
-        let cost = file_cost(file, counter.sums(), &costs);
-        costs.push(cost);
+        let sums = counter.sums();
+        costs.push(TextFile {
+            name: file.display().to_string(),
+            lines: sums.lines - lines,
+            bytes: sums.bytes - bytes,
+            tokens: sums.tokens - tokens,
+        });
+        (lines, bytes, tokens) = (sums.lines, sums.bytes, sums.tokens);
     })?;
     Ok(Some(TextReport {
         files: costs,
         statistics: counter.finish(),
     }))
-}
-
-/// What a file costs, from the sums of all files up to it and the costs of those before.
-fn file_cost(file: &Path, sums: &TextStatistics, before: &[TextFile]) -> TextFile {
-    let total = |cost: fn(&TextFile) -> u64| before.iter().map(cost).sum::<u64>();
-    TextFile {
-        name: file.display().to_string(),
-        lines: sums.lines - total(|file| file.lines),
-        bytes: sums.bytes - total(|file| file.bytes),
-        tokens: sums.tokens - total(|file| file.tokens),
-    }
 }
 
 /// Counts the tokens of lines.

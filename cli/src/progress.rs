@@ -1,10 +1,9 @@
 //! Messages of long runs on standard error: a progress bar on a terminal, lines otherwise, nothing
 //! with `--quiet`.
 //!
-//! Input: the events of a training run, or counts of lines. Output: messages for people; programs
-//! must not parse them. Cost: a bar is drawn at most 10 times a second. Without a bar, each stage
-//! and iteration writes a line, and other events write one at most every 5 seconds. An event that
-//! writes nothing costs one look at the clock.
+//! The messages are for people; programs must not parse them. A bar is drawn at most 10 times a
+//! second. Without a bar, each stage and iteration writes a line, and other events write one at most
+//! every 5 seconds. An event that writes nothing costs one look at the clock.
 //!
 //! ```text
 //! $ spiece train --model_type=bpe --input=text.txt --model_prefix=my --vocab_size=20
@@ -87,7 +86,9 @@ impl Progress {
         Self {
             messages: *messages,
             stop,
-            bar: has_bar.then(new_bar),
+            bar: has_bar.then(|| {
+                ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10))
+            }),
             started: now,
             stage_started: now,
             last_line: now,
@@ -105,7 +106,17 @@ impl Progress {
     /// Writes the last lines: sentences, words, pieces, time, memory, and the names of the files.
     pub(crate) fn summarize(&self, summary: &Summary, written: &[PathBuf; 2]) {
         self.summarize_input(summary);
-        self.summarize_model(summary);
+        let characters = HumanCount(summary.characters as u64);
+        let percent = 100.0 * summary.coverage;
+        self.messages.say(&format!(
+            "alphabet: {characters} characters, {percent:.4} % of the text"
+        ));
+        let pieces = HumanCount(summary.pieces as u64);
+        let merges = match summary.merges {
+            0 => String::new(),
+            merges => format!(" ({} merges)", HumanCount(merges as u64)),
+        };
+        self.messages.say(&format!("pieces: {pieces}{merges}"));
         self.summarize_run(&joined_names(written));
     }
 
@@ -118,33 +129,44 @@ impl Progress {
 
     /// Writes the counts of sentences and words.
     pub(crate) fn summarize_input(&self, summary: &Summary) {
-        self.messages.say(&sentences_line(summary));
-        if summary.sentences.too_long > 0 {
-            let count = HumanCount(summary.sentences.too_long);
+        let sentences = &summary.sentences;
+        let skipped = [
+            (sentences.empty, "empty"),
+            (sentences.too_long, "too long"),
+            (sentences.reserved, "with U+2585"),
+            (sentences.bad_records, "records without a text"),
+        ];
+        let skipped = skipped.into_iter().filter(|(count, _)| *count > 0);
+        let skipped: Vec<String> = skipped
+            .map(|(count, reason)| format!("{} {reason}", HumanCount(count)))
+            .collect();
+        let skipped = match skipped.is_empty() {
+            true => "none".to_owned(),
+            false => skipped.join(", "),
+        };
+        let used = HumanCount(sentences.used);
+        self.messages
+            .say(&format!("sentences: {used} (skipped: {skipped})"));
+        if sentences.too_long > 0 {
+            let count = HumanCount(sentences.too_long);
             self.messages.warn(&format!(
                 "{count} sentences were skipped because they are longer than --max_sentence_length bytes; raise it to train \
                  on them"
             ));
         }
-        self.messages.say(&words_line(summary));
-    }
-
-    /// Writes the counts of characters, pieces and merges.
-    fn summarize_model(&self, summary: &Summary) {
-        self.messages.say(&alphabet_line(summary));
-        self.messages.say(&pieces_line(summary));
+        let words = HumanCount(summary.distinct_words as u64);
+        self.messages.say(&format!("distinct words: {words}"));
     }
 
     /// Writes the time, the memory and the names of the files.
     fn summarize_run(&self, written: &str) {
-        self.messages.say(&self.time_line());
-        self.messages.say(&format!("written: {written}"));
-    }
-
-    /// The line of the summary about time and memory.
-    fn time_line(&self) -> String {
         let seconds = self.started.elapsed().as_secs_f64();
-        format!("time: {seconds:.1} s{}", memory_note())
+        let memory = match peak_memory() {
+            Some(bytes) => format!(", {} of memory at most", HumanBytes(bytes)),
+            None => String::new(),
+        };
+        self.messages.say(&format!("time: {seconds:.1} s{memory}"));
+        self.messages.say(&format!("written: {written}"));
     }
 
     /// Writes a line with the time since the start of the run.
@@ -153,25 +175,17 @@ impl Progress {
         self.messages.say(&format!("[{seconds:.1} s] {message}"));
     }
 
-    /// Whether the run continues.
-    fn flow(&self) -> ControlFlow<()> {
-        if self.stop.load(Ordering::Relaxed) {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// Reports the start of a stage.
+    /// Reports the start of a stage: restarts the bar, or writes the name as a line.
     fn start(&mut self, stage: Stage) {
         self.stage_started = Instant::now();
         self.last_line = self.stage_started;
-        self.show_stage(name(stage));
-    }
-
-    /// Restarts the bar with the name of a stage, or writes the name as a line if there is no bar.
-    fn show_stage(&self, name: &'static str) {
+        let name = name(stage);
         match &self.bar {
-            Some(bar) => restart_bar(bar, name),
+            Some(bar) => {
+                bar.reset();
+                bar.set_message(name);
+                bar.tick();
+            }
             None => self.say_timed(name),
         }
     }
@@ -206,7 +220,16 @@ impl Progress {
         line: impl Fn(f64) -> String,
     ) {
         if let Some(bar) = &self.bar {
-            move_bar(bar, done, total, template);
+            // The style depends on the stage, and the total changes with the stage.
+            if bar.length() != total
+                && let Ok(style) = ProgressStyle::with_template(template)
+            {
+                bar.set_style(style);
+            }
+            if let Some(total) = total {
+                bar.set_length(total);
+            }
+            bar.set_position(done);
         } else if is_line_due(&mut self.last_line) {
             let elapsed = self.stage_started.elapsed().as_secs_f64();
             self.say_timed(&line(elapsed));
@@ -221,80 +244,6 @@ fn is_line_due(last_line: &mut Instant) -> bool {
         *last_line = Instant::now();
     }
     is_due
-}
-
-/// A bar on standard error that is drawn at most 10 times a second.
-fn new_bar() -> ProgressBar {
-    ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10))
-}
-
-/// Moves the bar to its start and shows a message beside it.
-fn restart_bar(bar: &ProgressBar, message: &'static str) {
-    bar.reset();
-    bar.set_message(message);
-    bar.tick();
-}
-
-/// Moves the bar to `done`. The style depends on the stage, and the total changes with the stage.
-fn move_bar(bar: &ProgressBar, done: u64, total: Option<u64>, template: &str) {
-    if bar.length() != total
-        && let Ok(style) = ProgressStyle::with_template(template)
-    {
-        bar.set_style(style);
-    }
-    if let Some(total) = total {
-        bar.set_length(total);
-    }
-    bar.set_position(done);
-}
-
-/// The counts of skipped sentences with their reasons: `3 empty, 1 too long`, or `none`.
-fn skipped_sentences(summary: &Summary) -> String {
-    let sentences = &summary.sentences;
-    let counts = [
-        (sentences.empty, "empty"),
-        (sentences.too_long, "too long"),
-        (sentences.reserved, "with U+2585"),
-        (sentences.bad_records, "records without a text"),
-    ];
-    let reasons: Vec<String> = counts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, reason)| format!("{} {reason}", HumanCount(count)))
-        .collect();
-    if reasons.is_empty() {
-        return "none".to_owned();
-    }
-    reasons.join(", ")
-}
-
-/// The line of the summary about sentences.
-fn sentences_line(summary: &Summary) -> String {
-    let used = HumanCount(summary.sentences.used);
-    let skipped = skipped_sentences(summary);
-    format!("sentences: {used} (skipped: {skipped})")
-}
-
-/// The line of the summary about words.
-fn words_line(summary: &Summary) -> String {
-    let words = HumanCount(summary.distinct_words as u64);
-    format!("distinct words: {words}")
-}
-
-/// The line of the summary about the alphabet.
-fn alphabet_line(summary: &Summary) -> String {
-    let characters = HumanCount(summary.characters as u64);
-    let percent = 100.0 * summary.coverage;
-    format!("alphabet: {characters} characters, {percent:.4} % of the text")
-}
-
-/// The line of the summary about pieces.
-fn pieces_line(summary: &Summary) -> String {
-    let pieces = HumanCount(summary.pieces as u64);
-    match summary.merges {
-        0 => format!("pieces: {pieces}"),
-        merges => format!("pieces: {pieces} ({} merges)", HumanCount(merges as u64)),
-    }
 }
 
 impl Observer for Progress {
@@ -334,7 +283,10 @@ impl Observer for Progress {
             // Events of later versions of the library.
             _ => {}
         }
-        self.flow()
+        match self.stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     }
 }
 
@@ -365,16 +317,13 @@ impl LineCount {
     pub(crate) fn advance(&mut self, lines: u64) {
         self.lines += lines;
         if is_line_due(&mut self.last_line) {
-            self.messages.say(&self.line());
+            let elapsed = self.started.elapsed().as_secs_f64();
+            let speed = self.lines as f64 / elapsed.max(1e-3);
+            let lines = HumanCount(self.lines);
+            self.messages.say(&format!(
+                "[{elapsed:.1} s] {lines} lines, {speed:.0} a second"
+            ));
         }
-    }
-
-    /// The message for the lines so far.
-    fn line(&self) -> String {
-        let elapsed = self.started.elapsed().as_secs_f64();
-        let speed = self.lines as f64 / elapsed.max(1e-3);
-        let lines = HumanCount(self.lines);
-        format!("[{elapsed:.1} s] {lines} lines, {speed:.0} a second")
     }
 }
 
@@ -414,27 +363,13 @@ fn name(stage: Stage) -> &'static str {
     }
 }
 
-/// The largest resident memory of this process so far, in bytes. Only Linux has the file.
+/// The largest resident memory of this process so far, in bytes. Only Linux has the file, with a line
+/// `VmHWM:     3012 kB`.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    peak_memory_in(&status)
-}
-
-/// The peak of the memory in the text of `/proc/self/status`.
-fn peak_memory_in(status: &str) -> Option<u64> {
-    let mut lines = status.lines();
-    bytes_of_field(lines.find_map(|line| line.strip_prefix("VmHWM:"))?)
-}
-
-/// The bytes of a field of that file, for example `  3012 kB`.
-fn bytes_of_field(field: &str) -> Option<u64> {
+    let field = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: u64 = field.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
-}
-
-/// The end of the message on time: the largest memory, where it is known.
-fn memory_note() -> String {
-    peak_memory().map_or(String::new(), |bytes| {
-        format!(", {} of memory at most", HumanBytes(bytes))
-    })
 }

@@ -1,7 +1,6 @@
-//! The training options that a model records: as flags for a shell, and for the other formats of
-//! the report.
+//! The training options that a model records, as flags for a shell.
 
-use spiece::train::{RecordGap, TrainingRecord};
+use spiece::train::TrainingRecord;
 
 /// The recorded options on one line, as flags of `spiece train` in the quotes of a POSIX shell, so
 /// that `eval "spiece train $(...)"` and `... | xargs spiece train` work.
@@ -21,11 +20,6 @@ fn quoted(value: &str) -> String {
         return value.to_owned();
     }
     format!("'{}'", value.replace('\'', "'\"'\"'"))
-}
-
-/// What the flags do not say, one sentence each.
-pub(super) fn gaps(record: &TrainingRecord) -> Vec<String> {
-    record.gaps.iter().map(RecordGap::to_string).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! What languages cost with a model, relative to English.
 //!
-//! Input: a tokenizer. Output: the cost of the Universal Declaration of Human Rights in each of 28
-//! languages. The Declaration has the same content in all of them, so the token counts can be
-//! compared. The texts of `testdata/` are part of the program. Nothing in them separates the
-//! languages, so a table has the number of lines of each language. Cost: encoding 0.5 MB of text.
+//! The Universal Declaration of Human Rights has the same content in all of 28 languages, so the
+//! token counts can be compared. The texts of `testdata/` (0.5 MB) are part of the program. Nothing
+//! in them separates the languages, so a table has the number of lines of each language.
 //!
 //! Example: with the model of Llama 2 German takes 1.4 times as many tokens as English, Greek 5.4
 //! times.
@@ -11,9 +10,9 @@
 //! Without byte fallback, a language whose characters are no pieces has few tokens, since all of a
 //! word is one unknown token. The share of unknown tokens is therefore part of the cost.
 
-use super::report::{LanguageCost, share};
+use super::report::{LanguageCost, TextCosts, share};
 use spiece::Tokenizer;
-use spiece::inspect::{TextCounter, TextStatistics};
+use spiece::inspect::TextCounter;
 
 /// A text in several languages, one after the other.
 struct DeclarationFile {
@@ -26,18 +25,6 @@ struct DeclarationLanguage {
     tag: &'static str,
     name: &'static str,
     lines: usize,
-}
-
-impl DeclarationLanguage {
-    /// The cost of the language; `english` is the number of tokens of the English text.
-    fn cost(&self, statistics: TextStatistics, english: u64) -> LanguageCost {
-        LanguageCost {
-            tag: self.tag,
-            name: self.name,
-            relative_tokens: share(statistics.tokens, english),
-            statistics,
-        }
-    }
 }
 
 /// A row of the table.
@@ -92,30 +79,27 @@ const FILES: &[DeclarationFile] = &[
 
 /// What each language costs, in the order of the tables.
 pub(super) fn language_costs(tokenizer: &Tokenizer) -> Vec<LanguageCost> {
-    let mut costs: Vec<LanguageCost> = Vec::new();
+    let mut found: Vec<LanguageCost> = Vec::new();
     for file in FILES {
         let mut lines = file.text.lines();
         for language in file.languages {
-            let statistics = count(tokenizer, lines.by_ref().take(language.lines));
-            let english = costs.first().map_or(statistics.tokens, english_tokens);
-            costs.push(language.cost(statistics, english));
+            let mut counter = TextCounter::new(tokenizer);
+            for (number, line) in (1..).zip(lines.by_ref().take(language.lines)) {
+                counter.add_line(number, line.as_bytes());
+            }
+            let costs = TextCosts::new(&counter.finish());
+            let english = found
+                .first()
+                .map_or(costs.tokens, |first| first.costs.tokens);
+            found.push(LanguageCost {
+                tag: language.tag,
+                name: language.name,
+                relative_tokens: share(costs.tokens, english),
+                costs,
+            });
         }
     }
-    costs
-}
-
-/// The tokens of the first language, which is English.
-fn english_tokens(cost: &LanguageCost) -> u64 {
-    cost.statistics.tokens
-}
-
-/// The statistics of lines.
-fn count<'l>(tokenizer: &Tokenizer, lines: impl Iterator<Item = &'l str>) -> TextStatistics {
-    let mut counter = TextCounter::new(tokenizer);
-    for (number, line) in (1..).zip(lines) {
-        counter.add_line(number, line.as_bytes());
-    }
-    counter.finish()
+    found
 }
 
 #[cfg(test)]

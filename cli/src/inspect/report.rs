@@ -1,11 +1,9 @@
-//! The report of `spiece inspect` as values, and what its formats share.
-//!
-//! Input: what the library found, with the names from the command line. Output: values for the
-//! modules that write a format.
+//! The report of `spiece inspect`, for the modules that write it in a format, and what they share.
+
+use serde::Serialize;
 
 use crate::visible::visible;
 use spiece::inspect::{Inspection, TextStatistics};
-use spiece::train::TrainingRecord;
 use spiece::{NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
 
 /// The order of the Rényi entropy in reports.
@@ -24,11 +22,6 @@ pub(crate) struct InspectReport<'t> {
 }
 
 impl InspectReport<'_> {
-    /// The options of training that the model records.
-    pub(crate) fn training(&self) -> TrainingRecord {
-        self.tokenizer.model().training_record()
-    }
-
     /// The name of the model, escaped for a terminal or a page.
     pub(crate) fn visible_name(&self) -> String {
         visible(self.model_name.as_bytes())
@@ -42,8 +35,9 @@ pub(crate) struct TextReport {
 }
 
 /// What encoding one file costs.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Serialize)]
 pub(crate) struct TextFile {
+    #[serde(rename = "file")]
     pub(crate) name: String,
     pub(crate) lines: u64,
     pub(crate) bytes: u64,
@@ -53,12 +47,8 @@ pub(crate) struct TextFile {
 impl TextReport {
     /// The name of the file, and the number in it, of a line that is numbered through all files.
     pub(crate) fn place_of(&self, number: u64) -> (&str, u64) {
-        place_of(
-            self.files
-                .iter()
-                .map(|file| (file.name.as_str(), file.lines)),
-            number,
-        )
+        let files = self.files.iter();
+        place_of(files.map(|file| (file.name.as_str(), file.lines)), number)
     }
 }
 
@@ -78,15 +68,56 @@ pub(crate) fn place_of<'f>(
     ("", rest)
 }
 
+/// What encoding a text costs: sums and ratios.
+#[derive(Serialize)]
+pub(crate) struct TextCosts {
+    pub(crate) lines: u64,
+    pub(crate) bytes: u64,
+    pub(crate) characters: u64,
+    pub(crate) words: u64,
+    pub(crate) tokens: u64,
+    pub(crate) bytes_per_token: f64,
+    pub(crate) characters_per_token: f64,
+    pub(crate) words_per_token: f64,
+    pub(crate) tokens_per_word: f64,
+    pub(crate) byte_tokens: u64,
+    pub(crate) byte_token_share: f64,
+    pub(crate) unknown_tokens: u64,
+    pub(crate) unknown_token_share: f64,
+}
+
+impl TextCosts {
+    pub(crate) fn new(statistics: &TextStatistics) -> Self {
+        let tokens = statistics.tokens;
+        Self {
+            lines: statistics.lines,
+            bytes: statistics.bytes,
+            characters: statistics.characters,
+            words: statistics.words,
+            tokens,
+            bytes_per_token: share(statistics.bytes, tokens),
+            characters_per_token: share(statistics.characters, tokens),
+            words_per_token: share(statistics.words, tokens),
+            tokens_per_word: share(tokens, statistics.words),
+            byte_tokens: statistics.byte_tokens,
+            byte_token_share: share(statistics.byte_tokens, tokens),
+            unknown_tokens: statistics.unknown_tokens,
+            unknown_token_share: share(statistics.unknown_tokens, tokens),
+        }
+    }
+}
+
 /// What encoding a language costs.
+#[derive(Serialize)]
 pub(crate) struct LanguageCost {
     /// The tag of the language (BCP 47).
     pub(crate) tag: &'static str,
     /// The name of the language in English.
     pub(crate) name: &'static str,
-    pub(crate) statistics: TextStatistics,
     /// The tokens divided by the tokens of the same text in English.
     pub(crate) relative_tokens: f64,
+    #[serde(flatten)]
+    pub(crate) costs: TextCosts,
 }
 
 /// `part / whole`; 0 if `whole` is 0.

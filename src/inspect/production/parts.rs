@@ -107,7 +107,9 @@ impl PartTable {
     /// The source of a part that begins with `text`.
     pub(super) fn source_starting_with(&self, text: &[u8]) -> Option<&[u8]> {
         let part = self.lower_bound(text)?;
-        part.written.starts_with(text).then_some(part.source.as_slice())
+        part.written
+            .starts_with(text)
+            .then_some(part.source.as_slice())
     }
 
     /// The source of a part that ends with `text`.

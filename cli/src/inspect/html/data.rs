@@ -33,7 +33,7 @@ const MAX_WINNERS: usize = 12;
 /// A model.
 #[derive(Serialize)]
 pub(super) struct ModelData<'r> {
-    report: json::Report<'r>,
+    report: json::InspectJson<'r>,
     pieces: Vec<PieceText<'r>>,
     scores: String,
     kinds: Vec<usize>,
@@ -65,7 +65,7 @@ impl<'r> ModelData<'r> {
                 Err(_) => PieceText::Bytes(piece.text),
             });
         Self {
-            report: json::Report::new(report, false),
+            report: json::InspectJson::new(report, false),
             pieces: texts.collect(),
             scores: BASE64_STANDARD.encode(scores),
             kinds: runs
