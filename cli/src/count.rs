@@ -1,9 +1,9 @@
 //! `spiece count`: counts words, to train on the counts later, once or many times.
 //!
-//! Input: text files and the flags of `spiece train`, or tables of counts with `--merge`. Output:
-//! one table of counts, a Parquet file (feature `parquet`). `spiece train --input_format=counts`
-//! makes the same model of the table as of the text. Cost: reading and counting; memory grows with
-//! the number of distinct words.
+//! The words of text files are counted by the rules of the flags of `spiece train`, or the tables of
+//! `--merge` are added. The table is a Parquet file (feature `parquet`), of which
+//! `spiece train --input_format=counts` makes the same model as of the text. Memory grows with the
+//! number of distinct words.
 //!
 //! ```text
 //! $ spiece count --input=a.txt --output=a.parquet --quiet
@@ -59,7 +59,8 @@ pub(crate) fn command() -> Command {
 /// Counts or adds, and writes the table.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
-    let output = Path::new(output_name(matches)?);
+    let output = args::required(matches, "output", "it names the table to write")?;
+    let output = Path::new(output);
     spiece::output::check_writable(&[output])?;
     let stop = training_flags::stop_on_signal();
     let mut progress = Progress::new(&messages, stop);
@@ -68,13 +69,11 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         None => count(matches, &messages, &mut progress)?,
     };
     table::save(&counts, output)?;
-    progress.summarize_counts(&summary(&counts), output);
+    let mut summary = Summary::default();
+    summary.sentences = counts.sentences();
+    summary.distinct_words = counts.len();
+    progress.summarize_counts(&summary, output);
     Ok(())
-}
-
-/// The name of the table to write.
-fn output_name(matches: &ArgMatches) -> CliResult<&str> {
-    args::required(matches, "output", "it names the table to write")
 }
 
 /// The files of `--merge`; `None` without it.
@@ -119,16 +118,10 @@ fn open_tables(files: &[PathBuf]) -> CliResult<WordCounts> {
     };
     let mut sum = table::open(first)?;
     for file in rest {
-        add_table(&mut sum, file)?;
+        sum.merge(&table::open(file)?)
+            .map_err(|error| CliError::in_file(file, error))?;
     }
     Ok(sum)
-}
-
-/// Adds the counts of the table in a file.
-fn add_table(sum: &mut WordCounts, file: &Path) -> CliResult {
-    let counts = table::open(file)?;
-    sum.merge(&counts)
-        .map_err(|error| CliError::in_file(file, error))
 }
 
 /// The counts of `--input` if it names tables; `None` for text. The flags are changed to name the
@@ -147,14 +140,6 @@ pub(super) fn counted_input(flags: &mut TrainFlags) -> CliResult<Option<WordCoun
     flags.input = counts.inputs().to_vec();
     counts.input_format().clone_into(&mut flags.input_format);
     Ok(Some(counts))
-}
-
-/// The content of a table, as the summary of a run.
-fn summary(counts: &WordCounts) -> Summary {
-    let mut summary = Summary::default();
-    summary.sentences = counts.sentences();
-    summary.distinct_words = counts.len();
-    summary
 }
 
 /// Tables of counts as Parquet files.

@@ -1,7 +1,6 @@
 //! `spiece decode`: pieces or ids -> text, with the flags of `spm_decode`.
 //!
-//! Input: a model, and lines of pieces with one space between them, or of ids with spaces, commas
-//! and brackets. Output: one line of text for each input line.
+//! Each line has pieces with one space between them, or ids with spaces, commas and brackets.
 //!
 //! ```text
 //! $ echo '608 462 1929 1925' | spiece decode --model=testdata/golden/llama2.model --input_format=id

@@ -1,10 +1,7 @@
 //! `spiece edit`: adds, renames and removes pieces of a model, and changes kinds and flags.
 //!
-//! Input: a model and steps, which are applied in the order of the command line. Output: OUT.model
-//! and OUT.vocab, and a report: which ids move, which pieces are newly found or no longer found in
-//! text, and which texts can have other pieces. Before the files are written, the report is checked
-//! on the texts of all pieces and on the lines of `--text`. Cost: see
-//! [`spiece::Model::apply_edits`].
+//! The steps are applied in the order of the command line. The report says which ids move, which
+//! pieces are newly found or no longer found in text, and which texts can have other pieces.
 //!
 //! ```text
 //! $ spiece edit testdata/golden/llama2.model --model_prefix=new --add_control='<sep>'
@@ -297,7 +294,11 @@ fn rename_step(value: &str, before: &[EditStep], model: &Model) -> CliResult<Edi
     match (&known[..], &splits[..]) {
         ([one], _) | ([], [one, ..]) => Ok(rename(*one)),
         ([], []) => Err(args::invalid("rename", value, "OLD=NEW")),
-        _ => Err(ambiguous_rename(value)),
+        _ => Err(args::invalid(
+            "rename",
+            value,
+            "clear: more than one part before an equals sign is a piece",
+        )),
     }
 }
 
@@ -313,12 +314,6 @@ fn rename((old, new): (&str, &str)) -> EditStep {
         old: old.as_bytes().to_vec(),
         new: new.as_bytes().to_vec(),
     }
-}
-
-/// The error if more than one split has a piece as OLD.
-fn ambiguous_rename(value: &str) -> CliError {
-    let expected = "clear: more than one part before an equals sign is a piece";
-    args::invalid("rename", value, expected)
 }
 
 /// Whether a step makes a piece with this text.

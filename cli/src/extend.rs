@@ -1,8 +1,7 @@
 //! `spiece extend`: learns more pieces for a BPE model from a text.
 //!
-//! Input: a BPE model, text files, and the number of pieces to learn. Output: OUT.model, OUT.vocab
-//! and OUT.extension.tsv (id, piece, the old ids that it replaces, count). Cost: that of
-//! training on the text.
+//! OUT.extension.tsv has the id, the text and the count of each learned piece, and the old ids that
+//! it replaces.
 //!
 //! ```text
 //! $ spiece extend testdata/golden/llama2.model --input=testdata/udhr.txt --pieces=1000 --model_prefix=more

@@ -1,11 +1,9 @@
 //! `spiece install-links`: links in the names of the programs of SentencePiece.
 //!
-//! Input: a folder. Output: a link to the file of this program for each program of SentencePiece
-//! that a subcommand replaces. Under these names the program behaves as the programs of
-//! SentencePiece; see [`reference`](super::reference). Method: first all names are checked, then
-//! all links are made, each in one step, so that a name never lacks its file. Cost: a few system
-//! calls for each link, and a comparison of two files where a file of the size of this program has
-//! the name of a link.
+//! The folder gets a link to the file of this program for each program of SentencePiece that a
+//! subcommand replaces. Under these names the program behaves as the programs of SentencePiece; see
+//! [`reference`](super::reference). First all names are checked, then all links are made, each in one
+//! step, so that a name never lacks its file.
 //!
 //! On Unix the links are symbolic and hold the full path of the program. Elsewhere they are hard
 //! links, or copies where the file system has no hard links or the folder is on another one; repeat
@@ -68,8 +66,22 @@ pub(crate) fn command() -> Command {
 
 /// Makes all links, or none if a name is taken by a file that may not be replaced.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
-    let folder = folder(matches)?;
-    let program = program_file()?;
+    let folder: &PathBuf = matches
+        .get_one("folder")
+        .ok_or_else(|| CliError::usage("DIR is missing; it names the folder for the links"))?;
+    if !folder.is_dir() {
+        let folder = folder.display();
+        return Err(CliError::Error(format!(
+            "{folder} is no folder; make it first"
+        )));
+    }
+    // Without symbolic links.
+    let program = std::env::current_exe().and_then(fs::canonicalize);
+    let program = program.map_err(|error| {
+        CliError::Error(format!(
+            "cannot find the file of this program: {error}; call it by its full path"
+        ))
+    })?;
     let file_names = super::reference_programs().map(|program| program.file_name());
     let links: Vec<PathBuf> = file_names.map(|name| folder.join(name)).collect();
     check_names(&links, &program, matches.get_flag("force"))?;
@@ -80,34 +92,6 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         messages.say(&line);
     }
     Ok(())
-}
-
-/// The folder for the links, which must exist.
-fn folder(matches: &ArgMatches) -> CliResult<&PathBuf> {
-    let missing = || CliError::usage("DIR is missing; it names the folder for the links");
-    let folder: &PathBuf = matches.get_one("folder").ok_or_else(missing)?;
-    if !folder.is_dir() {
-        return Err(not_a_folder(folder));
-    }
-    Ok(folder)
-}
-
-fn not_a_folder(path: &Path) -> CliError {
-    let path = path.display();
-    CliError::Error(format!("{path} is no folder; make it first"))
-}
-
-/// The file of this program, without symbolic links.
-fn program_file() -> CliResult<PathBuf> {
-    let file = std::env::current_exe().and_then(fs::canonicalize);
-    file.map_err(|error| no_program_file(&error))
-}
-
-/// The error if the file of this program is not known.
-fn no_program_file(error: &io::Error) -> CliError {
-    CliError::Error(format!(
-        "cannot find the file of this program: {error}; call it by its full path"
-    ))
 }
 
 /// An error if a name is taken by something that may not be replaced.
@@ -124,15 +108,10 @@ fn check_names(links: &[PathBuf], program: &Path, force: bool) -> CliResult {
     if force || others.is_empty() {
         return Ok(());
     }
-    Err(other_files(&others))
-}
-
-/// The error for names of files that are replaced with `--force` only.
-fn other_files(paths: &[PathBuf]) -> CliError {
-    let names = joined_names(paths);
-    CliError::Error(format!(
+    let names = joined_names(&others);
+    Err(CliError::Error(format!(
         "no link made: there are files that are no links to spiece: {names}; remove them, or replace them with --force"
-    ))
+    )))
 }
 
 /// The error for a name whose occupant is never replaced.
@@ -154,11 +133,17 @@ fn occupant(link: &Path, program: &Path) -> CliResult<Occupant> {
         return Ok(Occupant::Folder);
     }
     let is_link = if metadata.is_symlink() {
-        is_symbolic_link_to_spiece(link, program)
+        // A file named `spiece` may be an older installation that is gone.
+        let is_spiece = |target: PathBuf| is_program_file(&target, "spiece");
+        is_same_file(link, program) || fs::read_link(link).is_ok_and(is_spiece)
     } else if is_same_file(link, program) {
         return Ok(Occupant::Program);
     } else {
-        metadata.is_file() && has_equal_content(link, program)?
+        // A hard link to this program or a copy of it. Files of different sizes are not read.
+        let size = |path: &Path| fs::metadata(path).map(|metadata| metadata.len()).ok();
+        metadata.is_file()
+            && size(link) == size(program)
+            && read_file_at(link)? == read_file_at(program)?
     };
     Ok(if is_link {
         Occupant::Link
@@ -167,27 +152,9 @@ fn occupant(link: &Path, program: &Path) -> CliResult<Occupant> {
     })
 }
 
-/// Whether a symbolic link leads to this program, or to a file named `spiece`, which may be an
-/// older installation that is gone.
-fn is_symbolic_link_to_spiece(link: &Path, program: &Path) -> bool {
-    let target = fs::read_link(link);
-    is_same_file(link, program) || target.is_ok_and(|target| is_program_file(&target, "spiece"))
-}
-
 /// Whether `path` leads to the file `program`.
 fn is_same_file(path: &Path, program: &Path) -> bool {
     fs::canonicalize(path).is_ok_and(|file| file == program)
-}
-
-/// Whether `file` is a hard link to this program or a copy of it. Files of different sizes are not
-/// read.
-fn has_equal_content(file: &Path, program: &Path) -> CliResult<bool> {
-    Ok(size(file) == size(program) && read_file_at(file)? == read_file_at(program)?)
-}
-
-/// The size of a file, if it is known.
-fn size(path: &Path) -> Option<u64> {
-    fs::metadata(path).map(|metadata| metadata.len()).ok()
 }
 
 /// Makes the link under a temporary name and renames it, so that a former file is replaced in one

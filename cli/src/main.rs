@@ -1,10 +1,9 @@
 //! The program `spiece`: parses the command line, runs a subcommand and returns the exit status.
 //!
-//! A subcommand is one module in `cli/` and one entry in `SUBCOMMANDS`. Data goes to standard
+//! A subcommand is one module and one entry in `SUBCOMMANDS`. Data goes to standard
 //! output, messages go to standard error. The exit status is 0 on success (also if the reader of
 //! the output closes the pipe), 1 if an operation failed or `spiece compare` found different ids,
-//! and 2 if the command line is wrong. Only this module prints, exits and handles signals; only
-//! this module uses `clap`.
+//! and 2 if the command line is wrong.
 //!
 //! Started under the name of a SentencePiece program (`spm_train`, for example), the program
 //! behaves as the subcommand that replaces it, with the defaults of that program; see `reference`.
@@ -52,7 +51,7 @@ mod train;
 mod training_flags;
 mod visible;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Command};
@@ -161,56 +160,41 @@ pub fn main() -> ExitCode {
     match run(std::env::args_os().collect()) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(error)) => error.report(),
-        Err(error) => print_usage(&error),
+        Err(error) => {
+            // Help, or what is wrong with the command line. A failure to print cannot be reported.
+            let _ = error.print();
+            ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+        }
     }
 }
 
 /// Runs the subcommand that the arguments name: by the name of the program, if that is a link, or
 /// by the first argument after it.
 fn run(arguments: Vec<OsString>) -> Result<CliResult, clap::Error> {
-    let link = arguments.first().and_then(|name| link_of_name(name));
-    match link {
-        Some(link) => link.run(arguments),
-        None => run_program(arguments),
+    for subcommand in SUBCOMMANDS {
+        let (Some(name), Some(program)) = (arguments.first(), &subcommand.replaces) else {
+            continue;
+        };
+        if program.is_name_of(name) {
+            let command = program.command((subcommand.command)());
+            return parse(command, arguments).map(|matches| (subcommand.run)(&matches));
+        }
     }
-}
-
-/// Runs the subcommand that the first argument after the program name names.
-fn run_program(arguments: Vec<OsString>) -> Result<CliResult, clap::Error> {
-    let program = program();
-    let names: Vec<String> = program
-        .get_subcommands()
-        .map(|command| command.get_name().to_owned())
-        .collect();
-    parse(program, arguments).map(|matches| run_subcommand(&matches, &names))
-}
-
-/// The SentencePiece program under whose name the process was started.
-struct Link {
-    program: &'static ReferenceProgram,
-    /// The subcommand that replaces the program.
-    subcommand: &'static Subcommand,
-}
-
-impl Link {
-    /// Runs the subcommand with the command line of the program.
-    fn run(&self, arguments: Vec<OsString>) -> Result<CliResult, clap::Error> {
-        let command = self.program.command((self.subcommand.command)());
-        parse(command, arguments).map(|matches| (self.subcommand.run)(&matches))
-    }
-}
-
-/// The link for `name`, the first argument of the process; `None` if it is not the name of a
-/// SentencePiece program.
-fn link_of_name(name: &OsStr) -> Option<Link> {
-    SUBCOMMANDS.iter().find_map(|subcommand| {
-        let program = subcommand.replaces.as_ref()?;
-        let is_named = program.is_name_of(name);
-        is_named.then_some(Link {
-            program,
-            subcommand,
-        })
-    })
+    let commands: Vec<Command> = SUBCOMMANDS.iter().map(|known| (known.command)()).collect();
+    let names: Vec<String> = commands.iter().map(|c| c.get_name().to_owned()).collect();
+    let program = Command::new("spiece")
+        .about("Trains, loads and runs SentencePiece models")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(commands);
+    let matches = parse(program, arguments)?;
+    // clap gives the name of the subcommand, not an alias.
+    let found = matches.subcommand().and_then(|(found, matches)| {
+        let at = names.iter().position(|name| name == found)?;
+        Some((&SUBCOMMANDS[at], matches))
+    });
+    Ok(found.map_or(Ok(()), |(subcommand, matches)| (subcommand.run)(matches)))
 }
 
 /// The SentencePiece programs that subcommands replace.
@@ -224,33 +208,4 @@ fn reference_programs() -> impl Iterator<Item = &'static ReferenceProgram> {
 fn parse(mut command: Command, arguments: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
     let arguments = args::with_canonical_names(&mut command, arguments)?;
     command.try_get_matches_from(arguments)
-}
-
-/// The command line of the program with all subcommands.
-fn program() -> Command {
-    let subcommands = SUBCOMMANDS.iter().map(|known| (known.command)());
-    Command::new("spiece")
-        .about("Trains, loads and runs SentencePiece models")
-        .version(env!("CARGO_PKG_VERSION"))
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommands(subcommands)
-}
-
-/// Runs the subcommand that `clap` has found. `clap` returns its name, not an alias. `names` are
-/// the names of [`SUBCOMMANDS`], in the same order.
-fn run_subcommand(matches: &ArgMatches, names: &[String]) -> CliResult {
-    let Some((found, matches)) = matches.subcommand() else {
-        return Ok(());
-    };
-    let mut named = names.iter().zip(SUBCOMMANDS);
-    let known = named.find(|(name, _)| *name == found);
-    known.map_or(Ok(()), |(_, subcommand)| (subcommand.run)(matches))
-}
-
-/// Prints the help, or what is wrong with the command line.
-fn print_usage(error: &clap::Error) -> ExitCode {
-    // A failure to print cannot be reported anywhere else.
-    let _ = error.print();
-    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }

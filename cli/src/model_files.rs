@@ -1,8 +1,8 @@
 //! Models that a subcommand changes: the model to read, the files to write, and lines of the
 //! report.
 //!
-//! Input: a model as the first argument, and `--model_prefix`. Output: PREFIX.model, PREFIX.vocab
-//! and other files: all are written before one is replaced, and the model is replaced last.
+//! PREFIX.model, PREFIX.vocab and other files are written together: all before one is replaced, and
+//! the model is replaced last.
 
 use std::path::{Path, PathBuf};
 
@@ -188,11 +188,8 @@ fn list<T>(mut items: impl Iterator<Item = T>, entry: impl Fn(T) -> String) -> S
 
 /// Pieces with ids and kinds as a list, the first ones only if there are many.
 pub(crate) fn listed_pieces<'m>(pieces: impl Iterator<Item = Piece<'m>>) -> String {
-    list(pieces, |piece| piece_entry(&piece))
-}
-
-/// The id, the text and the kind of a piece.
-fn piece_entry(piece: &Piece<'_>) -> String {
-    let text = String::from_utf8_lossy(piece.text);
-    format!("{} {text:?} ({})", piece.id, piece.kind)
+    list(pieces, |piece| {
+        let text = String::from_utf8_lossy(piece.text);
+        format!("{} {text:?} ({})", piece.id, piece.kind)
+    })
 }

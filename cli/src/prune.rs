@@ -1,8 +1,7 @@
 //! `spiece prune`: removes pieces from a model, and lists the new and old ids.
 //!
-//! Input: a BPE or unigram model, and a text or a size. Output: OUT.model, OUT.vocab and
-//! OUT.ids.tsv (new id, old id). The text is read twice: to count its pieces, and to compare its
-//! lines before and after. With `--keep_text`, all lines must have the same pieces.
+//! OUT.ids.tsv has the new and old ids. The text is read twice: to count its pieces, and to compare
+//! its lines before and after. With `--keep_text`, all lines must have the same pieces.
 //!
 //! ```text
 //! $ spiece prune testdata/golden/llama2.model --keep_text=testdata/udhr_small.txt --model_prefix=small

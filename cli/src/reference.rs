@@ -1,11 +1,8 @@
 //! The programs of SentencePiece that this program replaces: `spm_train`, `spm_encode` and the
 //! others.
 //!
-//! Input: the name under which the process was started (`argv[0]`). Output: the command line of the
-//! program of that name, whose flags have the defaults of that program. Cost: one comparison for
-//! each program.
-//!
-//! A link named `spm_train` to the file of `spiece` is enough for a script that calls `spm_train`;
+//! The name under which the process was started (`argv[0]`) selects the command line of the program of
+//! that name, whose flags have the defaults of that program. A link named `spm_train` to the file of `spiece` is enough for a script that calls `spm_train`;
 //! see [`install_links`](super::install_links).
 //!
 //! ```text

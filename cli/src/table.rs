@@ -1,6 +1,6 @@
 //! Reports for a terminal: rows of a name and a value, headings, and items below them.
 //!
-//! Input: printable texts. Output: lines. Names are padded to 21 columns, items are indented by
+//! Names are padded to 21 columns, items are indented by
 //! two. Writing to memory does not fail, so no method returns an error.
 //!
 //! ```text

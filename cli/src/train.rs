@@ -1,9 +1,7 @@
 //! `spiece train`: `spm_train`'s flags, made from the table of options.
 //!
-//! Input: text files. Output: PREFIX.model and PREFIX.vocab, which are written at the end, both or
-//! neither. Most flags are those of [`training_flags`](super::training_flags). Before training
-//! starts, the program checks that the output files can be written. Cost: that of
-//! [`spiece::Trainer`].
+//! Most flags are those of [`training_flags`](super::training_flags). Before training starts, the
+//! program checks that PREFIX.model and PREFIX.vocab can be written; they are written at the end.
 //!
 //! Without `--model_type`, a BPE model is trained, and a note says so, because `spm_train` would
 //! train a unigram model. Called as `spm_train`, the program also trains a unigram model, without a
@@ -27,19 +25,18 @@ pub(super) mod superwords;
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 
 use self::superwords::SuperwordStage;
 use super::args;
 use super::count;
 use super::io::{self, CliError, CliResult};
 use super::model_files::{warn_of_broken_vocab, warn_of_older_releases};
-use super::progress::{Messages, Progress};
+use super::progress::Progress;
 use super::training_flags::{
     check_present, corpus, default_note, jobs, read_flags, stop_on_signal, trainer, training_flags,
 };
 use spiece::output::{check_writable, write_files};
-use spiece::{TrainFlags, Trainer};
 
 /// What is written if the command line does not choose a type of model.
 const DEFAULT_TYPE_NOTE: &str = "note: training a BPE model, the default of spiece train; the default of spm_train is \
@@ -78,33 +75,39 @@ pub(crate) fn command() -> Command {
 
 /// The command line with the default of `spm_train`: unigram models.
 pub(crate) fn with_reference_defaults(command: Command) -> Command {
-    command.mut_arg("model_type", with_unigram_default)
-}
-
-/// The flag for the type of the model with the default of `spm_train`, in the help, too.
-fn with_unigram_default(flag: Arg) -> Arg {
-    let help = flag.get_help().map(ToString::to_string);
-    let help = help.unwrap_or_default();
-    flag.default_value("unigram")
-        .hide_default_value(true)
-        .help(help.replace(&default_note("model_type"), " [default: unigram]"))
+    command.mut_arg("model_type", |flag| {
+        let help = flag.get_help().map(ToString::to_string);
+        let help = help.unwrap_or_default();
+        flag.default_value("unigram")
+            .hide_default_value(true)
+            .help(help.replace(&default_note("model_type"), " [default: unigram]"))
+    })
 }
 
 /// Trains a model, writes both files, and reports a summary.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
-    let mut flags = flags(matches, &messages)?;
+    let mut flags = read_flags(matches, &messages)?;
+    check_present("input", flags.input.is_empty())?;
+    check_present("model_prefix", flags.model_prefix.is_empty())?;
     let counts = count::counted_input(&mut flags)?;
     let superwords = SuperwordStage::new(matches, &mut flags)?;
     if counts.is_some() && superwords.is_some() {
-        return Err(superwords_without_text());
+        return Err(CliError::usage(
+            "--superword_from needs text, and --input_format=counts has only words",
+        ));
     }
     let stop = stop_on_signal();
     let mut progress = Progress::new(&messages, stop);
-    let trainer = with_min_word_count(trainer(&flags, matches)?, matches)?;
-    let paths = output_paths(&flags.model_prefix);
+    let mut trainer = trainer(&flags, matches)?;
+    if let Some(count) = args::given_number(matches, "min_word_count")? {
+        trainer = trainer.with_min_word_count(count)?;
+    }
+    let paths = [".model", ".vocab"].map(|ending| io::with_ending(&flags.model_prefix, ending));
     check_writable(&paths.each_ref().map(PathBuf::as_path))?;
-    note_default_type(matches, &messages);
+    if !args::is_given(matches, "model_type") {
+        messages.say(DEFAULT_TYPE_NOTE);
+    }
     let trained = match counts {
         Some(counts) => trainer.train_counts_observed(counts, &mut progress),
         None => trainer.train_observed(corpus(&flags, &messages)?, &mut progress),
@@ -124,37 +127,4 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     warn_of_older_releases(&messages, &model);
     progress.summarize(&summary, &paths);
     Ok(())
-}
-
-/// The error for training of superwords on a table of words.
-fn superwords_without_text() -> CliError {
-    CliError::usage("--superword_from needs text, and --input_format=counts has only words")
-}
-
-/// Says which type of model is trained if the command line does not choose one.
-fn note_default_type(matches: &ArgMatches, messages: &Messages) {
-    if !args::is_given(matches, "model_type") {
-        messages.say(DEFAULT_TYPE_NOTE);
-    }
-}
-
-/// The trainer that leaves out the words that `--min_word_count` excludes.
-fn with_min_word_count(trainer: Trainer, matches: &ArgMatches) -> CliResult<Trainer> {
-    match args::given_number(matches, "min_word_count")? {
-        Some(count) => Ok(trainer.with_min_word_count(count)?),
-        None => Ok(trainer),
-    }
-}
-
-/// The flags of the command line. The given flags are recorded in the model, as by `spm_train`.
-fn flags(matches: &ArgMatches, messages: &Messages) -> CliResult<TrainFlags> {
-    let flags = read_flags(matches, messages)?;
-    check_present("input", flags.input.is_empty())?;
-    check_present("model_prefix", flags.model_prefix.is_empty())?;
-    Ok(flags)
-}
-
-/// PREFIX.model and PREFIX.vocab.
-fn output_paths(prefix: &str) -> [PathBuf; 2] {
-    [".model", ".vocab"].map(|ending| io::with_ending(prefix, ending))
 }

@@ -1,12 +1,8 @@
 //! The flags that `spiece train` and `spiece count` have in common, and what they say: options,
 //! lists from files, the corpus, the trainer and its threads.
 //!
-//! Input: the command line. Output: [`TrainFlags`], a [`Corpus`], a [`Trainer`]. The flags are
-//! generated from [`TrainFlags::DESCRIPTORS`], so that a new option of the library needs no change
-//! here.
-//!
-//! Example: `--control_symbols=<a> --control_symbols_file=more.txt`, with the line `<b>` in the
-//! file, gives the control symbols `<a>` and `<b>`. Cost: that of reading the files of lists.
+//! The flags are generated from [`TrainFlags::DESCRIPTORS`], so that a new option of the library
+//! needs no change here.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -52,15 +48,18 @@ pub(super) fn training_flags() -> impl Iterator<Item = Arg> {
         ),
         args::value("jobs", JOBS_HELP).value_name("N"),
     ];
-    let options = TrainFlags::DESCRIPTORS.iter().map(flag);
-    let retired = RETIRED_OPTIONS.iter().map(|name| retired(name));
+    let options = TrainFlags::DESCRIPTORS.iter().map(|option| {
+        let note = default_note(option.name);
+        flag_without_note(option).help(format!("{}{note}", option.help))
+    });
+    let retired = RETIRED_OPTIONS.iter().map(|name| {
+        let make = match RETIRED_SWITCHES.contains(name) {
+            true => args::switch,
+            false => args::value,
+        };
+        make(name, RETIRED_HELP).hide(true)
+    });
     options.chain(files).chain(retired)
-}
-
-/// The flag of an option. A default that is not blank is part of the help.
-fn flag(option: &OptionDescriptor) -> Arg {
-    let note = default_note(option.name);
-    flag_without_note(option).help(format!("{}{note}", option.help))
 }
 
 /// The flag of an option, whose help does not have the default.
@@ -75,23 +74,9 @@ pub(super) fn flag_without_note(option: &OptionDescriptor) -> Arg {
 
 /// The default of an option in the help; empty if the default is blank.
 pub(super) fn default_note(name: &str) -> String {
-    default_value(name).map_or_else(String::new, |text| format!(" [default: {text}]"))
-}
-
-/// The default of an option, unless it is blank.
-fn default_value(name: &str) -> Option<String> {
     let value = TrainFlags::default().get(name);
-    value.filter(|text| !text.trim().is_empty())
-}
-
-/// A flag of older releases, without effect.
-fn retired(name: &'static str) -> Arg {
-    let make = if RETIRED_SWITCHES.contains(&name) {
-        args::switch
-    } else {
-        args::value
-    };
-    make(name, RETIRED_HELP).hide(true)
+    let value = value.filter(|text| !text.trim().is_empty());
+    value.map_or_else(String::new, |text| format!(" [default: {text}]"))
 }
 
 /// The corpus of `--input`. A file whose name says that it has records gets a note if they are not
@@ -117,54 +102,37 @@ pub(super) fn trainer(flags: &TrainFlags, matches: &ArgMatches) -> CliResult<Tra
 
 /// The value of `--jobs`; `None` if it is not given.
 pub(super) fn jobs(matches: &ArgMatches) -> CliResult<Option<NonZeroUsize>> {
-    let text = args::given(matches, "jobs");
-    text.map(parse_jobs).transpose()
-}
-
-/// The number of threads in the text of `--jobs`.
-fn parse_jobs(text: &str) -> CliResult<NonZeroUsize> {
-    let error = || args::invalid("jobs", text, "a number from 1 to 1024");
-    job_count(text).ok_or_else(error)
-}
-
-/// The number in `text`, from 1 to [`MAX_JOBS`].
-fn job_count(text: &str) -> Option<NonZeroUsize> {
-    let count: NonZeroUsize = text.trim_ascii().parse().ok()?;
-    (count.get() <= MAX_JOBS).then_some(count)
+    let Some(text) = args::given(matches, "jobs") else {
+        return Ok(None);
+    };
+    let jobs: Option<NonZeroUsize> = text.trim_ascii().parse().ok();
+    match jobs.filter(|jobs| jobs.get() <= MAX_JOBS) {
+        None => Err(args::invalid("jobs", text, "a number from 1 to 1024")),
+        jobs => Ok(jobs),
+    }
 }
 
 /// The flags of the command line, some of which may be missing.
 pub(super) fn read_flags(matches: &ArgMatches, messages: &Messages) -> CliResult<TrainFlags> {
     let mut flags = TrainFlags::default();
     flags.recording = SpecRecording::All;
-    set_options(matches, &mut flags)?;
-    warn_of_retired(matches, messages);
-    add_lists_from_files(matches, messages, &mut flags)?;
-    Ok(flags)
-}
-
-/// Sets each option that the command line gives.
-fn set_options(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResult {
     for option in TrainFlags::DESCRIPTORS {
         if let Some(value) = args::given(matches, option.name) {
-            set_option(flags, option.name, value)?;
+            set_option(&mut flags, option.name, value)?;
         }
     }
-    Ok(())
-}
-
-/// Sets one option.
-pub(super) fn set_option(flags: &mut TrainFlags, name: &str, value: &str) -> CliResult {
-    flags.set(name, value).map_err(args::invalid_option)
-}
-
-/// Writes a warning for each retired flag on the command line.
-fn warn_of_retired(matches: &ArgMatches, messages: &Messages) {
     for name in RETIRED_OPTIONS {
         if args::is_given(matches, name) {
             messages.warn(&format!("--{name} is retired and has no effect"));
         }
     }
+    add_lists_from_files(matches, messages, &mut flags)?;
+    Ok(flags)
+}
+
+/// Sets one option.
+pub(super) fn set_option(flags: &mut TrainFlags, name: &str, value: &str) -> CliResult {
+    flags.set(name, value).map_err(args::invalid_option)
 }
 
 /// Reads the files of symbols and of required characters. Symbols are added to the symbols of the
@@ -205,16 +173,13 @@ pub(super) fn check_present(name: &str, is_missing: bool) -> CliResult {
 /// A flag that is set by SIGINT (Ctrl-C), SIGTERM and SIGHUP, so that training ends and removes its
 /// temporary files. A second signal ends the program at once.
 pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
-    let stop = Arc::default();
+    let stop: Arc<AtomicBool> = Arc::default();
     let flag = Arc::clone(&stop);
     // If no handler can be installed, a signal ends the program at once.
-    let _ = ctrlc::set_handler(move || stop_or_exit(&flag));
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
     stop
-}
-
-/// Sets the flag; ends the program if an earlier signal has set it.
-fn stop_or_exit(stop: &AtomicBool) {
-    if stop.swap(true, Ordering::Relaxed) {
-        std::process::exit(130);
-    }
 }

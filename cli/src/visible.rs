@@ -1,7 +1,6 @@
 //! Untrusted texts, escaped for a terminal.
 //!
-//! Input: bytes of a piece or of a line, which may hold anything. Output: printable text. Control
-//! characters, characters that change the direction or are not visible, and bytes that are not
+//! Control characters, characters that change the direction or are not visible, and bytes that are not
 //! UTF-8 are escaped, and so is the backslash; so the output controls no terminal, and different
 //! texts stay different. Cost: one pass.
 //!

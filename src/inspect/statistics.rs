@@ -1,8 +1,7 @@
 //! Statistics of encoding a text.
 //!
-//! Input: the sums and lists that [`TextCounter`](super::TextCounter) has made. Output:
-//! [`TextStatistics`] and what follows from it: the number of pieces used, the entropy of the
-//! pieces, and efficiencies.
+//! [`TextCounter`](super::TextCounter) makes the sums and lists of [`TextStatistics`]; the number of
+//! pieces used, the entropy of the pieces, and efficiencies follow from these.
 //!
 //! *Rényi efficiency* of order α: the Rényi entropy of the distribution of the pieces divided by
 //! the entropy of equal frequencies, log2(Σ p^α) / (1 - α) / log2(n). Zouhar et al., "Tokenization
@@ -15,8 +14,6 @@
 //! characters, 2 words and 10 tokens. 8 pieces occur once and one twice: Σ p^2.5 = 8 · 0.1^2.5 +
 //! 0.2^2.5 = 0.0432, so the entropy is log2(0.0432) / -1.5 = 3.02 bits, and the efficiency over the
 //! 9 observed pieces is 3.02 / log2(9) = 0.953.
-//!
-//! Cost: linear in the pieces.
 
 use std::cmp::Reverse;
 

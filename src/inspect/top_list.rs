@@ -1,13 +1,8 @@
 //! The first few of many values.
 //!
-//! Purpose: keep the smallest values of a sequence in order, without duplicates. Input: values one
-//! after another, from any number of lists. Output: at most a given number of them, in order. The
-//! result depends only on the values, not on their order or on their distribution among lists that
-//! are merged.
-//!
-//! Example: the list of the two smallest values of 3, 1, 3, 2 is 1, 2.
-//!
-//! Cost: one comparison for a value that is not taken; an insertion into a short vector otherwise.
+//! The list has the smallest values that were offered, in order and without duplicates: of 3, 1, 3, 2
+//! the two smallest are 1, 2. It depends only on the values, not on their order or on their
+//! distribution among lists that are merged.
 
 /// The smallest of the values that were offered.
 #[derive(Debug, Clone)]

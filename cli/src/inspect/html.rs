@@ -1,10 +1,9 @@
 //! The report of `spiece inspect` and `spiece compare` as one HTML file.
 //!
-//! Job: a page that shows the report and tokenizes what is typed, without a network. Input: the
-//! reports of one or two models, and of two models their comparison. Output: the bytes of the file,
-//! the same for the same input.
+//! The page shows the report of one model, or of two models with their comparison, and tokenizes what
+//! is typed, without a network. The same input gives the same bytes.
 //!
-//! Method: `page.html` has the sections, `page.css` and `parts.css` the style, and the scripts fill
+//! `page.html` has the sections, `page.css` and `parts.css` the style, and the scripts fill
 //! the sections from one JSON document ([`data`]) that holds the report, the pieces and the rules
 //! of the normalizer. The scripts encode as the library does, with the same arithmetic;
 //! `tests/browser/html_report.py` compares their ids with those of `spiece encode`.

@@ -1,15 +1,9 @@
 //! `--superword_from`: training in two stages, words first and then pieces of several words.
 //!
-//! Input: the flags of training, the size of the vocabulary at which words end (T), the most words
-//! of a piece. Output: the model of `vocab_size` pieces. Method: a model of T pieces is trained,
-//! and extended on the same text by pieces that may cross words; the text is read twice. The first
-//! T pieces are those of the model of T pieces.
-//!
-//! Example: `--vocab_size=200000 --superword_from=80000` trains 80,000 pieces and learns 120,000
-//! more, such as `▁of▁the`.
-//!
-//! Cost: that of both stages. The second one counts lines instead of words, so its memory follows
-//! the distinct lines.
+//! A model is trained, and extended on the same text by pieces that may cross words; the text is read
+//! twice. For example, `--vocab_size=200000 --superword_from=80000` trains 80,000 pieces and learns
+//! 120,000 more, such as `▁of▁the`. The second stage counts lines instead of words, so its memory
+//! follows the distinct lines.
 
 use std::num::{NonZeroU8, NonZeroUsize};
 
@@ -38,14 +32,10 @@ pub(crate) fn cross_words(matches: &ArgMatches, options: &mut TrainOptions) -> C
     options.split_by_whitespace = false;
     options.max_words = Some(max_words.unwrap_or(DEFAULT_MAX_WORDS));
     if !args::is_given(matches, "max_sentencepiece_length") {
-        raise_max_length(&mut options.max_sentencepiece_length);
+        let length = &mut options.max_sentencepiece_length;
+        *length = MAX_SUPERWORD_LENGTH.max(*length);
     }
     Ok(())
-}
-
-/// Makes room for superwords.
-fn raise_max_length(length: &mut u32) {
-    *length = MAX_SUPERWORD_LENGTH.max(*length);
 }
 
 /// The second stage of training.
@@ -58,10 +48,23 @@ impl SuperwordStage {
     /// The stage that `--superword_from` asks for; `flags` are then those of the first stage.
     pub(super) fn new(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResult<Option<Self>> {
         let Some(first) = args::given_number(matches, "superword_from")? else {
-            return no_stage(matches);
+            return match args::is_given(matches, "max_words") {
+                true => usage("--max_words goes with --superword_from"),
+                false => Ok(None),
+            };
         };
-        check_flags(flags)?;
-        let vocab_size = total_size(flags, first)?;
+        if flags.model_type != ModelType::Bpe {
+            return usage("--superword_from is for BPE models; add --model_type=bpe");
+        }
+        if flags.input.iter().any(|file| file == "-") {
+            return usage(
+                "--superword_from reads the text twice, so it cannot be standard input; name a file",
+            );
+        }
+        let vocab_size = usize::try_from(flags.vocab_size).unwrap_or_default();
+        if usize::try_from(first).is_ok_and(|first| first >= vocab_size) {
+            return usage("--superword_from has to be below --vocab_size; the rest are superwords");
+        }
         flags.vocab_size = first;
         let mut options = flags.options().map_err(args::invalid_option)?;
         cross_words(matches, &mut options)?;
@@ -87,36 +90,6 @@ impl SuperwordStage {
         let extended = model.extend_observed(corpus, &options, observer)?;
         Ok(extended.model().clone())
     }
-}
-
-/// No second stage; an error if a flag is only for it.
-fn no_stage(matches: &ArgMatches) -> CliResult<Option<SuperwordStage>> {
-    match args::given(matches, "max_words") {
-        None => Ok(None),
-        Some(_) => usage("--max_words goes with --superword_from"),
-    }
-}
-
-/// An error if the model or the input cannot be trained in two stages.
-fn check_flags(flags: &TrainFlags) -> CliResult {
-    if flags.model_type != ModelType::Bpe {
-        return usage("--superword_from is for BPE models; add --model_type=bpe");
-    }
-    if flags.input.iter().any(|file| file == "-") {
-        return usage(
-            "--superword_from reads the text twice, so it cannot be standard input; name a file",
-        );
-    }
-    Ok(())
-}
-
-/// The size of the vocabulary after both stages, which is above that of the first one.
-fn total_size(flags: &TrainFlags, first: i32) -> CliResult<usize> {
-    let total = usize::try_from(flags.vocab_size).unwrap_or_default();
-    if usize::try_from(first).is_ok_and(|first| first >= total) {
-        return usage("--superword_from has to be below --vocab_size; the rest are superwords");
-    }
-    Ok(total)
 }
 
 fn usage<T>(message: &str) -> CliResult<T> {

@@ -1,7 +1,5 @@
 //! What the scripts of the HTML report need to know about a model, as JSON.
 //!
-//! Input: the report on a model. Output: an object with these members. Cost: linear in the pieces.
-//!
 //! | member | value |
 //! |---|---|
 //! | `report` | the object of `--format=json`, without the unreachable pieces |

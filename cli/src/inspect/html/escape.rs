@@ -1,7 +1,6 @@
 //! Texts inside HTML: in markup, and in the JSON of a script element.
 //!
-//! Input: any text. Output: text that the parser of HTML reads as text, whatever the input is.
-//! Cost: one pass.
+//! The parser of HTML reads the output as text, whatever the input is.
 //!
 //! | where | escaped | as |
 //! |---|---|---|

@@ -1,9 +1,8 @@
 //! Merging as in llama.cpp, and the pieces that only llama.cpp gives.
 //!
-//! Input: a model, and its pieces. Output: a reason for each piece to which llama.cpp merges the
-//! text of the piece, and SentencePiece does not, or splits it again.
-//!
-//! Cost: for the text of a piece, a hash lookup for each pair of symbols at each merge.
+//! All pieces take part in its merges, whatever their kind, so the merger of this crate, which knows
+//! the pieces that SentencePiece merges, does not say what llama.cpp gives. Only the few pieces that
+//! SentencePiece does not give are merged here, by a loop that is quadratic in their texts.
 
 use std::collections::HashMap;
 
@@ -42,34 +41,23 @@ impl<'m> Merging<'m> {
 
     /// Whether the text is merged to one symbol that is a piece.
     fn gives(&self, text: &str) -> bool {
-        let mut ends = char_ends(text);
-        while ends.len() > 1 {
-            let Some(left) = self.best_pair(text.as_bytes(), &ends) else {
+        // The starts of the symbols, and the end of the text.
+        let starts = text.char_indices().map(|(start, _)| start);
+        let mut bounds: Vec<usize> = starts.chain([text.len()]).collect();
+        while bounds.len() > 2 {
+            let mut best: Option<(f32, usize)> = None;
+            for (left, pair) in bounds.windows(3).enumerate() {
+                if let Some(score) = self.scores.get(&text.as_bytes()[pair[0]..pair[2]])
+                    && best.is_none_or(|(highest, _)| *score > highest)
+                {
+                    best = Some((*score, left));
+                }
+            }
+            let Some((_, left)) = best else {
                 return false;
             };
-            ends.remove(left);
+            bounds.remove(left + 1);
         }
         self.scores.contains_key(text.as_bytes())
     }
-
-    /// The index of the left symbol of the best pair.
-    fn best_pair(&self, text: &[u8], ends: &[usize]) -> Option<usize> {
-        let mut best: Option<(f32, usize)> = None;
-        let mut start = 0;
-        for (left, pair) in ends.windows(2).enumerate() {
-            if let Some(score) = self.scores.get(&text[start..pair[1]])
-                && best.is_none_or(|(highest, _)| *score > highest)
-            {
-                best = Some((*score, left));
-            }
-            start = pair[0];
-        }
-        best.map(|(_, left)| left)
-    }
-}
-
-/// Where the characters of a text end.
-fn char_ends(text: &str) -> Vec<usize> {
-    let starts = text.char_indices().map(|(start, _)| start);
-    starts.skip(1).chain([text.len()]).collect()
 }
