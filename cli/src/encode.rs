@@ -13,6 +13,7 @@
 //! Samples do not depend on the number of threads: each line has its own random number generator,
 //! seeded from `--random_seed` and the number of the line.
 
+mod best;
 mod format;
 mod restriction;
 mod training_data;
@@ -21,6 +22,7 @@ mod vocabulary;
 use clap::{ArgMatches, Command};
 use spiece::{EncodeError, EncodeOptions, Encoder, Rng, SampleOptions, Tokenizer, Tokens};
 
+use self::best::BestWriter;
 use super::args;
 use super::documents::document_flags;
 use super::io::{CliError, CliResult};
@@ -149,6 +151,12 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     if args::is_on(matches, "generate_vocabulary")? {
         return vocabulary::write(&stream, &tokenizer, worker);
     }
+    if let (Selection::Best, Format::Piece | Format::Id) = (output.selection, output.format) {
+        let best = BestWriter::new(tokenizer.model(), output.format);
+        return stream.run_blocks(worker, |encoder, block, out| {
+            best.write(encoder, block, out)
+        });
+    }
     stream.run(worker, |encoder, number, line, out| {
         // The options have been checked, so an error concerns this line.
         write_selection(encoder, output, (number, line), out)
@@ -172,7 +180,7 @@ fn write_selection(
 ) -> Result<(), EncodeError> {
     let format = output.format;
     match output.selection {
-        Selection::Best => format::write_best(format, encoder, line, out),
+        Selection::Best => format::write(format, &encoder.tokens(line), out),
         Selection::Nbest(size) => {
             encoder.for_each_nbest(line, size, |_, tokens| format::write(format, &tokens, out))?;
         }

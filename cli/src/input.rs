@@ -72,6 +72,11 @@ impl Block {
         self.line_count
     }
 
+    /// The text if each of its lines is a document.
+    pub(crate) fn text_of_lines(&self) -> Option<&[u8]> {
+        (self.rules.documents == Documents::Lines).then_some(&self.text)
+    }
+
     /// Calls `take` with the text of each document. Its number is that of its line, that of its
     /// record's line, or that of the file.
     ///

@@ -375,9 +375,20 @@ impl Stream {
         make: impl Fn() -> CliResult<W>,
         line: impl Fn(&mut W, u64, &[u8], &mut Vec<u8>) -> CliResult + Sync,
     ) -> CliResult {
+        self.run_blocks(make, |worker, block, out| {
+            block.for_each_document(|number, text| line(worker, number, text, out))
+        })
+    }
+
+    /// Writes what `append` appends to its buffer for each block.
+    pub(crate) fn run_blocks<W: Send>(
+        &self,
+        make: impl Fn() -> CliResult<W>,
+        append: impl Fn(&mut W, &Block, &mut Vec<u8>) -> CliResult + Sync,
+    ) -> CliResult {
         let map = |worker: &mut W, block: &Block, out: &mut Vec<u8>| {
             out.clear();
-            block.for_each_document(|number, text| line(worker, number, text, out))
+            append(worker, block, out)
         };
         self.with_output(|output| {
             let write = |result: &mut Vec<u8>| write_at_once(output, result);

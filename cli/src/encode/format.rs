@@ -10,67 +10,33 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::Format;
-use spiece::{Encoder, PieceId, PieceKind, Tokens};
-
-/// Appends the best segmentation of a line.
-pub(super) fn write_best(
-    format: Format,
-    encoder: &mut Encoder<'_>,
-    line: &[u8],
-    out: &mut Vec<u8>,
-) {
-    let model = encoder.tokenizer().model();
-    match format {
-        Format::Id => write_ids(encoder.encode(line).iter().copied(), out),
-        Format::Piece => {
-            let start = out.len();
-            for piece in encoder
-                .encode(line)
-                .iter()
-                .filter_map(|id| model.piece(*id))
-            {
-                if piece.kind == PieceKind::Unknown {
-                    // It is written as the text of its span; without one, no spans are computed.
-                    out.truncate(start);
-                    return write(format, &encoder.tokens(line), out);
-                }
-                out.extend_from_slice(piece.text);
-                out.push(b' ');
-            }
-            end_line(start, out);
-        }
-        Format::Json => write(format, &encoder.tokens(line), out),
-    }
-}
+use spiece::Tokens;
 
 /// Appends one segmentation as a line.
 pub(super) fn write(format: Format, tokens: &Tokens<'_>, out: &mut Vec<u8>) {
+    let start = out.len();
     match format {
         Format::Piece => {
-            let start = out.len();
             for token in tokens.iter() {
                 out.extend_from_slice(token.piece());
                 out.push(b' ');
             }
             end_line(start, out);
         }
-        Format::Id => write_ids(tokens.ids(), out),
+        Format::Id => {
+            let mut digits = itoa::Buffer::new();
+            for id in tokens.ids() {
+                out.extend_from_slice(digits.format(id.get()).as_bytes());
+                out.push(b' ');
+            }
+            end_line(start, out);
+        }
         Format::Json => write_json(tokens, out),
     }
 }
 
-fn write_ids(ids: impl Iterator<Item = PieceId>, out: &mut Vec<u8>) {
-    let start = out.len();
-    let mut digits = itoa::Buffer::new();
-    for id in ids {
-        out.extend_from_slice(digits.format(id.get()).as_bytes());
-        out.push(b' ');
-    }
-    end_line(start, out);
-}
-
 /// Replaces the space after the last token of the line that begins at `start` by a line feed.
-fn end_line(start: usize, out: &mut Vec<u8>) {
+pub(super) fn end_line(start: usize, out: &mut Vec<u8>) {
     match out[start..].last_mut() {
         Some(space) => *space = b'\n',
         None => out.push(b'\n'),
