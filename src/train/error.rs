@@ -155,17 +155,23 @@ pub enum TrainError {
         /// The pieces that remain.
         pieces: usize,
     },
-    /// The files have fewer sentences than when the sample was drawn from them.
+    /// The files have other sentences than when they were read the first time.
     #[error(
-        "input: a file has become shorter while it was read; train on a copy that nobody changes, or on standard input"
+        "input: a file has changed while it was read; train on a copy that nobody changes, or on standard input"
     )]
     InputChanged,
-    /// A unigram model needs the order of sentences of which only the words were kept, and the
-    /// input can be read only once.
+    /// The text of a stream, which unigram training keeps to read it a second time, could not be
+    /// written to a temporary file or read from it.
     #[error(
-        "input: this text has to be read twice, and a stream can be read only once; write it to a file and train on the file"
+        "cannot keep the text in a temporary file in {}: {source}; set TMPDIR to a folder with room for the text, or train on a file instead of a stream",
+        folder.display()
     )]
-    SecondReading,
+    TemporaryFile {
+        /// The folder of the file.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The trained model is refused, for example because it has too many pieces or a damaged
     /// charsmap.
     #[error("the trained model: {0}")]

@@ -29,8 +29,8 @@ use crate::train::options::TrainOptions;
 /// The maximum number of threads of a run; each has its own buffers.
 const MAX_THREADS: usize = 1024;
 
-/// Large enough that small corpora never need to be read twice.
-const HELD_BYTES: usize = 1 << 25;
+/// Large enough that small corpora need no temporary file.
+const SPOOL_MEMORY: usize = 1 << 25;
 
 /// A map whose keys come from the corpus.
 pub(crate) type SeededMap<K, V> = HashMap<K, V, SeedableRandomState>;
@@ -44,8 +44,9 @@ pub(crate) struct ExecutionConfig {
     pub(crate) batch_bytes: usize,
     /// Hasher of the tables.
     pub(crate) hasher: SeedableRandomState,
-    /// Bytes of prepared sentences that unigram training holds in order before it counts words.
-    pub(crate) held_bytes: usize,
+    /// Bytes of prepared sentences that unigram training keeps in memory, of a corpus that can be
+    /// read only once; more go to a temporary file.
+    pub(crate) spool_memory: usize,
 }
 
 impl ExecutionConfig {
@@ -57,7 +58,7 @@ impl ExecutionConfig {
             threads: default_threads(options, available),
             batch_bytes: BATCH_BYTES,
             hasher: SeedableRandomState::default(),
-            held_bytes: HELD_BYTES,
+            spool_memory: SPOOL_MEMORY,
         }
     }
 

@@ -9,10 +9,18 @@ use super::observer::{Run, Stage};
 use super::split::SplitRules;
 use super::split::word_rules::WordRules;
 use super::unigram::sentences::CHUNK_BYTES;
-use super::unigram::word_corpus::{ResolvedTexts, UnigramTexts};
+use super::unigram::spool::SentenceSpool;
+use super::unigram::word_corpus::{AfterFirstPass, FirstPass, UnigramTexts};
 use super::unigram::{self, SeedFile, UnigramConfig};
 use crate::model::ModelType;
 use crate::train::TrainError;
+
+/// Where the sentences come from when they are needed again.
+enum SecondReading<'c> {
+    Files(Corpus<'c>),
+    /// What was read is kept.
+    Spool(SentenceSpool),
+}
 
 impl Trainer {
     pub(super) fn learn_unigram(
@@ -36,25 +44,47 @@ impl Trainer {
         run: &mut Run<'_>,
     ) -> Result<(UnigramTexts, Alphabet), TrainError> {
         let reader = self.reader()?;
-        let Some(rules) = reader.segment_rules(chunk_bytes) else {
+        let Some(rules) = reader.word_corpus_rules(chunk_bytes) else {
             return self.ordered_texts(corpus, run);
         };
-        let again = corpus.reread();
-        let segments = reader.count_sentences(corpus, rules, run)?;
-        run.reporter.start(Stage::Characters)?;
-        let counts = run.pool.install(|| segments.character_counts())?;
-        let alphabet = self.choose_characters(&counts)?;
-        run.summary.note_words(0, &alphabet);
-        match run.pool.install(|| segments.resolve(&alphabet))? {
-            ResolvedTexts::Words(words) => Ok((UnigramTexts::Words(words), alphabet)),
-            ResolvedTexts::Ordered(texts) => Ok((
-                UnigramTexts::Ordered(texts.mark_unknown(&alphabet.known())),
-                alphabet,
-            )),
-            ResolvedTexts::Unresolved => {
-                self.ordered_texts(again.ok_or(TrainError::SecondReading)?, run)
+        let mut second_reading = match corpus.reread() {
+            Some(files) => SecondReading::Files(files),
+            None => SecondReading::Spool(SentenceSpool::new(self.work.spool_memory)),
+        };
+        let mut first_pass = FirstPass::new(rules);
+        reader.for_each_group(corpus, run, |batches| {
+            if let SecondReading::Spool(spool) = &mut second_reading {
+                spool.push(&batches)?;
             }
-        }
+            first_pass.add(batches)
+        })?;
+        self.options.check_used(&run.summary.sentences)?;
+        let counted = first_pass.finish()?;
+        run.reporter.start(Stage::Characters)?;
+        let counts = run.pool.install(|| counted.character_counts())?;
+        let alphabet = self.choose_characters(&counts)?;
+        // The number of words is known once the words are complete.
+        run.summary.note_words(0, &alphabet);
+        let words = match run.pool.install(|| counted.into_words(alphabet.known()))? {
+            AfterFirstPass::Complete(words) => words,
+            AfterFirstPass::Incomplete(mut second_pass) => {
+                match second_reading {
+                    SecondReading::Files(files) => {
+                        reader.for_each_group(files, run, |batches| second_pass.add(batches))?;
+                    }
+                    SecondReading::Spool(spool) => {
+                        run.reporter.start(Stage::Reading)?;
+                        run.pool.install(|| {
+                            spool.for_each_group(self.work.threads, |batches| {
+                                second_pass.add(batches)
+                            })
+                        })?;
+                    }
+                }
+                run.pool.install(|| second_pass.finish())?
+            }
+        };
+        Ok((UnigramTexts::Words(words), alphabet))
     }
 
     /// As [`Trainer::unigram_texts`], with the sentences in their order.

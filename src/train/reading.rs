@@ -1,12 +1,9 @@
-//! Reading the corpus into counts of distinct words, or into the sentences in order.
+//! Reading the corpus into counts of distinct words, or into prepared sentences in their order.
 //!
-//! Input: the corpus, and the options that select and prepare its sentences. Output:
-//! a [`WordTable`] for BPE, word and char models and [`SegmentedSentences`] for most unigram
-//! models, whose memory grows with the distinct words; [`CountedTexts`] for unigram models that
-//! need the order of all sentences.
-//!
-//! Example: the lines `to be` and `or be` give the counts `▁to` 1, `▁be` 2, `▁or` 1, or the
-//! sentences `▁to▁be` and `▁or▁be`.
+//! BPE, word and char models are trained from a [`WordTable`], whose memory grows with the distinct
+//! words. Unigram training gets the sentences batch by batch ([`CountedTexts`]), and counts their
+//! words or keeps them. For example, the lines `to be` and `or be` give the counts `▁to` 1, `▁be` 2,
+//! `▁or` 1, or the sentences `▁to▁be` and `▁or▁be`.
 //!
 //! A random sample of a corpus takes two passes if the corpus can be read again: the first draws
 //! the positions, the second reads the sentences at these positions. A stream is sampled into
@@ -29,8 +26,8 @@ use super::sentence_list::SentencePreparer;
 use super::split::kept_pairs::KeptPairs;
 use super::split::parts::PartRules;
 use super::split::word_rules::WordRules;
-use super::unigram::segments::{SegmentCounter, SegmentRules, SegmentedSentences};
 use super::unigram::sentences::CountedTexts;
+use super::unigram::word_corpus::WordCorpusRules;
 use super::words::{CountContext, CountedUnit, pieces_are_local};
 use crate::model::ModelType;
 use crate::normalize::{Normalizer, NormalizerOptions};
@@ -266,39 +263,24 @@ impl<'a> CorpusReader<'a> {
         Ok(texts)
     }
 
-    /// The rules for counting words and holding only the sentences whose order unigram training may
-    /// need. `None` if it needs the order of all sentences: with `auto_character_coverage`, if
-    /// pieces cross words, or if sentences do not begin with whitespace.
-    pub(super) fn segment_rules(&self, chunk_bytes: u64) -> Option<SegmentRules> {
+    /// The rules for counting words without the order of all sentences; `None` if unigram training
+    /// needs it: with `auto_character_coverage`, if pieces cross words, or if sentences do not begin
+    /// with whitespace.
+    pub(super) fn word_corpus_rules(&self, chunk_bytes: u64) -> Option<WordCorpusRules> {
         let options = self.options;
         let is_counted = options.add_dummy_prefix
             && !options.auto_character_coverage
             && pieces_are_local(options, &self.preparation, self.meta);
-        is_counted.then(|| SegmentRules {
+        is_counted.then(|| WordCorpusRules {
             words: WordRules::new(options),
             chunk_bytes,
-            held_bytes: self.work.held_bytes,
-            character_coverage: options.character_coverage,
             hasher: self.work.hasher.clone(),
         })
     }
 
-    /// The words of the corpus, and the sentences whose order may matter.
-    pub(super) fn count_sentences(
-        &self,
-        corpus: Corpus<'_>,
-        rules: SegmentRules,
-        run: &mut Run<'_>,
-    ) -> Result<SegmentedSentences, TrainError> {
-        let mut counter = SegmentCounter::new(rules);
-        self.for_each_group(corpus, run, |group| counter.add(group))?;
-        self.options.check_used(&run.summary.sentences)?;
-        counter.finish()
-    }
-
     /// Calls `add` with the prepared sentences of all batches, a group of batches at a time, on the
     /// threads of the pool. The next group is read meanwhile.
-    fn for_each_group(
+    pub(super) fn for_each_group(
         &self,
         corpus: Corpus<'_>,
         run: &mut Run<'_>,

@@ -1,9 +1,9 @@
 //! The sentences of the corpus in their order, for unigram training.
 //!
 //! Where the order of most sentences does not matter, only their words are counted; see
-//! [`segments`](super::segments).
+//! [`word_corpus`](super::word_corpus).
 //!
-//! Input: prepared sentences with counts. Output: the texts of expectation maximization, and the
+//! Training needs two things of the sentences: the texts of expectation maximization, and the
 //! entries in which seeds are searched.
 //!
 //! Characters without a piece are replaced by U+2585, and so are boundary marks. With
@@ -87,13 +87,6 @@ impl CountedTexts {
         *self = kept;
     }
 
-    /// The sentences of batches in the order of the reference: without empty ones.
-    pub(super) fn ordered(batches: impl Iterator<Item = Self>) -> Self {
-        let mut texts = Self::concatenated(batches.collect());
-        texts.remove_empty();
-        texts
-    }
-
     /// How often each character occurs. Runs on the threads of the current pool.
     ///
     /// # Errors
@@ -163,7 +156,7 @@ impl CountedTexts {
     /// A word is of 4 GiB or more.
     pub(crate) fn words(&self, rules: WordRules) -> Result<Self, TrainError> {
         let words = WordTable::default().into_shared();
-        WordAdder::new(&words).add_texts(rules, self.iter())?;
+        WordAdder::new(&words, self.len()).add_texts(rules, self.iter())?;
         Ok(Self::by_count(&words.into_table()))
     }
 
@@ -180,19 +173,17 @@ impl CountedTexts {
     pub(super) fn chunks(&self, chunk_bytes: u64) -> Vec<SeedChunk> {
         let mut chunks = Vec::new();
         let mut start = 0;
-        let mut bytes = 0u64;
-        for (index, count) in self.counts.iter().enumerate() {
-            let length = self.texts.get(index).len() as u64 + 1;
-            let repetitions = (chunk_bytes - bytes).div_ceil(length).min(*count);
-            bytes = bytes.saturating_add(repetitions.saturating_mul(length));
-            if bytes >= chunk_bytes || index + 1 == self.len() {
+        let mut size = ChunkSize::new(chunk_bytes);
+        for (index, (text, count)) in self.iter().enumerate() {
+            let last_count = size.add(text, count);
+            if size.is_full() || index + 1 == self.len() {
                 chunks.push(SeedChunk {
                     sentences: start..index + 1,
-                    last_count: repetitions,
-                    bytes,
+                    last_count,
+                    bytes: size.bytes,
                 });
                 start = index + 1;
-                bytes = 0;
+                size = ChunkSize::new(chunk_bytes);
             }
         }
         chunks
@@ -237,6 +228,35 @@ impl CountedTexts {
 
 /// The size of a chunk, in bytes.
 pub(crate) const CHUNK_BYTES: u64 = 524_288_000;
+
+/// How much of a chunk of seeds is filled.
+pub(super) struct ChunkSize {
+    limit: u64,
+    /// Repetitions and a NUL for each sentence included.
+    pub(super) bytes: u64,
+}
+
+impl ChunkSize {
+    pub(super) fn new(limit: u64) -> Self {
+        Self { limit, bytes: 0 }
+    }
+
+    /// Adds a sentence that occurs `count` times, up to the repetition that fills the chunk, which
+    /// was not full. Returns the number of repetitions in the chunk. As in the reference the others
+    /// are in no chunk.
+    pub(super) fn add(&mut self, text: &str, count: u64) -> u64 {
+        let length = text.len() as u64 + 1;
+        let repetitions = (self.limit - self.bytes).div_ceil(length).min(count);
+        self.bytes = self
+            .bytes
+            .saturating_add(repetitions.saturating_mul(length));
+        repetitions
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes >= self.limit
+    }
+}
 
 /// Sentences in which seeds are searched together.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,48 +1,48 @@
-//! Counted segments and held sentences -> the distinct words, and those of each chunk of seeds.
+//! The distinct words of a corpus, and those of each chunk of seeds.
 //!
-//! Input: [`SegmentedSentences`] and the alphabet. Output: a [`WordCorpus`]: the texts of
-//! expectation maximization, and for each chunk of seeds the words with what follows them. Both
-//! equal what [`CountedTexts`] gives for the same sentences.
+//! Where pieces do not cross words, and every sentence begins with whitespace, each sentence and
+//! each of its words begins with U+2581. So a word is followed by the byte E2 (the next word), by
+//! NUL and E2 (it ends a sentence), or by NUL and the end (it ends the last sentence of a chunk of
+//! seeds). It is then enough to count words, those that end a sentence apart from the others, and
+//! to know which chunk a sentence belongs to. The result equals what [`CountedTexts`] gives for the
+//! sentences in their order.
 //!
-//! Every sentence, and every word but the first of a sentence, begins with U+2581. So a word is
-//! followed by the byte E2 (the next word), by NUL and E2 (it ends a sentence), or by NUL and the
-//! end (it ends the last sentence of a chunk).
+//! [`FirstPass`] counts the words of all sentences. Then the alphabet can be chosen, the other
+//! characters become U+2585, and the size of the corpus is known, which depends on that. The words
+//! of a corpus that is one chunk are complete. Otherwise [`SecondPass`] gets all sentences again and
+//! counts the words of each chunk. It is also needed if U+2581 itself is not in the alphabet: then
+//! no whitespace remains, and the words are whole sentences.
 //!
-//! Method:
+//! Some sentences are empty after their preparation, and the last sentences take their places
+//! ([`CountedTexts::remove_empty`]). With n sentences of which e are empty, n - e remain, and those
+//! from index n - e on move. The last of the remaining sentences is the first one from index
+//! n - e - 1 on that is not empty: if there is an empty one at this index, it is the last to be
+//! replaced, and the first of those that move takes its place. n - e only grows while sentences are
+//! read, so the first pass holds the sentences from index n - e - 1 on and drops the text of all
+//! others.
 //!
-//! 1. Characters without a piece become U+2585, in the words of the tables and in the held
-//!    sentences.
-//! 2. A walk over the corpus finds the ends of the chunks. All lengths are known now: those of held
-//!    sentences, the sum for each segment, and, from the end of the corpus, the sentences that
-//!    replace empty ones. A chunk that ends inside a segment cannot be resolved, because the
-//!    sentence at its end is not known; the caller reads the corpus again and keeps its order.
-//! 3. The tables and the held sentences of each chunk are added.
-//!
-//! Example: the chunks have 20 bytes. A segment has the words `▁a` 2 and `▁b` (ends a sentence) 2,
-//! which are 18 bytes with two NULs; the held sentences are `▁c` and `▁d`, 5 bytes each.
+//! Example: the sentences `▁a▁b` (2 times), `▁c` and `▁d` in chunks of 20 bytes.
 //!
 //! ```text
 //! chunk 1   ▁a | E2 2 times, ▁b | 00 E2 2 times, ▁c | 00     23 bytes: the test precedes each sentence
 //! chunk 2   ▁d | 00
 //! ```
 //!
-//! Cost: linear in the distinct words of the segments and the text of the held sentences.
+//! Memory: the distinct words of each chunk, and the text of as many sentences as are empty.
 
-mod walk;
-
+use std::collections::VecDeque;
 use std::mem;
 
+use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
 
-use self::walk::{ChunkPlan, CorpusPlan, CorpusWalk};
 use super::entries::Entries;
-use super::segments::{SegmentRules, SegmentedSentences};
-use super::sentences::{CountedTexts, Following};
+use super::sentences::{ChunkSize, CountedTexts, Following};
 use super::word_keys::{WordAdder, key_text, split_key};
 use crate::base::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::train::TrainError;
-use crate::train::alphabet::{Alphabet, KnownCharacters};
-use crate::train::counts::{SharedTable, TableAdder, TextCounts, WordTable};
+use crate::train::alphabet::{CharacterCounts, KnownCharacters, add_characters};
+use crate::train::counts::{SharedTable, TextCounts, WordTable};
 use crate::train::parallel::map_tasks;
 use crate::train::parallel::share_of_thread;
 use crate::train::split::word_rules::WordRules;
@@ -53,16 +53,6 @@ pub(crate) enum UnigramTexts {
     Ordered(CountedTexts),
     /// Distinct words.
     Words(WordCorpus),
-}
-
-/// The result of [`SegmentedSentences::resolve`].
-pub(crate) enum ResolvedTexts {
-    Words(WordCorpus),
-    /// U+2581 is not in the alphabet, so sentences are words. No character of these sentences is
-    /// replaced yet.
-    Ordered(CountedTexts),
-    /// The order of sentences that were not held is needed.
-    Unresolved,
 }
 
 /// The distinct words of a corpus.
@@ -130,45 +120,208 @@ impl WordChunk {
     }
 }
 
-impl SegmentedSentences {
-    /// The corpus with U+2585 for every character that is not in the alphabet. Runs on the threads
-    /// of the current pool.
+impl WordCorpus {
+    /// The corpus of these chunks, and of `dropped`, the sentences that are in no chunk. Runs on
+    /// the threads of the current pool.
     ///
     /// # Errors
     /// A word is of 4 GiB or more.
-    pub(crate) fn resolve(mut self, alphabet: &Alphabet) -> Result<ResolvedTexts, TrainError> {
-        let known = alphabet.known();
-        if !known.contains(WHITESPACE_MARK) {
-            // No whitespace remains, so that sentences are words.
-            let ordered = self.into_ordered();
-            return Ok(ordered.map_or(ResolvedTexts::Unresolved, ResolvedTexts::Ordered));
+    fn new(
+        rules: &WordCorpusRules,
+        chunks: Vec<WordChunk>,
+        dropped: &CountedTexts,
+    ) -> Result<Self, TrainError> {
+        let words = chunks.iter().map(|chunk| chunk.words.len()).sum();
+        let totals = WordTable::with_capacity(rules.hasher.clone(), words).into_shared();
+        let shards = chunks.iter().flat_map(|chunk| chunk.words.shards());
+        shards.collect::<Vec<_>>().into_par_iter().try_for_each(
+            |shard| -> Result<(), TrainError> {
+                let mut adder = totals.adder();
+                shard.for_each(|key, count| match count {
+                    0 => Ok(()),
+                    _ => adder.add(split_key(key).0, count),
+                })?;
+                adder.flush()
+            },
+        )?;
+        WordAdder::new(&totals, dropped.len()).add_texts(rules.words, dropped.iter())?;
+        let words = CountedTexts::by_count(&totals.into_table());
+        Ok(Self { words, chunks })
+    }
+}
+
+/// How a corpus is counted.
+#[derive(Debug, Clone)]
+pub(crate) struct WordCorpusRules {
+    pub(crate) words: WordRules,
+    /// The size of a chunk of seeds in bytes.
+    pub(crate) chunk_bytes: u64,
+    /// The hasher of the tables.
+    pub(crate) hasher: SeedableRandomState,
+}
+
+impl WordCorpusRules {
+    fn table(&self) -> SharedTable {
+        WordTable::new(self.hasher.clone()).into_shared()
+    }
+
+    /// Adds the words of sentences to a table, on the threads of the current pool.
+    fn count(&self, table: &SharedTable, sentences: &[(&str, u64)]) -> Result<(), TrainError> {
+        let shares = sentences.par_chunks(share_of_thread(sentences.len()));
+        shares.try_for_each(|share| {
+            WordAdder::new(table, share.len()).add_sentences(self.words, share.iter().copied())
+        })
+    }
+
+    /// The last word of a sentence that is not empty.
+    fn last_word(&self, sentence: &str) -> String {
+        let mut last = "";
+        self.words.split(sentence, |word| last = word);
+        last.to_owned()
+    }
+}
+
+/// Counts the words of all sentences.
+pub(crate) struct FirstPass {
+    rules: WordCorpusRules,
+    words: SharedTable,
+    /// Sentences read.
+    sentences: u64,
+    /// Those that are not empty.
+    remaining: u64,
+    /// The last batches, each with the number of sentences up to its end.
+    held: VecDeque<(CountedTexts, u64)>,
+}
+
+impl FirstPass {
+    pub(crate) fn new(rules: WordCorpusRules) -> Self {
+        Self {
+            words: rules.table(),
+            rules,
+            sentences: 0,
+            remaining: 0,
+            held: VecDeque::new(),
         }
-        self.mark_unknown(&known)?;
-        let tables = self.take_tables();
-        let Some(plan) = CorpusWalk::new(&self, &tables).run() else {
-            return Ok(ResolvedTexts::Unresolved);
-        };
-        plan.build(tables, &self.rules).map(ResolvedTexts::Words)
     }
 
-    /// Takes the words out of each segment.
-    fn take_tables(&mut self) -> Vec<WordTable> {
-        self.segments
-            .iter_mut()
-            .map(|segment| mem::take(&mut segment.words))
-            .collect()
-    }
-
-    fn mark_unknown(&mut self, known: &KnownCharacters) -> Result<(), TrainError> {
-        self.held
-            .par_iter_mut()
-            .flatten()
-            .for_each(|texts| *texts = mem::take(texts).mark_unknown(known));
-        for segment in &mut self.segments {
-            let words = mem::take(&mut segment.words);
-            segment.words = mark_words(words, known)?;
+    /// Adds the next batches. Runs on the threads of the current pool.
+    ///
+    /// # Errors
+    /// A word is of 4 GiB or more.
+    pub(crate) fn add(&mut self, batches: Vec<CountedTexts>) -> Result<(), TrainError> {
+        let sentences: Vec<_> = batches.iter().flat_map(CountedTexts::iter).collect();
+        self.rules.count(&self.words, &sentences)?;
+        for texts in batches {
+            self.sentences += texts.len() as u64;
+            self.remaining += texts.len() as u64 - texts.empty_texts();
+            self.held.push_back((texts, self.sentences));
+        }
+        while self
+            .held
+            .front()
+            .is_some_and(|(_, end)| *end < self.remaining)
+        {
+            self.held.pop_front();
         }
         Ok(())
+    }
+
+    /// What was counted.
+    ///
+    /// # Errors
+    /// No sentence has text.
+    pub(crate) fn finish(self) -> Result<CountedSentences, TrainError> {
+        if self.remaining == 0 {
+            return Err(TrainError::NoCharacters);
+        }
+        let held: u64 = self.held.iter().map(|(texts, _)| texts.len() as u64).sum();
+        let held_texts = self.held.iter().flat_map(|(texts, _)| texts.iter());
+        let mut last = "";
+        let mut moving = CountedTexts::default();
+        for (index, (text, count)) in (self.sentences - held..).zip(held_texts) {
+            if text.is_empty() {
+                continue;
+            }
+            if last.is_empty() && index + 1 >= self.remaining {
+                last = text;
+            }
+            if index >= self.remaining {
+                moving.push(text, count);
+            }
+        }
+        Ok(CountedSentences {
+            last: last.to_owned(),
+            rules: self.rules,
+            words: self.words.into_table(),
+            remaining: self.remaining,
+            moving,
+        })
+    }
+}
+
+/// The result of the first pass.
+pub(crate) struct CountedSentences {
+    rules: WordCorpusRules,
+    words: WordTable,
+    /// The number of sentences that are not empty.
+    remaining: u64,
+    /// The sentences that take the places of empty ones, in their order.
+    moving: CountedTexts,
+    /// The last sentence.
+    last: String,
+}
+
+/// What follows the first pass.
+pub(crate) enum AfterFirstPass {
+    Complete(WordCorpus),
+    /// All sentences are to be read again.
+    Incomplete(Box<SecondPass>),
+}
+
+impl CountedSentences {
+    /// How often each character occurs. Runs on the threads of the current pool.
+    ///
+    /// # Errors
+    /// There are 2^63 characters or more.
+    pub(crate) fn character_counts(&self) -> Result<CharacterCounts, TrainError> {
+        CharacterCounts::of_parts(self.words.shards(), |by_code, shard| {
+            shard.visit(|key, count| add_characters(by_code, key_text(key), count));
+        })
+    }
+
+    /// The corpus with U+2585 for every character that is not `known`, or what has to be read for
+    /// it. Runs on the threads of the current pool.
+    ///
+    /// # Errors
+    /// A word is of 4 GiB or more.
+    pub(crate) fn into_words(self, known: KnownCharacters) -> Result<AfterFirstPass, TrainError> {
+        if known.contains(WHITESPACE_MARK) {
+            let words = mark_words(self.words, &known)?;
+            let bytes = sentence_bytes(&words);
+            // The last repetition of the last sentence begins before the end of the chunk.
+            if bytes <= self.rules.chunk_bytes {
+                let mut last = String::new();
+                known.mark(&self.last, &mut last);
+                let chunk = WordChunk {
+                    last: self.rules.last_word(&last),
+                    words,
+                    bytes,
+                };
+                let corpus = WordCorpus::new(&self.rules, vec![chunk], &CountedTexts::default())?;
+                return Ok(AfterFirstPass::Complete(corpus));
+            }
+        }
+        let moving = self.moving.mark_unknown(&known);
+        Ok(AfterFirstPass::Incomplete(Box::new(SecondPass {
+            known,
+            missing: self.remaining,
+            unmoved: moving.len(),
+            moving,
+            open: OpenChunk::new(&self.rules),
+            chunks: Vec::new(),
+            dropped: CountedTexts::default(),
+            rules: self.rules,
+        })))
     }
 }
 
@@ -179,7 +332,7 @@ fn mark_words(mut words: WordTable, known: &KnownCharacters) -> Result<WordTable
         .flat_map_iter(|shard| take_unknown(shard, known))
         .collect();
     let table = words.into_shared();
-    let mut adder = WordAdder::new(&table);
+    let mut adder = WordAdder::new(&table, changed.len());
     let mut marked = String::new();
     for (key, count) in changed {
         known.mark(key_text(&key), &mut marked);
@@ -202,88 +355,103 @@ fn take_unknown(shard: &mut TextCounts, known: &KnownCharacters) -> Vec<(Vec<u8>
     taken
 }
 
-impl CorpusPlan<'_> {
-    /// The corpus of the words of `tables`, one table for each segment, and of the planned
-    /// sentences.
-    fn build(
-        self,
-        mut tables: Vec<WordTable>,
-        rules: &SegmentRules,
-    ) -> Result<WordCorpus, TrainError> {
-        let mut chunks = Vec::new();
-        for plan in &self.chunks {
-            chunks.push(plan.build(&mut tables, rules)?);
+/// The bytes of the sentences of which these are the words, with a NUL after each sentence.
+fn sentence_bytes(words: &WordTable) -> u64 {
+    let mut bytes = 0u64;
+    for shard in words.shards() {
+        shard.visit(|key, count| {
+            // The mark of a word that ends a sentence is as long as the NUL.
+            bytes = bytes.saturating_add(count.saturating_mul(key.len() as u64));
+        });
+    }
+    bytes
+}
+
+/// Counts the words of each chunk.
+pub(crate) struct SecondPass {
+    rules: WordCorpusRules,
+    known: KnownCharacters,
+    /// The number of sentences that are in no chunk yet.
+    missing: u64,
+    /// The sentences that take the places of empty ones. The last one is taken first.
+    moving: CountedTexts,
+    /// How many of `moving` are not taken.
+    unmoved: usize,
+    open: OpenChunk,
+    chunks: Vec<WordChunk>,
+    /// Repetitions that are in no chunk.
+    dropped: CountedTexts,
+}
+
+struct OpenChunk {
+    words: SharedTable,
+    size: ChunkSize,
+}
+
+impl OpenChunk {
+    fn new(rules: &WordCorpusRules) -> Self {
+        Self {
+            words: rules.table(),
+            size: ChunkSize::new(rules.chunk_bytes),
         }
-        let words = chunks.iter().map(|chunk| chunk.words.len()).sum();
-        let totals = WordTable::with_capacity(rules.hasher.clone(), words).into_shared();
-        for chunk in &chunks {
-            add_totals(&totals, &chunk.words)?;
-        }
-        WordAdder::new(&totals).add_texts(rules.words, self.dropped)?;
-        let words = CountedTexts::by_count(&totals.into_table());
-        Ok(WordCorpus { words, chunks })
     }
 }
 
-impl ChunkPlan<'_> {
-    fn build(
-        &self,
-        tables: &mut [WordTable],
-        rules: &SegmentRules,
-    ) -> Result<WordChunk, TrainError> {
-        let mut segments = self.segments.iter();
-        let mut take = || Some(mem::take(&mut tables[*segments.next()?]));
-        let words = take().unwrap_or_else(|| WordTable::new(rules.hasher.clone()));
-        let words = words.into_shared();
-        while let Some(table) = take() {
-            add_table(&words, &table)?;
+impl SecondPass {
+    /// Adds the next batches, which are those of the first pass. Runs on the threads of the current
+    /// pool.
+    ///
+    /// # Errors
+    /// There are more empty sentences than in the first pass, or a word is of 4 GiB or more.
+    pub(crate) fn add(&mut self, batches: Vec<CountedTexts>) -> Result<(), TrainError> {
+        let known = &self.known;
+        let batches: Vec<_> = batches
+            .into_par_iter()
+            .map(|texts| texts.mark_unknown(known))
+            .collect();
+        let mut sentences = Vec::new();
+        for (mut text, mut count) in batches.iter().flat_map(CountedTexts::iter) {
+            if self.missing == 0 {
+                // The other sentences took the places of empty ones.
+                break;
+            }
+            self.missing -= 1;
+            if text.is_empty() {
+                self.unmoved = self
+                    .unmoved
+                    .checked_sub(1)
+                    .ok_or(TrainError::InputChanged)?;
+                (text, count) = self.moving.get(self.unmoved);
+            }
+            let repetitions = self.open.size.add(text, count);
+            sentences.push((text, repetitions));
+            if repetitions < count {
+                self.dropped.push(text, count - repetitions);
+            }
+            if self.open.size.is_full() || self.missing == 0 {
+                let full = mem::replace(&mut self.open, OpenChunk::new(&self.rules));
+                self.rules.count(&full.words, &sentences)?;
+                sentences.clear();
+                self.chunks.push(WordChunk {
+                    last: self.rules.last_word(text),
+                    words: full.words.into_table(),
+                    bytes: full.size.bytes,
+                });
+            }
         }
-        let shares = self
-            .sentences
-            .par_chunks(share_of_thread(self.sentences.len()));
-        shares.try_for_each(|share| {
-            WordAdder::new(&words).add_sentences(rules.words, share.iter().copied())
-        })?;
-        Ok(WordChunk {
-            last: self.last_word(rules.words).to_owned(),
-            bytes: self.bytes,
-            words: words.into_table(),
-        })
+        self.rules.count(&self.open.words, &sentences)
     }
 
-    fn last_word(&self, rules: WordRules) -> &str {
-        let mut last = "";
-        if let Some((text, _)) = self.sentences.last() {
-            rules.split(text, |word| last = word);
+    /// The corpus. Runs on the threads of the current pool.
+    ///
+    /// # Errors
+    /// The sentences are not those of the first pass, or a word is of 4 GiB or more.
+    pub(crate) fn finish(self) -> Result<WordCorpus, TrainError> {
+        if self.missing > 0 || self.unmoved > 0 {
+            return Err(TrainError::InputChanged);
         }
-        last
+        WordCorpus::new(&self.rules, self.chunks, &self.dropped)
     }
-}
-
-/// Adds all counts of a table.
-fn add_table(counts: &SharedTable, table: &WordTable) -> Result<(), TrainError> {
-    add_keys(counts, table, |adder, key, count| adder.add(key, count))
-}
-
-/// Adds the counts of all words of a table, whether they end a sentence or not.
-fn add_totals(totals: &SharedTable, table: &WordTable) -> Result<(), TrainError> {
-    add_keys(totals, table, |adder, key, count| match count {
-        0 => Ok(()),
-        _ => adder.add(split_key(key).0, count),
-    })
-}
-
-/// Calls `add` with each key of a table and its count, in parallel, and flushes the buffers.
-fn add_keys(
-    counts: &SharedTable,
-    table: &WordTable,
-    add: impl Fn(&mut TableAdder<'_>, &[u8], u64) -> Result<(), TrainError> + Sync,
-) -> Result<(), TrainError> {
-    table.shards().par_iter().try_for_each(|shard| {
-        let mut adder = counts.adder();
-        shard.for_each(|key, count| add(&mut adder, key, count))?;
-        adder.flush()
-    })
 }
 
 #[cfg(test)]

@@ -1,11 +1,7 @@
 //! Tables of words that distinguish the words that end a sentence.
 //!
-//! Input: sentences or texts with their counts. Output: the counts of their words, in a table whose
-//! keys are the text of the word and, if it ends a sentence, a mark.
-//!
-//! Example: `▁to▁be` (2 times) and `▁be` give the keys `▁to` 2 and `▁be` with the mark 3.
-//!
-//! Cost: linear in the bytes.
+//! A key is the text of the word and, if it ends a sentence, a mark: `▁to▁be` (2 times) and `▁be`
+//! give the keys `▁to` 2 and `▁be` with the mark 3.
 
 use crate::train::TrainError;
 use crate::train::counts::{SharedTable, TableAdder};
@@ -31,19 +27,25 @@ pub(super) fn key_text(key: &[u8]) -> &str {
     std::str::from_utf8(text).unwrap_or_default()
 }
 
-/// Adds words and sentences to a table whose keys distinguish the words that end a sentence. Short
-/// words are counted in a cache first.
+/// Fewer texts are added without a cache, which costs more than counting them: a chunk of seeds can
+/// consist of one sentence with a large count.
+const MIN_CACHED_TEXTS: usize = 100;
+
+/// Adds words and sentences to a table whose keys distinguish the words that end a sentence.
 pub(super) struct WordAdder<'c> {
     adder: TableAdder<'c>,
-    cache: RawChunkCache,
+    /// Short words are counted here first.
+    cache: Option<RawChunkCache>,
     key: Vec<u8>,
 }
 
 impl<'c> WordAdder<'c> {
-    pub(super) fn new(counts: &'c SharedTable) -> Self {
+    /// An adder for about this many texts.
+    pub(super) fn new(counts: &'c SharedTable, texts: usize) -> Self {
+        let is_cached = texts >= MIN_CACHED_TEXTS;
         Self {
             adder: counts.adder(),
-            cache: RawChunkCache::new(counts.hasher()),
+            cache: is_cached.then(|| RawChunkCache::new(counts.hasher())),
             key: Vec::new(),
         }
     }
@@ -127,10 +129,10 @@ impl<'c> WordAdder<'c> {
 
     #[inline]
     fn add_key(&mut self, key: &[u8], count: u64) -> Result<(), TrainError> {
-        let Some(text) = ShortText::new(key) else {
+        let (Some(cache), Some(text)) = (&mut self.cache, ShortText::new(key)) else {
             return self.adder.add(key, count);
         };
-        match self.cache.add(text, count) {
+        match cache.add(text, count) {
             None => Ok(()),
             Some(evicted) => add_cached(&mut self.adder, &evicted),
         }
@@ -138,8 +140,10 @@ impl<'c> WordAdder<'c> {
 
     /// Makes the additions that are still buffered.
     pub(super) fn flush(mut self) -> Result<(), TrainError> {
-        for entry in self.cache.take_entries() {
-            add_cached(&mut self.adder, &entry)?;
+        if let Some(mut cache) = self.cache {
+            for entry in cache.take_entries() {
+                add_cached(&mut self.adder, &entry)?;
+            }
         }
         self.adder.flush()
     }

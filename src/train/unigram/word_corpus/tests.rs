@@ -3,20 +3,18 @@ use foldhash::fast::SeedableRandomState;
 use proptest::prelude::*;
 
 use super::*;
-use crate::train::alphabet::CharacterCounts;
+use crate::train::alphabet::{Alphabet, CharacterCounts};
 use crate::train::options::TrainOptions;
 use crate::train::split::word_rules::WordRules;
-use crate::train::unigram::segments::SegmentCounter;
+use crate::train::unigram::spool::SentenceSpool;
 
 /// Sentences with their counts, in batches.
 type TextBatches = Vec<Vec<(String, u64)>>;
 
-fn rules(options: &TrainOptions, chunk_bytes: u64, held_bytes: usize) -> SegmentRules {
-    SegmentRules {
+fn rules(options: &TrainOptions, chunk_bytes: u64) -> WordCorpusRules {
+    WordCorpusRules {
         words: WordRules::new(options),
         chunk_bytes,
-        held_bytes,
-        character_coverage: options.character_coverage,
         hasher: SeedableRandomState::default(),
     }
 }
@@ -42,7 +40,11 @@ fn listed(words: &CountedTexts) -> Vec<(String, u64)> {
 }
 
 /// The input from the sentences in their order.
-fn ordered_input(texts: CountedTexts, alphabet: &Alphabet, rules: &SegmentRules) -> UnigramInput {
+fn ordered_input(
+    texts: CountedTexts,
+    alphabet: &Alphabet,
+    rules: &WordCorpusRules,
+) -> UnigramInput {
     let texts = texts.mark_unknown(&alphabet.known());
     let chunks = texts.chunks(rules.chunk_bytes);
     let entries = |chunk| texts.entries(chunk, Some(rules.words)).unwrap().listed();
@@ -61,32 +63,39 @@ fn ordered_texts(batches: &TextBatches) -> CountedTexts {
     texts
 }
 
-fn segmented(batches: &TextBatches, group: usize, rules: &SegmentRules) -> SegmentedSentences {
-    let mut counter = SegmentCounter::new(rules.clone());
-    for group in batches.chunks(group) {
-        let texts = group.iter().map(|batch| counted(batch)).collect();
-        counter.add(texts).unwrap();
-    }
-    counter.finish().unwrap()
+/// The groups of batches that the passes get.
+fn groups(batches: &TextBatches, size: usize) -> impl Iterator<Item = Vec<CountedTexts>> {
+    let counted = |group: &[Vec<(String, u64)>]| group.iter().map(|batch| counted(batch)).collect();
+    batches.chunks(size).map(counted)
 }
 
-/// The input from counted words; `None` if it cannot be resolved.
+fn first_pass(batches: &TextBatches, group: usize, rules: &WordCorpusRules) -> CountedSentences {
+    let mut pass = FirstPass::new(rules.clone());
+    groups(batches, group).for_each(|group| pass.add(group).unwrap());
+    pass.finish().unwrap()
+}
+
+/// The input from one pass or two, and the number of passes.
 fn counted_input(
-    segments: SegmentedSentences,
+    batches: &TextBatches,
+    group: usize,
     alphabet: &Alphabet,
-    rules: &SegmentRules,
-) -> Option<UnigramInput> {
-    match segments.resolve(alphabet).unwrap() {
-        ResolvedTexts::Words(corpus) => {
-            let entries = |chunk: WordChunk| chunk.into_entries().unwrap().listed();
-            Some(UnigramInput {
-                words: listed(&corpus.words),
-                chunks: corpus.chunks.into_iter().map(entries).collect(),
-            })
+    rules: &WordCorpusRules,
+) -> (UnigramInput, usize) {
+    let counted = first_pass(batches, group, rules);
+    let (corpus, passes) = match counted.into_words(alphabet.known()).unwrap() {
+        AfterFirstPass::Complete(words) => (words, 1),
+        AfterFirstPass::Incomplete(mut pass) => {
+            groups(batches, group).for_each(|group| pass.add(group).unwrap());
+            (pass.finish().unwrap(), 2)
         }
-        ResolvedTexts::Ordered(texts) => Some(ordered_input(texts, alphabet, rules)),
-        ResolvedTexts::Unresolved => None,
-    }
+    };
+    let entries = |chunk: WordChunk| chunk.into_entries().unwrap().listed();
+    let input = UnigramInput {
+        words: listed(&corpus.words),
+        chunks: corpus.chunks.into_iter().map(entries).collect(),
+    };
+    (input, passes)
 }
 
 fn chosen(counts: &CharacterCounts, options: &TrainOptions) -> Alphabet {
@@ -105,11 +114,10 @@ fn text_of(batches: &[&[(&str, u64)]]) -> TextBatches {
 fn chunks_of_the_module_example() {
     let batches = text_of(&[&[("▁a▁b", 2)], &[("▁c", 1)], &[("▁d", 1)]]);
     let options = TrainOptions::default();
-    let rules = rules(&options, 20, 0);
-    let segments = segmented(&batches, 1, &rules);
-    assert_eq!(segments.segments.len(), 1);
-    let alphabet = chosen(&segments.character_counts().unwrap(), &options);
-    let input = counted_input(segments, &alphabet, &rules).unwrap();
+    let rules = rules(&options, 20);
+    let counted = first_pass(&batches, 1, &rules);
+    let alphabet = chosen(&counted.character_counts().unwrap(), &options);
+    let (input, passes) = counted_input(&batches, 1, &alphabet, &rules);
     let entry = |word: &str, following: &[u8], count| {
         ([word.as_bytes(), following].concat(), word.len(), count)
     };
@@ -119,66 +127,78 @@ fn chunks_of_the_module_example() {
         entry("▁c", b"\0", 1),
     ];
     assert_eq!(input.chunks, [&first[..], &[entry("▁d", b"\0", 1)]]);
+    assert_eq!(passes, 2);
 }
 
-/// Ten chunks of a text without unknown characters: every end is found, and all but a few sentences
-/// are counted.
+/// The sentences have 28 bytes with their NUL.
 #[test]
-fn a_stream_of_many_chunks_is_counted_in_segments() {
-    let sentence = |number: u64| format!("▁{}▁the▁x{}", number % 37, number * number % 101);
-    let batches: TextBatches = (0..2000)
-        .map(|batch| {
-            (5 * batch..5 * batch + 5)
-                .map(|n| (sentence(n), 1 + n % 3))
-                .collect()
-        })
-        .collect();
-    let options = {
-        let mut options = TrainOptions::default();
-        options.character_coverage = 1.0;
-        options
-    };
-    let rules = rules(&options, 37_000, 100);
-    let segments = segmented(&batches, 7, &rules);
-    let held: usize = segments.held.iter().flatten().map(CountedTexts::len).sum();
-    assert!(segments.segments.len() >= 10, "{}", segments.segments.len());
-    assert!(held < 500, "{held}");
-    let alphabet = chosen(&segments.character_counts().unwrap(), &options);
-    let input = counted_input(segments, &alphabet, &rules);
-    let expected = ordered_input(ordered_texts(&batches), &alphabet, &rules);
-    assert!(expected.chunks.len() >= 10);
-    assert_eq!(input, Some(expected));
-}
-
-/// A chunk ends between sentences of which only the words are known: an error, never another model.
-#[test]
-fn a_chunk_that_ends_in_a_segment_is_unresolved() {
-    let mut batches = text_of(&[&[("▁éééééééé", 1u64)][..]; 40]);
-    batches.push(vec![("▁abc".to_owned(), 1_000_000)]);
+fn a_second_pass_is_made_if_the_corpus_is_larger_than_a_chunk() {
+    let batches = text_of(&[&[("▁abcdefgh▁abcdefgh▁abc", 1)][..]; 10]);
     let options = TrainOptions::default();
-    // Without the growth of the unknown characters, no chunk ends near the 30th sentence.
-    let rules = rules(&options, 30 * 28, 0);
-    let segments = segmented(&batches, 1, &rules);
-    let alphabet = chosen(&segments.character_counts().unwrap(), &options);
-    assert!(!alphabet.known().contains('é'));
-    assert_eq!(counted_input(segments, &alphabet, &rules), None);
+    let size = ("▁abcdefgh▁abcdefgh▁abc".len() as u64 + 1) * 10;
+    for (chunk_bytes, expected) in [(size + 1, 1), (size, 1), (size - 1, 2)] {
+        let rules = rules(&options, chunk_bytes);
+        let ordered = ordered_texts(&batches);
+        let alphabet = chosen(&ordered.character_counts().unwrap(), &options);
+        let (input, passes) = counted_input(&batches, 3, &alphabet, &rules);
+        assert_eq!(passes, expected, "chunks of {chunk_bytes} bytes");
+        assert_eq!(input, ordered_input(ordered, &alphabet, &rules));
+    }
 }
 
 #[test]
 fn words_are_sentences_if_whitespace_has_no_piece() {
-    let batches = text_of(&[&[(&format!("▁{}▁b", "a".repeat(20_000)), 1)]]);
+    let sentence = format!("▁{}▁b", "a".repeat(20_000));
+    let batches = text_of(&[&[(&sentence, 1)], &[(&sentence, 1)]]);
     let options = TrainOptions::default();
-    for held_bytes in [0, 100_000] {
-        let mut all = batches.clone();
-        all.push(batches[0].clone());
-        let rules = rules(&options, 1 << 20, held_bytes);
-        let segments = segmented(&all, 1, &rules);
-        let alphabet = chosen(&segments.character_counts().unwrap(), &options);
-        assert!(!alphabet.known().contains('▁'));
-        let expected = ordered_input(ordered_texts(&all), &alphabet, &rules);
-        let input = counted_input(segments, &alphabet, &rules);
-        assert_eq!(expected.words.len(), 1);
-        assert_eq!(input, (held_bytes > 0).then_some(expected));
+    let rules = rules(&options, 1 << 20);
+    let ordered = ordered_texts(&batches);
+    let alphabet = chosen(&ordered.character_counts().unwrap(), &options);
+    assert!(!alphabet.known().contains('▁'));
+    let expected = ordered_input(ordered, &alphabet, &rules);
+    assert_eq!(expected.words.len(), 1);
+    assert_eq!(counted_input(&batches, 1, &alphabet, &rules), (expected, 2));
+}
+
+#[test]
+fn a_corpus_that_changed_between_the_passes_is_refused() {
+    let options = TrainOptions::default();
+    let rules = rules(&options, 10);
+    let read = text_of(&[&[("▁ab", 1), ("", 1), ("▁cd", 1)], &[("▁ef", 1)]]);
+    let alphabet = chosen(&ordered_texts(&read).character_counts().unwrap(), &options);
+    for changed in [
+        text_of(&[&[("▁ab", 1), ("", 1)]]),
+        text_of(&[&[("▁ab", 1), ("", 1), ("", 1)], &[("▁ef", 1)]]),
+        text_of(&[&[("▁ab", 1), ("▁x", 1), ("▁cd", 1)], &[("▁ef", 1)]]),
+    ] {
+        let counted = first_pass(&read, 1, &rules);
+        let AfterFirstPass::Incomplete(mut pass) = counted.into_words(alphabet.known()).unwrap()
+        else {
+            panic!("one pass was enough");
+        };
+        let added = groups(&changed, 1).try_for_each(|group| pass.add(group));
+        let refused = added.and_then(|()| pass.finish().map(drop));
+        assert!(
+            matches!(refused, Err(TrainError::InputChanged)),
+            "{changed:?}"
+        );
+    }
+}
+
+#[test]
+fn a_spool_returns_the_batches_whether_in_memory_or_in_a_file() {
+    let batches = text_of(&[&[("▁a▁b", 2), ("", 1)], &[], &[("▁東\n", u64::MAX)]]);
+    for memory in [0, 30, 1 << 20] {
+        let mut spool = SentenceSpool::new(memory);
+        groups(&batches, 2).for_each(|group| spool.push(&group).unwrap());
+        let mut returned = Vec::new();
+        spool
+            .for_each_group(2, |group| {
+                returned.push(group.iter().map(listed).collect::<TextBatches>());
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(returned, [&batches[..2], &batches[2..]]);
     }
 }
 
@@ -195,31 +215,26 @@ fn sentences() -> impl Strategy<Value = TextBatches> {
 
 /// What else varies.
 #[derive(Debug, Clone)]
-struct SegmentCase {
+struct Case {
     chunk_bytes: u64,
-    held_bytes: usize,
     group: usize,
     coverage: f32,
     whitespace_runs: bool,
 }
 
-fn cases() -> impl Strategy<Value = SegmentCase> {
+fn cases() -> impl Strategy<Value = Case> {
     (
         prop_oneof![1u64..100, 100u64..3000, Just(1 << 29)],
-        prop_oneof![Just(0usize), 0usize..300],
         1usize..5,
         prop_oneof![Just(1.0f32), Just(0.9995), Just(0.98)],
         any::<bool>(),
     )
-        .prop_map(
-            |(chunk_bytes, held_bytes, group, coverage, whitespace_runs)| SegmentCase {
-                chunk_bytes,
-                held_bytes,
-                group,
-                coverage,
-                whitespace_runs,
-            },
-        )
+        .prop_map(|(chunk_bytes, group, coverage, whitespace_runs)| Case {
+            chunk_bytes,
+            group,
+            coverage,
+            whitespace_runs,
+        })
 }
 
 proptest! {
@@ -231,16 +246,14 @@ proptest! {
         options.allow_whitespace_only_pieces = case.whitespace_runs;
         let ordered = ordered_texts(&batches);
         prop_assume!(ordered.len() > 0);
-        let rules = rules(&options, case.chunk_bytes, case.held_bytes);
+        let rules = rules(&options, case.chunk_bytes);
         let alphabet = chosen(&ordered.character_counts().unwrap(), &options);
-        let segments = segmented(&batches, case.group, &rules);
-        let counts = segments.character_counts().unwrap();
+        let counts = first_pass(&batches, case.group, &rules).character_counts().unwrap();
         prop_assert_eq!(&chosen(&counts, &options), &alphabet);
-        let is_one_chunk = case.chunk_bytes == 1 << 29;
         let expected = ordered_input(ordered, &alphabet, &rules);
-        match counted_input(segments, &alphabet, &rules) {
-            Some(input) => prop_assert_eq!(input, expected),
-            None => prop_assert!(!is_one_chunk),
-        }
+        let (input, passes) = counted_input(&batches, case.group, &alphabet, &rules);
+        prop_assert_eq!(input, expected);
+        let is_one_pass = case.chunk_bytes == 1 << 29 && alphabet.known().contains('▁');
+        prop_assert!(passes == 1 || !is_one_pass);
     }
 }
