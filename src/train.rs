@@ -299,12 +299,12 @@ impl Trainer {
         run.reporter.start(Stage::Characters)?;
         let characters = run.pool.install(|| CharacterCounts::of(&words))?;
         let alphabet = self.choose_characters(&characters)?;
-        let distinct_parts = match self.options.model_type {
+        run.summary.note_alphabet(&alphabet);
+        run.summary.distinct_words = match self.options.model_type {
             // Training a char model counts characters, but a table of counts has words.
             ModelType::Char => characters.len(),
             _ => words.len(),
         };
-        run.summary.note_words(distinct_parts, &alphabet);
         // 3. Leave rare words out. Their characters were counted.
         if self.min_word_count > NonZeroU64::MIN {
             words.remove_rare(self.min_word_count.get());

@@ -63,8 +63,7 @@ impl Trainer {
         run.reporter.start(Stage::Characters)?;
         let counts = run.pool.install(|| counted.character_counts())?;
         let alphabet = self.choose_characters(&counts)?;
-        // The number of words is known once the words are complete.
-        run.summary.note_words(0, &alphabet);
+        run.summary.note_alphabet(&alphabet);
         let words = match run.pool.install(|| counted.into_words(alphabet.known()))? {
             AfterFirstPass::Complete(words) => words,
             AfterFirstPass::Incomplete(mut second_pass) => {
@@ -97,8 +96,7 @@ impl Trainer {
         run.reporter.start(Stage::Characters)?;
         let counts = run.pool.install(|| sentences.character_counts())?;
         let alphabet = self.choose_characters(&counts)?;
-        // The number of words is known once the sentences are split.
-        run.summary.note_words(0, &alphabet);
+        run.summary.note_alphabet(&alphabet);
         let sentences = if self.options.auto_character_coverage {
             // No character is replaced: those without a piece are found later.
             sentences

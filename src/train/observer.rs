@@ -140,8 +140,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(crate) fn note_words(&mut self, distinct_words: usize, alphabet: &Alphabet) {
-        self.distinct_words = distinct_words;
+    pub(crate) fn note_alphabet(&mut self, alphabet: &Alphabet) {
         self.characters = alphabet.characters.len();
         self.coverage = alphabet.coverage;
     }

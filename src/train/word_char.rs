@@ -40,7 +40,7 @@ pub(crate) fn word_pieces(
     for shard in words.shards() {
         shard.visit(|text, count| {
             sum = sum.saturating_add(count);
-            if count >= best.min_count {
+            if best.min_count.is_none_or(|min_count| count >= min_count) {
                 best.offer(text, count, &known);
             }
         });
@@ -59,8 +59,9 @@ struct BestWords {
     /// How many words are wanted.
     room: usize,
     candidates: Vec<CountedText>,
-    /// Words with lower counts are not among the best. Most words occur once.
-    min_count: u64,
+    /// Words with lower counts are not among the best, of which there are enough; `None` before
+    /// that. Most words occur once.
+    min_count: Option<u64>,
 }
 
 impl BestWords {
@@ -68,11 +69,11 @@ impl BestWords {
         Self {
             room,
             candidates: Vec::new(),
-            min_count: 0,
+            min_count: None,
         }
     }
 
-    /// Adds a word whose count is at least `min_count`, if all of its characters are known.
+    /// Adds a word that may be among the best, if all of its characters are known.
     fn offer(&mut self, text: &[u8], count: u64, known: &KnownCharacters) {
         // Words are parts of valid text.
         let text = std::str::from_utf8(text).unwrap_or_default();
@@ -94,7 +95,7 @@ impl BestWords {
         self.candidates.select_nth_unstable_by(self.room, by_count);
         self.candidates.truncate(self.room);
         let counts = self.candidates.iter().map(|(_, count)| *count);
-        self.min_count = counts.min().unwrap_or(u64::MAX);
+        self.min_count = counts.min();
     }
 
     /// The wanted words, best first; fewer if there are no more.

@@ -81,8 +81,8 @@ pub(crate) struct MergeTrainer<'a, Order: TieOrder> {
     /// Those in the other parts; empty as far as the last merge had fewer.
     other_parts: Vec<MergeContexts>,
     merges: Vec<LearnedMerge>,
-    /// Pairs that occur less often are not indexed; `u64::MAX` before the first index.
-    min_count: u64,
+    /// Pairs that occur less often are not indexed; `None` before the first index.
+    min_count: Option<u64>,
     /// The texts of all pairs that ever occurred, if they are wanted.
     seen: Option<Texts>,
     tuning: Tuning,
@@ -111,7 +111,7 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
             neighbours: MergeContexts::default(),
             other_parts: Vec::new(),
             merges: Vec::new(),
-            min_count: u64::MAX,
+            min_count: None,
             seen: None,
             tuning: TUNING,
         }
@@ -143,7 +143,7 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
 
     /// Merges pairs until there are `wanted` merges or no pair occurs.
     fn merge_occurring(&mut self, wanted: usize, on_merge: OnMerge<'_>) -> Result<(), TrainError> {
-        self.min_count = u64::MAX;
+        self.min_count = None;
         while self.merges.len() < wanted
             && let Some(best) = self.next_candidate(wanted)?
         {
@@ -167,20 +167,20 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
             if let Some(best) = self.queue.pop(&view) {
                 return Ok(Some(best));
             }
-            if self.min_count <= 1 {
+            if self.min_count.is_some_and(|min_count| min_count <= 1) {
                 return Ok(None);
             }
-            self.min_count = self.build_index(wanted, self.min_count)?;
+            self.min_count = Some(self.build_index(wanted, self.min_count)?);
         }
     }
 
-    /// Indexes the pairs again with a `min_count` below `last_min_count`, which is returned.
-    fn build_index(&mut self, wanted: usize, last_min_count: u64) -> Result<u64, TrainError> {
+    /// Indexes the pairs, again with a `min_count` below `last`, and returns the `min_count`.
+    fn build_index(&mut self, wanted: usize, last: Option<u64>) -> Result<u64, TrainError> {
         // Free the old index before the new one is built.
         self.pairs = PairIndex::default();
         self.queue = Queue::new();
         let pool = self.pool;
-        let (pair_counts, min_count) = pool.install(|| self.count_pairs(wanted, last_min_count));
+        let (pair_counts, min_count) = pool.install(|| self.count_pairs(wanted, last));
         self.pairs = pool.install(|| {
             PairIndex::build(
                 &self.words,
@@ -200,19 +200,17 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
     /// The pairs to index, and the new `min_count`: at first a share of the average count of the
     /// pairs to merge, later a fraction of the last one, but then at most the largest count, so
     /// that at least one pair is indexed.
-    fn count_pairs(&mut self, wanted: usize, last_min_count: u64) -> (PairCounts, u64) {
-        let is_first = last_min_count == u64::MAX;
-        let min_count = if is_first {
+    fn count_pairs(&mut self, wanted: usize, last: Option<u64>) -> (PairCounts, u64) {
+        let Some(last) = last else {
             self.record_seen();
             let total = PairCounts::total(&self.words, &self.symbols);
-            self.tuning.first_min_count(total, wanted as u64)
-        } else {
-            self.tuning.lower_min_count(last_min_count)
+            let min_count = self.tuning.first_min_count(total, wanted as u64).max(1);
+            return (self.pairs_from(min_count), min_count);
         };
-        let min_count = min_count.max(1);
+        let min_count = self.tuning.lower_min_count(last).max(1);
         let counts = self.pairs_from(min_count);
         let highest = counts.highest().max(1);
-        if is_first || highest >= min_count {
+        if highest >= min_count {
             return (counts, min_count);
         }
         (self.pairs_from(highest), highest)

@@ -74,8 +74,8 @@ pub(crate) struct Queue<Key> {
     high: BTreeMap<u64, Vec<u32>>,
     /// The pairs from the bucket of the best count.
     best: BinaryHeap<Candidate<Key>>,
-    /// The best count; `u64::MAX` if there is none.
-    count: u64,
+    /// The best count; `None` before the first bucket was taken, and after its pairs were returned.
+    count: Option<u64>,
 }
 
 /// Provides the current counts of pairs and their order.
@@ -95,14 +95,14 @@ impl<Key: Ord> Queue<Key> {
             low: vec![Vec::new(); LOW_COUNTS],
             high: BTreeMap::new(),
             best: BinaryHeap::new(),
-            count: u64::MAX,
+            count: None,
         }
     }
 
     /// Adds a pair that occurs `count` times. In training that is at most the count of the pair
     /// popped last.
     pub(crate) fn push(&mut self, pair: u32, count: u64, pairs: &impl PairSource<Key = Key>) {
-        if count == self.count {
+        if Some(count) == self.count {
             self.best.push(pairs.candidate(pair));
             return;
         }
@@ -135,11 +135,12 @@ impl<Key: Ord> Queue<Key> {
     /// since. That happens only in continued training, when a character becomes a symbol.
     #[inline]
     fn yield_to_higher_counts(&mut self) {
-        let highest = self.high.last_key_value();
-        if highest.is_some_and(|(count, _)| *count > self.count) {
+        if let (Some((highest, _)), Some(count)) = (self.high.last_key_value(), self.count)
+            && *highest > count
+        {
             let pairs = self.best.drain().map(|candidate| candidate.pair);
-            self.high.entry(self.count).or_default().extend(pairs);
-            self.count = u64::MAX;
+            self.high.entry(count).or_default().extend(pairs);
+            self.count = None;
         }
     }
 
@@ -147,7 +148,7 @@ impl<Key: Ord> Queue<Key> {
     /// buckets.
     fn pop_best(&mut self, pairs: &impl PairSource<Key = Key>) -> Option<Candidate<Key>> {
         while let Some(candidate) = self.best.pop() {
-            if pairs.count(candidate.pair) == self.count {
+            if Some(pairs.count(candidate.pair)) == self.count {
                 return Some(candidate);
             }
             self.requeue(candidate.pair, pairs);
@@ -159,7 +160,7 @@ impl<Key: Ord> Queue<Key> {
     /// `None` if all buckets are empty.
     fn refill(&mut self, pairs: &impl PairSource<Key = Key>) -> Option<()> {
         let (count, bucket) = self.next_bucket()?;
-        self.count = count;
+        self.count = Some(count);
         for pair in bucket {
             self.requeue(pair, pairs);
         }

@@ -1,9 +1,9 @@
 //! Tables of word counts as Parquet files.
 //!
-//! Job: write a [`WordCounts`] to a file that Spark, DuckDB, Polars and pandas read, and read such
-//! a file, or one that they wrote. Input and output: two columns, `word` (bytes) and `count`
-//! (64-bit integers), with the [rows](CountRows) of the table. The metadata of the file repeat the
-//! rows that are not words, for human readers; they are not read back.
+//! Spark, DuckDB, Polars and pandas read the files, and files that they wrote can be read. They have
+//! two columns, `word` (bytes) and `count` (64-bit integers), with the [rows](super::CountRows) of
+//! the table. The metadata of the file repeat the rows that are not words, for human readers; they
+//! are not read back.
 //!
 //! | property | written | read |
 //! |---|---|---|
@@ -16,10 +16,7 @@
 //! that `SELECT * FROM 't.parquet'` of DuckDB shows with the rows `▁be` 1, `▁to` 1 and three rows
 //! that begin with `\xFF`.
 //!
-//! Reading and writing each use two threads: one for the format ([`read`], [`write`](mod@write)),
-//! one for the table.
-//!
-//! Cost: linear. Memory in addition to the table: a row group while writing, a page of each column
+//! Memory in addition to the table: a row group while writing, a page of each column
 //! while reading. The file determines the size of a page, at most 2 GiB.
 
 mod read;
@@ -42,10 +39,8 @@ use crate::train::{CountsError, TrainError};
 const SCHEMA: &str = "message word_counts { required binary word; required int64 count; }";
 const WORD: &str = "word";
 const COUNT: &str = "count";
-/// Rows in a batch, which is passed from one thread to the other.
+/// Rows that are converted at a time.
 const BATCH_ROWS: usize = 1 << 13;
-/// The maximum number of batches that wait for the other thread.
-const WAITING_BATCHES: usize = 8;
 
 impl WordCounts {
     /// Writes the table to a Parquet file. If writing fails, an existing file is left unchanged.

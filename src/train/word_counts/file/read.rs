@@ -1,16 +1,6 @@
 //! Reading the rows of a Parquet file.
-//!
-//! Input: a file. Output: its rows, added to a table. Method: one thread decompresses and decodes
-//! batches of rows; the caller's thread adds them to the table, which takes about as long. A
-//! bounded channel connects the two. If no thread can be started, the caller's thread does both.
-//! Example: while batch 1 of a file is added, batch 2 is decoded.
-//!
-//! The words of a batch are joined into one text, whose encoding is checked at once; checking each
-//! short word takes several times as long.
 
 use std::fs::File;
-use std::sync::mpsc::sync_channel;
-use std::thread;
 
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
@@ -18,113 +8,60 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 
-use super::{BATCH_ROWS, COUNT, RowError, WAITING_BATCHES, WORD};
+use super::{BATCH_ROWS, COUNT, RowError, WORD};
 use crate::train::CountsError;
-use crate::train::parallel::result_of;
 use crate::train::word_counts::CountRows;
-
-/// Takes a batch; returns false if no more are wanted.
-type TakeBatch<'t> = &'t mut dyn FnMut(JoinedRows) -> Result<bool, RowError>;
 
 /// Reads all rows of a file.
 pub(super) fn read_rows(file: File) -> Result<CountRows, RowError> {
     let reader = SerializedFileReader::new(file)?;
-    let columns = ColumnIndexes::of(reader.metadata().file_metadata().schema_descr())?;
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let word_column = column_index::<ByteArrayType>(schema, WORD, "bytes (BYTE_ARRAY)")?;
+    let count_column = column_index::<Int64Type>(schema, COUNT, "64-bit integers (INT64, BIGINT)")?;
     let mut rows = CountRows::new();
-    let (sender, receiver) = sync_channel(WAITING_BATCHES);
-    let read_in_thread = || {
-        let sender = sender;
-        // If the receiver is gone, adding has failed, and its error is returned.
-        read_groups(&reader, &columns, &mut |batch| {
-            Ok(sender.send(batch).is_ok())
-        })
-    };
-    thread::scope(|scope| {
-        let Ok(reading) = thread::Builder::new().spawn_scoped(scope, read_in_thread) else {
-            return read_groups(&reader, &columns, &mut |batch| {
-                batch.add_to(&mut rows).map(|()| true)
-            });
-        };
-        receiver
-            .into_iter()
-            .try_for_each(|batch| batch.add_to(&mut rows))?;
-        result_of(reading)
-    })?;
+    let mut words = Vec::new();
+    let mut counts = Vec::new();
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group)?;
+        let mut word_reader = typed_reader::<ByteArrayType>(group.as_ref(), word_column)?;
+        let mut count_reader = typed_reader::<Int64Type>(group.as_ref(), count_column)?;
+        loop {
+            read_values(&mut word_reader, &mut words)?;
+            read_values(&mut count_reader, &mut counts)?;
+            if words.len() != counts.len() {
+                return Err(general_error(
+                    "the columns have different lengths".to_owned(),
+                ));
+            }
+            if words.is_empty() {
+                break;
+            }
+            add_rows(&mut rows, &words, &counts)?;
+        }
+    }
     Ok(rows)
 }
 
-/// Rows of a file, with their words concatenated.
-struct JoinedRows {
-    /// The concatenated words; bytes if they are not UTF-8, as with rows that begin with the byte
-    /// FF.
-    words: Result<String, Vec<u8>>,
-    /// Where each word ends.
-    ends: Vec<usize>,
-    counts: Vec<i64>,
-}
-
-impl JoinedRows {
-    fn new(words: &[ByteArray], counts: Vec<i64>) -> Self {
-        let mut joined = Vec::with_capacity(words.iter().map(ByteArray::len).sum());
-        let mut ends = Vec::with_capacity(words.len());
-        for word in words {
-            joined.extend_from_slice(word.data());
-            ends.push(joined.len());
-        }
-        Self {
-            words: String::from_utf8(joined).map_err(std::string::FromUtf8Error::into_bytes),
-            ends,
-            counts,
-        }
-    }
-
-    /// Adds the rows to a table.
-    fn add_to(&self, rows: &mut CountRows) -> Result<(), RowError> {
-        let mut start = 0;
-        for (end, count) in self.ends.iter().zip(&self.counts) {
-            let range = start..*end;
-            start = *end;
-            match &self.words {
-                // A word that does not begin and end at character boundaries is not UTF-8; `add`
-                // refuses it.
-                Ok(words) => match words.get(range.clone()) {
-                    Some(word) => rows.add_word(word, *count)?,
-                    None => rows.add(&words.as_bytes()[range], *count)?,
-                },
-                Err(bytes) => rows.add(&bytes[range], *count)?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Reads the batches of all row groups, until `take` wants no more.
-fn read_groups(
-    reader: &SerializedFileReader<File>,
-    columns: &ColumnIndexes,
-    take: TakeBatch<'_>,
-) -> Result<(), RowError> {
-    for group in 0..reader.num_row_groups() {
-        if !read_group(reader.get_row_group(group)?.as_ref(), columns, take)? {
-            break;
+/// Adds rows to a table. The encoding of all words is checked at once, which takes a fraction of
+/// the time of checking each short word.
+fn add_rows(rows: &mut CountRows, words: &[ByteArray], counts: &[i64]) -> Result<(), RowError> {
+    let mut joined = Vec::with_capacity(words.iter().map(ByteArray::len).sum());
+    words
+        .iter()
+        .for_each(|word| joined.extend_from_slice(word.data()));
+    // Rows that are not words begin with the byte FF.
+    let joined = std::str::from_utf8(&joined).ok();
+    let mut start = 0;
+    for (word, count) in words.iter().zip(counts) {
+        let range = start..start + word.len();
+        start = range.end;
+        // A word that does not begin and end at character boundaries is not UTF-8; `add` refuses it.
+        match joined.and_then(|joined| joined.get(range)) {
+            Some(word) => rows.add_word(word, *count)?,
+            None => rows.add(word.data(), *count)?,
         }
     }
     Ok(())
-}
-
-/// The indexes of the two columns.
-struct ColumnIndexes {
-    word: usize,
-    count: usize,
-}
-
-impl ColumnIndexes {
-    fn of(schema: &SchemaDescriptor) -> Result<Self, RowError> {
-        Ok(Self {
-            word: column_index::<ByteArrayType>(schema, WORD, "bytes (BYTE_ARRAY)")?,
-            count: column_index::<Int64Type>(schema, COUNT, "64-bit integers (INT64, BIGINT)")?,
-        })
-    }
 }
 
 /// The index of the column `name`, which must have the type `T` and must not be repeated.
@@ -148,37 +85,6 @@ fn column_index<T: DataType>(
 
 fn general_error(problem: String) -> RowError {
     ParquetError::General(problem).into()
-}
-
-/// Reads the batches of a row group. Returns false if `take` wants no more.
-fn read_group(
-    group: &dyn RowGroupReader,
-    columns: &ColumnIndexes,
-    take: TakeBatch<'_>,
-) -> Result<bool, RowError> {
-    let mut words = typed_reader::<ByteArrayType>(group, columns.word)?;
-    let mut counts = typed_reader::<Int64Type>(group, columns.count)?;
-    let mut word_values = Vec::new();
-    loop {
-        let mut count_values = Vec::new();
-        read_values(&mut words, &mut word_values)?;
-        read_values(&mut counts, &mut count_values)?;
-        check_lengths(word_values.len(), count_values.len())?;
-        if word_values.is_empty() {
-            return Ok(true);
-        }
-        if !take(JoinedRows::new(&word_values, count_values))? {
-            return Ok(false);
-        }
-    }
-}
-
-fn check_lengths(words: usize, counts: usize) -> Result<(), RowError> {
-    if words == counts {
-        return Ok(());
-    }
-    let problem = "the columns have different lengths".to_owned();
-    Err(general_error(problem))
 }
 
 fn typed_reader<T: DataType>(
@@ -211,9 +117,8 @@ mod tests {
 
     fn added(words: &[&[u8]]) -> Result<CountRows, RowError> {
         let words: Vec<ByteArray> = words.iter().map(|word| word.to_vec().into()).collect();
-        let batch = JoinedRows::new(&words, vec![2; words.len()]);
         let mut rows = CountRows::new();
-        batch.add_to(&mut rows)?;
+        add_rows(&mut rows, &words, &vec![2; words.len()])?;
         Ok(rows)
     }
 
