@@ -192,6 +192,7 @@ impl TrainOptions {
 }
 
 /// Selects the sentences to train on, and counts them and the others.
+#[derive(Clone)]
 pub(crate) struct SentenceFilter {
     max_length: usize,
     is_tsv: bool,

@@ -28,7 +28,7 @@ use super::split::parts::PartRules;
 use super::split::word_rules::WordRules;
 use super::unigram::sentences::CountedTexts;
 use super::unigram::word_corpus::WordCorpusRules;
-use super::words::{CountContext, CountedUnit, pieces_are_local};
+use super::words::{CountedUnit, PreparedCuts, count_into, pieces_are_local};
 use crate::model::ModelType;
 use crate::normalize::{Normalizer, NormalizerOptions};
 use crate::train::{OptionError, TrainError};
@@ -218,7 +218,7 @@ impl<'a> CorpusReader<'a> {
         reporter: &mut Reporter<'_>,
     ) -> Result<SentenceCounts, TrainError> {
         let mut batches = self.selected_batches(corpus, reporter)?;
-        let mut sentences = self.counting(unit).count_into(counts, |send| {
+        let mut sentences = self.count_into(unit, counts, |send| {
             while let Some(batch) = batches.next(reporter)? {
                 if !send(batch) {
                     return Ok(());
@@ -236,12 +236,11 @@ impl<'a> CorpusReader<'a> {
         batches: Vec<Batch>,
         counts: &SharedTable,
     ) -> Result<SentenceCounts, TrainError> {
-        self.counting(CountedUnit::Parts(self.word_rules()))
-            .count_into(counts, |send| {
-                // Sending fails after an error, which is returned.
-                let _all_sent = batches.into_iter().all(send);
-                Ok(())
-            })
+        self.count_into(CountedUnit::Parts(self.word_rules()), counts, |send| {
+            // Sending fails after an error, which is returned.
+            let _all_sent = batches.into_iter().all(send);
+            Ok(())
+        })
     }
 
     /// The prepared sentences of the corpus in the order in which the reference has them.
@@ -344,14 +343,15 @@ impl<'a> CorpusReader<'a> {
         PartRules::new(self.options, self.kept_pairs.clone())
     }
 
-    fn counting(&self, unit: CountedUnit) -> CountContext<'_> {
-        CountContext::new(
-            self.options,
-            self.preparation.clone(),
-            self.meta,
-            self.work,
-            unit,
-        )
+    fn count_into(
+        &self,
+        unit: CountedUnit,
+        counts: &SharedTable,
+        feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
+    ) -> Result<SentenceCounts, TrainError> {
+        let cuts = PreparedCuts::new(self.options, self.preparation.clone(), self.meta, unit);
+        let filter = SentenceFilter::new(self.options);
+        count_into(&cuts, &filter, self.work.threads, counts, feed)
     }
 
     fn batches<'c>(&self, corpus: Corpus<'c>) -> Result<Batches<'c>, TrainError> {

@@ -25,7 +25,7 @@
 //! holds.
 
 mod chunk_rule;
-mod context;
+mod prepared_cuts;
 mod worker;
 
 use std::sync::Mutex;
@@ -33,10 +33,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 
 pub(crate) use self::chunk_rule::pieces_are_local;
-pub(crate) use self::context::CountContext;
-use self::worker::CountWorker;
+pub(crate) use self::prepared_cuts::PreparedCuts;
+use self::worker::{ChunkCaches, count_batches};
 use crate::train::TrainError;
-use crate::train::batch::{Batch, SentenceCounts};
+use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
 use crate::train::counts::SharedTable;
 use crate::train::parallel::result_of;
 use crate::train::split::parts::PartRules;
@@ -49,43 +49,168 @@ pub(crate) enum CountedUnit {
     Parts(PartRules),
 }
 
-impl CountContext<'_> {
-    /// Adds to `counts` what is counted of every batch that `feed` sends. `feed` runs on the calling
-    /// thread, so that it can report progress; it should return when sending fails. Returns the
-    /// sentences, by what became of them.
-    ///
-    /// # Errors
-    /// An error of `feed`, or the error at the earliest position of the input. Some words may have
-    /// been counted.
-    pub(crate) fn count_into(
-        &self,
-        counts: &SharedTable,
-        feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
-    ) -> Result<SentenceCounts, TrainError> {
-        let threads = self.work.threads;
-        let (sender, receiver) = sync_channel(2 * threads);
-        let receiver = Mutex::new(receiver);
-        let failed = AtomicBool::new(false);
-        let (fed, counted) = std::thread::scope(|scope| {
-            let count_batches = || CountWorker::new(self, counts).run(&receiver, &failed);
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(count_batches)).collect();
-            let fed = feed(&|batch| !failed.load(Ordering::Relaxed) && sender.send(batch).is_ok());
-            // The workers end when the channel is closed and empty.
-            drop(sender);
-            // A worker panics if a caller's pre-tokenizer does.
-            let counted: Vec<_> = workers.into_iter().map(result_of).collect();
-            (fed, counted)
-        });
-        fed?;
-        let mut sum = SentenceCounts::default();
-        let mut errors = Vec::new();
-        for result in counted {
-            match result {
-                Ok(counts) => sum.add(&counts),
-                Err(error) => errors.push(error),
-            }
+/// How raw sentences are cut into chunks, and what is counted of a chunk. Equal chunks are counted
+/// first, so that what a chunk consists of is found once for many occurrences.
+///
+/// SentencePiece's models have [`PreparedCuts`].
+pub(crate) trait Cuts: Sync {
+    type Counter<'c>: ChunkCounter
+    where
+        Self: 'c;
+
+    /// What one thread needs to add to `counts`.
+    fn counter<'c>(&'c self, counts: &'c SharedTable) -> Self::Counter<'c>;
+
+    /// Adds the chunks of a sentence that occurs `count` times.
+    fn cut<'c>(
+        &'c self,
+        sentence: &[u8],
+        count: u64,
+        chunks: &mut ChunkCaches<'_, Self::Counter<'c>>,
+    ) -> Result<(), TrainError>;
+}
+
+/// One thread's counts of what chunks consist of.
+pub(crate) trait ChunkCounter {
+    /// Called before the sentences of a batch are cut, with all of its bytes.
+    fn begin_batch(&mut self, _bytes: &[u8]) {}
+
+    /// Adds what is counted of a chunk that occurs `count` times.
+    fn add(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError>;
+
+    /// Makes all additions that are still buffered.
+    fn flush(&mut self) -> Result<(), TrainError>;
+}
+
+/// Adds to `counts` what is counted of the sentences of every batch that `feed` sends, as far as
+/// they pass the filter, on `threads` threads. `feed` runs on the calling thread, so that it can
+/// report progress; it should return when sending fails. Returns the sentences, by what became of
+/// them.
+///
+/// # Errors
+/// An error of `feed`, or the error at the earliest position of the input. Some words may have been
+/// counted.
+pub(crate) fn count_into(
+    cuts: &impl Cuts,
+    filter: &SentenceFilter,
+    threads: usize,
+    counts: &SharedTable,
+    feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
+) -> Result<SentenceCounts, TrainError> {
+    let (sender, receiver) = sync_channel(2 * threads);
+    let receiver = Mutex::new(receiver);
+    let failed = AtomicBool::new(false);
+    let (fed, counted) = std::thread::scope(|scope| {
+        let count_batches = || count_batches(cuts, filter.clone(), counts, &receiver, &failed);
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(count_batches)).collect();
+        let fed = feed(&|batch| !failed.load(Ordering::Relaxed) && sender.send(batch).is_ok());
+        // The workers end when the channel is closed and empty.
+        drop(sender);
+        // A worker panics if a caller's pre-tokenizer does.
+        let counted: Vec<_> = workers.into_iter().map(result_of).collect();
+        (fed, counted)
+    });
+    fed?;
+    let mut sum = SentenceCounts::default();
+    let mut errors = Vec::new();
+    for result in counted {
+        match result {
+            Ok(counts) => sum.add(&counts),
+            Err(error) => errors.push(error),
         }
-        let earliest = errors.into_iter().min_by_key(TrainError::location);
-        earliest.map_or(Ok(sum), Err)
+    }
+    let earliest = errors.into_iter().min_by_key(TrainError::location);
+    earliest.map_or(Ok(sum), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::train::counts::{TableAdder, WordTable};
+    use crate::train::options::TrainOptions;
+
+    /// Runs of letters and of other bytes, of raw text, as they are: what byte-level BPE counts, for
+    /// a simple pattern.
+    struct LetterRuns;
+
+    struct RawChunks<'c>(TableAdder<'c>);
+
+    impl LetterRuns {
+        fn runs(sentence: &[u8]) -> impl Iterator<Item = &[u8]> {
+            let is_same = |a: &u8, b: &u8| a.is_ascii_alphabetic() == b.is_ascii_alphabetic();
+            sentence.chunk_by(is_same)
+        }
+    }
+
+    impl Cuts for LetterRuns {
+        type Counter<'c> = RawChunks<'c>;
+
+        fn counter<'c>(&'c self, counts: &'c SharedTable) -> RawChunks<'c> {
+            RawChunks(counts.adder())
+        }
+
+        fn cut<'c>(
+            &'c self,
+            sentence: &[u8],
+            count: u64,
+            chunks: &mut ChunkCaches<'_, RawChunks<'c>>,
+        ) -> Result<(), TrainError> {
+            Self::runs(sentence).try_for_each(|run| chunks.add(run, count))
+        }
+    }
+
+    impl ChunkCounter for RawChunks<'_> {
+        fn add(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError> {
+            self.0.add(chunk, count)
+        }
+
+        fn flush(&mut self) -> Result<(), TrainError> {
+            self.0.flush()
+        }
+    }
+
+    fn sentence() -> impl Strategy<Value = Vec<u8>> {
+        let bytes = proptest::collection::vec(any::<u8>(), 1..30);
+        let words = proptest::collection::vec("[ab]{1,3}|[a-z]{10,90}| |, ", 1..8);
+        prop_oneof![bytes, words.prop_map(|words| words.concat().into_bytes())]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        /// Nothing in the counting depends on preparation, or on text that is UTF-8.
+        #[test]
+        fn chunks_of_raw_bytes_are_counted(
+            sentences in proptest::collection::vec((sentence(), 1u64..50), 0..60),
+            batch in 1usize..20,
+            threads in 1usize..4,
+        ) {
+            let mut expected: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+            for (sentence, count) in &sentences {
+                for run in LetterRuns::runs(sentence) {
+                    *expected.entry(run.to_vec()).or_default() += count;
+                }
+            }
+            let filter = SentenceFilter::new(&TrainOptions::default());
+            let table = WordTable::default().into_shared();
+            let counted = count_into(&LetterRuns, &filter, threads, &table, |send| {
+                for sentences in sentences.chunks(batch) {
+                    let mut batch = Batch::texts();
+                    sentences.iter().for_each(|(text, count)| batch.push(text, *count));
+                    assert!(send(batch));
+                }
+                Ok(())
+            });
+            prop_assert_eq!(counted.unwrap().used, sentences.len() as u64);
+            let mut found = BTreeMap::new();
+            for shard in table.into_table().shards() {
+                shard.visit(|chunk, count| assert!(found.insert(chunk.to_vec(), count).is_none()));
+            }
+            prop_assert_eq!(found, expected);
+        }
     }
 }

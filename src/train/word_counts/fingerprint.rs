@@ -65,42 +65,48 @@ pub struct CountFingerprint {
 }
 
 impl CountFingerprint {
+    /// The fingerprint of words that depend on these options, by name.
+    fn from_parts<'n>(parts: impl IntoIterator<Item = (&'n str, String)>) -> Self {
+        let version = ("counting_rules", RULES_VERSION.to_owned());
+        let parts = std::iter::once(version).chain(parts);
+        let escaped =
+            |(name, value): (&str, String)| (name.to_owned(), value.escape_default().to_string());
+        Self {
+            options: parts.map(escaped).collect(),
+        }
+    }
+
+    /// The fingerprint of the words of prepared text.
     pub(super) fn of(trainer: &Trainer) -> Self {
         let options = &trainer.options;
-        let mut parts = BTreeMap::new();
-        let mut set = |name: &str, value: String| {
-            parts.insert(name.to_owned(), value.escape_default().to_string());
-        };
-        set("counting_rules", RULES_VERSION.to_owned());
         // The model types that the words can be used for.
         let counted_type = match options.model_type {
             ModelType::Word => "word",
             ModelType::Unigram => "unigram",
             ModelType::Bpe | ModelType::Char => "bpe or char",
         };
-        set("model_type", counted_type.to_owned());
-        set(SELECTION, selection(options));
-        set("normalization_rules", trainer.specs.rules_digest());
         // No word crosses them; byte pieces follow from `byte_fallback`.
         let mut texts: Vec<_> = trainer.meta.texts_without_bytes().collect();
         texts.sort();
-        set("special_pieces", texts.join("\n"));
         // All lengths of two or more divide text at the same places.
         let length = options.max_sentencepiece_length.min(2);
-        set("max_sentencepiece_length", length.to_string());
-        // Functions cannot be compared: the caller must set the same function everywhere.
-        set(
-            "has_pretokenizer",
-            trainer.pretokenizer.is_some().to_string(),
-        );
-        set(
-            "allow_inconsistent_pretokenization",
-            trainer.allow_inconsistent_pretokenization.to_string(),
-        );
-        for (name, value) in options.that_words_depend_on() {
-            set(name, value);
-        }
-        Self { options: parts }
+        let parts = [
+            ("model_type", counted_type.to_owned()),
+            (SELECTION, selection(options)),
+            ("normalization_rules", trainer.specs.rules_digest()),
+            ("special_pieces", texts.join("\n")),
+            ("max_sentencepiece_length", length.to_string()),
+            // Functions cannot be compared: the caller must set the same function everywhere.
+            (
+                "has_pretokenizer",
+                trainer.pretokenizer.is_some().to_string(),
+            ),
+            (
+                "allow_inconsistent_pretokenization",
+                trainer.allow_inconsistent_pretokenization.to_string(),
+            ),
+        ];
+        Self::from_parts(parts.into_iter().chain(options.that_words_depend_on()))
     }
 
     /// Reads the text form. Any text is accepted: lines that no trainer writes make the fingerprint

@@ -277,8 +277,9 @@ proptest! {
         let mut merger: MergeTrainer<'_, SmallestIds> =
             MergeTrainer::new(&rules, &pool, &hasher, symbols, words);
         merger.tuning = tuning;
-        let merges = merger.run(slow.len(), &mut |_| Ok(())).unwrap();
-        let merges: Vec<_> = merges.into_iter().map(|merge| (merge.text.into_vec(), merge.count)).collect();
+        // Without the pairs that no longer occur, which only SentencePiece adds.
+        merger.merge_occurring(wanted, &mut |_| Ok(())).unwrap();
+        let merges: Vec<_> = merger.merges.into_iter().map(|merge| (merge.text.into_vec(), merge.count)).collect();
         prop_assert_eq!(merges, slow);
     }
 }
