@@ -1,27 +1,14 @@
 //! `spiece edit`, `merge` and `prune`, run as programs: flags, reports, files, exit status.
 
 use std::path::Path;
-use std::process::Output;
 
 use spiece::{Model, PieceId, Tokenizer};
 
-use crate::support::{names_in, program, testdata, testdata_argument};
-
-fn spiece(folder: &Path, arguments: &[&str]) -> Output {
-    program()
-        .current_dir(folder)
-        .args(arguments)
-        .output()
-        .unwrap()
-}
+use crate::support::{assert_refused, names_in, report_of, spiece_in, testdata, testdata_argument};
 
 /// What the program writes to standard error; it must succeed.
 fn report(folder: &Path, arguments: &[&str]) -> String {
-    let output = spiece(folder, arguments);
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{arguments:?}: {stderr}");
-    assert!(output.stdout.is_empty());
-    stderr
+    report_of(arguments, &spiece_in(folder, arguments))
 }
 
 fn llama2() -> String {
@@ -382,14 +369,8 @@ fn mistakes_of_changes_give_their_message_and_exit_status() {
         ),
     ];
     for (arguments, status, message) in cases {
-        let output = spiece(folder, arguments);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            output.status.code(),
-            Some(*status),
-            "{arguments:?}: {stderr}"
-        );
-        assert!(stderr.contains(message), "{arguments:?}: {stderr}");
+        let output = spiece_in(folder, arguments);
+        assert_refused(arguments, &output, *status, message);
     }
     assert!(names_in(folder).is_empty(), "{:?}", names_in(folder));
 }
@@ -616,15 +597,13 @@ fn files_of_pieces_are_refused_with_the_line() {
             (&extend, "--control_symbols_file=l.txt"),
             (&extend, "--user_defined_symbols_file=l.txt"),
         ] {
-            let output = spiece(folder, &[command, &[flag]].concat());
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(output.status.code(), Some(1), "{flag}: {stderr}");
-            assert!(stderr.contains(message), "{flag}: {stderr}");
+            let arguments = [command, &[flag]].concat();
+            assert_refused(&arguments, &spiece_in(folder, &arguments), 1, message);
         }
         // `spm_train` accepts invisible characters, so they are a warning there.
         let train = ["train", &input, "--model_prefix=t", "--vocab_size=500"];
         let train = [&train[..], &["--control_symbols_file=l.txt"]].concat();
-        let output = spiece(folder, &train);
+        let output = spiece_in(folder, &train);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(stderr.contains(message), "{stderr}");
         let is_warning = stderr.contains(&format!("warning: {message}"));
@@ -632,7 +611,7 @@ fn files_of_pieces_are_refused_with_the_line() {
     }
     std::fs::write(folder.join("l.txt"), "<a>\nthe\n<s>\n").unwrap();
     let edit = ["edit", &model, "--model_prefix=x", "--rename=<s>=<bos>"];
-    let output = spiece(
+    let output = spiece_in(
         folder,
         &[
             &edit[..],
@@ -646,7 +625,7 @@ fn files_of_pieces_are_refused_with_the_line() {
         "{stderr}"
     );
     std::fs::write(folder.join("l.txt"), "<a>\n▁the\n").unwrap();
-    let output = spiece(
+    let output = spiece_in(
         folder,
         &[&edit[..], &["--add_user_defined_file=l.txt"]].concat(),
     );

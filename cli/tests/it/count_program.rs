@@ -3,6 +3,8 @@
 #[cfg(feature = "parquet")]
 use std::path::Path;
 
+#[cfg(feature = "parquet")]
+use crate::support::spiece_in;
 use crate::support::{program, testdata_argument};
 
 /// Options that change the words, as flags.
@@ -16,11 +18,7 @@ const OPTIONS: [&str; 3] = [
 /// Runs the program in a folder. Returns what it writes to standard error, or else fails with it.
 #[cfg(feature = "parquet")]
 fn run(folder: &Path, arguments: &[&str]) -> Result<String, String> {
-    let output = program()
-        .current_dir(folder)
-        .args(arguments)
-        .output()
-        .unwrap();
+    let output = spiece_in(folder, arguments);
     assert!(output.stdout.is_empty());
     let stderr = String::from_utf8(output.stderr).unwrap();
     if output.status.success() {

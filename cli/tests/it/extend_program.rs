@@ -5,7 +5,7 @@ use std::process::Output;
 
 use spiece::{Model, PieceKind, Tokenizer};
 
-use crate::support::{names_in, program, testdata, testdata_argument};
+use crate::support::{assert_refused, names_in, program, report_of, testdata, testdata_argument};
 
 /// Runs `spiece extend` on the golden model of Llama's options.
 fn extend(folder: &Path, arguments: &[&str]) -> Output {
@@ -16,12 +16,8 @@ fn extend(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 /// What the program writes to standard error; it must succeed.
-fn report_of(folder: &Path, arguments: &[&str]) -> String {
-    let output = extend(folder, arguments);
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{arguments:?}: {stderr}");
-    assert!(output.stdout.is_empty());
-    stderr
+fn extend_report(folder: &Path, arguments: &[&str]) -> String {
+    report_of(arguments, &extend(folder, arguments))
 }
 
 fn input(name: &str) -> String {
@@ -44,7 +40,7 @@ fn the_report_and_the_files_are_those_of_the_page() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let arguments = [&*input("udhr.txt"), "--pieces=1000", "--model_prefix=more"];
-    let report = report_of(folder, &arguments);
+    let report = extend_report(folder, &arguments);
     let expected = "\
 pieces: 4,000 before, 1,000 learned, 5,000 now
 old ids: 4,000 unchanged
@@ -90,14 +86,14 @@ fn superwords_have_as_many_words_as_the_flag_says() {
             "--split_by_whitespace=false",
             "--model_prefix=s",
         ];
-        report_of(folder, &[&fixed, flags].concat());
+        extend_report(folder, &[&fixed, flags].concat());
         let longest = new_texts(&open(folder, "s.model"), 4000)
             .iter()
             .map(|text| words(text))
             .max();
         assert_eq!(longest, Some(most), "{flags:?}");
     }
-    report_of(folder, &[&text, "--pieces=400", "--model_prefix=s"]);
+    extend_report(folder, &[&text, "--pieces=400", "--model_prefix=s"]);
     let texts = new_texts(&open(folder, "s.model"), 4000);
     assert!(texts.iter().all(|text| words(text) == 1), "{texts:?}");
 }
@@ -156,13 +152,13 @@ fn special_pieces_and_padding_are_reported() {
         "--multiple_of=64",
         "--model_prefix=p",
     ];
-    let report = report_of(folder, &flags);
+    let report = extend_report(folder, &flags);
     let expected = "pieces: 4,000 before, 22 special pieces added, 10 learned, 4,032 now\n";
     assert!(report.contains(expected), "{report}");
     let texts = new_texts(&open(folder, "p.model"), 4000);
     assert_eq!(texts[..3], ["<x>", "<y>", "<z>"]);
     assert_eq!(texts[13], "<reserved_0>");
-    report_of(
+    extend_report(
         folder,
         &[&input("udhr.txt"), "--multiple_of=64", "--model_prefix=p"],
     );
@@ -226,14 +222,7 @@ fn mistakes_of_extensions_give_their_message_and_exit_status() {
         ),
     ];
     for (arguments, status, message) in cases {
-        let output = extend(folder, arguments);
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(
-            output.status.code(),
-            Some(*status),
-            "{arguments:?}: {stderr}"
-        );
-        assert!(stderr.contains(message), "{arguments:?}: {stderr}");
+        assert_refused(arguments, &extend(folder, arguments), *status, message);
     }
     assert!(names_in(folder).is_empty());
 }

@@ -3,12 +3,12 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::Output;
 
 use spiece::Model;
 use tempfile::TempDir;
 
-use crate::support::{program, testdata, testdata_argument};
+use crate::support::{folder_with, output_for, program, testdata, testdata_argument};
 
 /// Subcommands that read text, without the text; MODEL stands for a model. The text follows
 /// directly.
@@ -60,17 +60,7 @@ fn run_with_input(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
     let arguments = arguments
         .iter()
         .map(|argument| argument.replace("MODEL", &model));
-    let mut child = program()
-        .current_dir(folder)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // The program may end without reading.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    child.wait_with_output().unwrap()
+    output_for(program().current_dir(folder).args(arguments), input)
 }
 
 /// Runs a subcommand on a text, with more flags. Returns the exit status and both outputs.
@@ -91,14 +81,6 @@ fn run(
         text(&output.stdout),
         text(&output.stderr),
     )
-}
-
-fn folder_with(files: &[(&str, &[u8])]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, content) in files {
-        fs::write(folder.path().join(name), content).unwrap();
-    }
-    folder
 }
 
 fn all_subcommands() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {

@@ -4,23 +4,10 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
 
-use crate::support::{program, testdata_argument};
+use crate::support::{assert_refused, output_for, program, testdata_argument};
 
-/// Runs the program with `input` on standard input.
 fn spiece(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = program()
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let (mut stdin, input) = (child.stdin.take().unwrap(), input.to_vec());
-    let writer = std::thread::spawn(move || stdin.write_all(&input));
-    let output = child.wait_with_output().unwrap();
-    // A program that stops early closes the pipe.
-    let _ = writer.join().unwrap();
-    output
+    output_for(program().args(arguments), input)
 }
 
 /// What the program writes for `input`; it must succeed.
@@ -291,13 +278,7 @@ fn mistakes_give_their_message_and_exit_status() {
     ];
     for (arguments, status, message) in cases {
         let output = spiece(arguments, b"text\n");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            output.status.code(),
-            Some(*status),
-            "{arguments:?}: {stderr}"
-        );
-        assert!(stderr.contains(message), "{arguments:?}: {stderr}");
+        assert_refused(arguments, &output, *status, message);
         assert!(output.stdout.is_empty());
     }
 }
@@ -535,10 +516,7 @@ fn a_switch_with_a_separate_value_is_never_misread() {
         ),
     ];
     for (arguments, remedy) in cases {
-        let output = spiece(arguments, b"");
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
-        assert!(message.contains(remedy), "{arguments:?}: {message}");
+        assert_refused(arguments, &spiece(arguments, b""), 2, remedy);
     }
 }
 

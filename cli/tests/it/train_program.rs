@@ -6,26 +6,9 @@ use std::process::{Command, Output, Stdio};
 
 use spiece::Model;
 
-use crate::support::{names_in, program, testdata_argument};
+use crate::support::{folder_with, names_in, program, spiece_in, testdata_argument};
 
 const TEXT: &str = "the quick brown fox\njumps over the lazy dog\nthe dog sleeps\n";
-
-/// Runs the program in `folder`.
-fn spiece(folder: &Path, arguments: &[&str]) -> Output {
-    program()
-        .current_dir(folder)
-        .args(arguments)
-        .output()
-        .unwrap()
-}
-
-fn folder_with(files: &[(&str, &[u8])]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, content) in files {
-        std::fs::write(folder.path().join(name), content).unwrap();
-    }
-    folder
-}
 
 fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
@@ -34,7 +17,7 @@ fn stderr(output: &Output) -> String {
 const SMALL: &[&str] = &["--vocab_size=40", "--normalization_rule_name=identity"];
 
 fn train(folder: &Path, arguments: &[&str]) -> Output {
-    spiece(folder, &[&["train"], SMALL, arguments].concat())
+    spiece_in(folder, &[&["train"], SMALL, arguments].concat())
 }
 
 #[test]
@@ -612,7 +595,7 @@ fn train_laws(folder: &Path, prefix: &str, size: &str, more: &[&str]) -> Output 
         &prefix,
         &size,
     ];
-    spiece(folder, &[&flags[..], more].concat())
+    spiece_in(folder, &[&flags[..], more].concat())
 }
 
 #[test]

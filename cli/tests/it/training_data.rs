@@ -8,7 +8,7 @@ use std::process::Output;
 
 use spiece::{Model, PieceId, Tokenizer};
 
-use crate::support::{names_in, program, testdata, testdata_argument};
+use crate::support::{names_in, program, report_of, testdata, testdata_argument};
 
 /// Runs `spiece encode` in `folder` with the golden model of Llama's options.
 fn encode(folder: &Path, arguments: &[&str]) -> Output {
@@ -19,11 +19,8 @@ fn encode(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 /// What the program writes to standard error; it must succeed.
-fn report_of(folder: &Path, arguments: &[&str]) -> String {
-    let output = encode(folder, arguments);
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{arguments:?}: {stderr}");
-    stderr
+fn encode_report(folder: &Path, arguments: &[&str]) -> String {
+    report_of(arguments, &encode(folder, arguments))
 }
 
 /// The message of a run that has to fail with this exit status.
@@ -101,17 +98,17 @@ fn ids_and_offsets_are_those_of_the_documents() {
     let lines = ["Hello world", "", "last", "of b"];
     let output = folder.join("t.bin");
     let u16 = ["--output_format=u16", "--output=t.bin", "a", "b"];
-    let report = report_of(folder, &u16);
+    let report = encode_report(folder, &u16);
     assert_eq!(documents_at(&output), expected(&lines, &[], &[]));
     let ids = read_u16(&output).len();
     let message = format!("written: t.bin, t.bin.offsets ({ids} ids, 4 documents)\n");
     assert_eq!(report, message);
-    report_of(
+    encode_report(
         folder,
         &[&u16[..], &["--extra_options=bos:eos", "--separator=0"]].concat(),
     );
     assert_eq!(documents_at(&output), expected(&lines, &[1], &[2, 0]));
-    report_of(
+    encode_report(
         folder,
         &[&u16[..], &["--separator=</s>", "--document=file"]].concat(),
     );
@@ -135,7 +132,7 @@ fn npy_and_llmc_files_have_headers() {
         .iter()
         .flat_map(|id| id.to_le_bytes()[..2].to_vec())
         .collect();
-    report_of(
+    encode_report(
         folder,
         &["--output_format=npy", "--output=t.npy", "--index=none", "a"],
     );
@@ -143,7 +140,7 @@ fn npy_and_llmc_files_have_headers() {
     let header = format!("{{'descr': '<u2', 'fortran_order': False, 'shape': ({length},), }}");
     assert!(npy[10..].starts_with(header.as_bytes()));
     assert_eq!(npy[128..], bytes);
-    report_of(folder, &["--output_format=llmc", "--output=t.llmc", "a"]);
+    encode_report(folder, &["--output_format=llmc", "--output=t.llmc", "a"]);
     let llmc = fs::read(folder.join("t.llmc")).unwrap();
     assert_eq!(
         read_u32(&llmc[..16]),
@@ -158,7 +155,7 @@ fn the_index_of_megatron_is_beside_the_ids() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("a"), "Hello world\nlast\n").unwrap();
-    report_of(
+    encode_report(
         folder,
         &[
             "--output_format=u32",
@@ -194,7 +191,7 @@ fn shards_are_those_of_one_run_and_a_second_run_keeps_them() {
         "--output=one.bin",
         "--extra_options=eos",
     ];
-    report_of(folder, &[&one[..], &inputs].concat());
+    encode_report(folder, &[&one[..], &inputs].concat());
     let whole = documents_at(&folder.join("one.bin"));
     let sharded = [
         "--output_format=u16",
@@ -203,7 +200,7 @@ fn shards_are_those_of_one_run_and_a_second_run_keeps_them() {
         "--shards=7",
     ];
     let sharded = [&sharded[..], &inputs].concat();
-    let report = report_of(folder, &sharded);
+    let report = encode_report(folder, &sharded);
     assert_eq!(report.matches("written: s-0000").count(), 7, "{report}");
     let shard = |number: usize| folder.join(format!("s-{number:05}-of-00007.bin"));
     let all = || {
@@ -218,7 +215,7 @@ fn shards_are_those_of_one_run_and_a_second_run_keeps_them() {
         "the shards are of very different sizes"
     );
 
-    let report = report_of(folder, &sharded);
+    let report = encode_report(folder, &sharded);
     assert_eq!(report.matches("kept: ").count(), 7, "{report}");
 
     // A missing shard, a damaged one, and one whose index is missing.
@@ -227,14 +224,14 @@ fn shards_are_those_of_one_run_and_a_second_run_keeps_them() {
     bytes[10] ^= 1;
     fs::write(shard(3), bytes).unwrap();
     fs::remove_file(shard(6).with_extension("bin.offsets")).unwrap();
-    let report = report_of(folder, &sharded);
+    let report = encode_report(folder, &sharded);
     assert_eq!(report.matches("kept: ").count(), 4, "{report}");
     assert_eq!(all(), whole);
 
-    let other_options = report_of(folder, &[&sharded[..], &["--extra_options=bos"]].concat());
+    let other_options = encode_report(folder, &[&sharded[..], &["--extra_options=bos"]].concat());
     assert!(other_options.contains("other options"), "{other_options}");
     assert_eq!(other_options.matches("written: ").count(), 7);
-    let report = report_of(folder, &sharded);
+    let report = encode_report(folder, &sharded);
     assert_eq!(report.matches("written: ").count(), 7, "{report}");
     assert_eq!(all(), whole);
 }
@@ -251,7 +248,7 @@ fn shards_of_another_model_or_text_are_not_kept() {
         "--shards=3",
         "text",
     ];
-    report_of(folder, &run);
+    encode_report(folder, &run);
     let second = || documents_at(&folder.join("s-00001-of-00003.bin"));
     assert_eq!(
         second()[0],
@@ -265,7 +262,7 @@ fn shards_of_another_model_or_text_are_not_kept() {
     let mut text = lines("aaa");
     text.replace_range(text.len() - 8..text.len() - 5, "bbb");
     fs::write(folder.join("text"), text).unwrap();
-    let report = report_of(folder, &run);
+    let report = encode_report(folder, &run);
     assert!(report.contains("the input has changed"), "{report}");
     assert_eq!(report.matches("written: ").count(), 3, "{report}");
     let last = documents_at(&folder.join("s-00002-of-00003.bin"))
@@ -280,12 +277,12 @@ fn shards_of_another_model_or_text_are_not_kept() {
             .collect::<Vec<_>>()
     );
     fs::write(folder.join("text"), lines("aaaa")).unwrap();
-    assert!(report_of(folder, &run).contains("another input"));
+    assert!(encode_report(folder, &run).contains("another input"));
     let other = format!("--model={}", testdata_argument("golden/nfkc.model"));
-    let report = report_of(folder, &[&run[..], &[&*other]].concat());
+    let report = encode_report(folder, &[&run[..], &[&*other]].concat());
     assert!(report.contains("another model"), "{report}");
     fs::write(folder.join("s.bin.shards.json"), "{\"finished\": 3}").unwrap();
-    let report = report_of(folder, &run);
+    let report = encode_report(folder, &run);
     assert_eq!(report.matches("written: ").count(), 3, "{report}");
 }
 
@@ -302,7 +299,7 @@ fn more_shards_than_documents_leave_some_empty() {
             "text",
             document,
         ];
-        report_of(folder, &run);
+        encode_report(folder, &run);
         let shards = (0..5).map(|number| folder.join(format!("s-{number:05}-of-00005.bin")));
         let documents: Vec<Vec<u32>> = shards.flat_map(|shard| documents_at(&shard)).collect();
         let texts: &[&str] = if document.ends_with("line") {
@@ -311,7 +308,7 @@ fn more_shards_than_documents_leave_some_empty() {
             &["one\ntwo"]
         };
         assert_eq!(documents, expected(texts, &[], &[]));
-        assert_eq!(report_of(folder, &run).matches("kept: ").count(), 5);
+        assert_eq!(encode_report(folder, &run).matches("kept: ").count(), 5);
     }
 }
 
@@ -351,17 +348,17 @@ fn compressed_files_and_records_give_the_ids_of_their_texts() {
 
     let output = folder.join("t.bin");
     let u16 = ["--output_format=u16", "--output=t.bin"];
-    report_of(folder, &[&u16[..], &["text.gz"]].concat());
+    encode_report(folder, &[&u16[..], &["text.gz"]].concat());
     assert_eq!(documents_at(&output), expected(&lines, &[], &[]));
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let expected_records = expected(&texts, &[], &[]);
     for name in ["r.jsonl", "r.jsonl.gz", "r.jsonl.zst"] {
-        report_of(
+        encode_report(
             folder,
             &[&u16[..], &["--json_field=meta.text", name]].concat(),
         );
         assert_eq!(documents_at(&output), expected_records, "{name}");
-        report_of(
+        encode_report(
             folder,
             &[&u16[..], &["--json_field=meta.text", "--shards=4", name]].concat(),
         );
@@ -578,7 +575,7 @@ fn a_model_with_more_pieces_than_two_bytes_count_needs_u32() {
         message.contains("65537 pieces") && message.contains("use u32"),
         "{message}"
     );
-    report_of(
+    encode_report(
         folder,
         &[large, "--output_format=npy", "--output=t.npy", "a"],
     );
