@@ -20,7 +20,7 @@
 
 use std::hint::black_box;
 
-use spiece::{ModelError, PieceId, Tokenizer};
+use spiece::{EncodeOptions, ModelError, PieceId, Tokenizer};
 
 #[path = "../benches/peers/measure.rs"]
 mod measure;
@@ -141,7 +141,8 @@ fn call(tokenizer: &Tokenizer, lines: &[&str], mut sum: Option<&mut Digest>) {
 }
 
 fn batch(tokenizer: &Tokenizer, lines: &[&str], sum: Option<&mut Digest>) {
-    let batch = black_box(tokenizer.encode_batch(lines));
+    let batch = tokenizer.encode_batch(lines, &EncodeOptions::default());
+    let batch = black_box(batch.expect("no options ask for pieces"));
     if let Some(sum) = sum {
         batch.iter().for_each(|ids| sum.ids(numbers(ids)));
     }

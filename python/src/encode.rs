@@ -304,7 +304,9 @@ pub fn encode_flat(
         }));
     }
     let pool = pool(threads)?;
-    Ok(py.detach(|| pool.install(|| tokenizer.encode_batch_flat(texts))))
+    let options = EncodeOptions::default();
+    let flat = py.detach(|| pool.install(|| tokenizer.encode_batch_flat(texts, &options)));
+    flat.map_err(|error| errors::of_encode(py, &error))
 }
 
 /// A list or an array for each text.

@@ -242,7 +242,9 @@ impl PyTokenizer {
             .collect();
         let tokenizer = &self.loaded.tokenizer;
         let pool = pool(threads_or_all(threads)?.min(texts.len().max(1)))?;
-        let (ids, offsets) = py.detach(|| pool.install(|| tokenizer.encode_batch_flat(&texts)));
+        let options = EncodeOptions::default();
+        let flat = py.detach(|| pool.install(|| tokenizer.encode_batch_flat(&texts, &options)));
+        let (ids, offsets) = flat.map_err(|error| errors::of_encode(py, &error))?;
         Ok(ragged_arrays(ids, offsets))
     }
 

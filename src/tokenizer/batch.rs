@@ -19,7 +19,7 @@
 
 use rayon::prelude::*;
 
-use super::cache::{CacheParts, EncodeCache};
+use super::cache::CacheParts;
 use super::context::EncodeContext;
 use super::options::EncodeOptions;
 use super::{Encoder, Tokenizer};
@@ -43,42 +43,44 @@ impl Tokenizer {
     /// `ThreadPool::install` the caller's pool, otherwise the global one.
     ///
     /// ```
-    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
-    /// let batch = tokenizer.encode_batch(&["one", "two"]);
-    /// assert_eq!(batch, [tokenizer.encode("one"), tokenizer.encode("two")]);
-    /// # Ok::<(), spiece::ModelError>(())
-    /// ```
-    pub fn encode_batch<T: AsRef<[u8]> + Sync>(&self, texts: &[T]) -> Vec<Vec<PieceId>> {
-        encode_each(texts, || self.encoder())
-    }
-
-    /// Like [`encode_batch`](Tokenizer::encode_batch), with options.
-    ///
-    /// ```
     /// use spiece::{EncodeOptions, ExtraOption, Tokenizer};
     /// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
-    /// let options = EncodeOptions::default().with_extra([ExtraOption::Bos]);
-    /// let batch = tokenizer.encode_batch_with(&["one", "two"], &options)?;
+    /// let options = EncodeOptions::default();
+    /// let batch = tokenizer.encode_batch(&["one", "two"], &options)?;
+    /// assert_eq!(batch, [tokenizer.encode("one"), tokenizer.encode("two")]);
+    ///
+    /// let options = options.with_extra([ExtraOption::Bos]);
+    /// let batch = tokenizer.encode_batch(&["one", "two"], &options)?;
     /// assert!(batch.iter().all(|ids| ids.first().copied() == tokenizer.bos_id()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// As [`encoder_with`](Tokenizer::encoder_with).
-    pub fn encode_batch_with<T: AsRef<[u8]> + Sync>(
+    /// As [`encoder_with`](Tokenizer::encoder_with): none for the default options.
+    pub fn encode_batch<T: AsRef<[u8]> + Sync>(
         &self,
         texts: &[T],
         options: &EncodeOptions,
     ) -> Result<Vec<Vec<PieceId>>, EncodeError> {
         let prepared = self.prepare(options)?;
-        Ok(encode_each(texts, || prepared.encoder()))
+        // Allocated on the calling thread: on a worker, the allocator may consolidate a whole heap
+        // while the other threads wait.
+        let mut batch = Vec::with_capacity(texts.len());
+        let parts = texts.par_iter().with_max_len(part_texts(texts.len()));
+        parts
+            .map_init(
+                || prepared.encoder(),
+                |encoder, text| encoder.encode(text).to_vec(),
+            )
+            .collect_into_vec(&mut batch);
+        Ok(batch)
     }
 
     /// The text of each id sequence of `batch`, on the threads of rayon's current pool.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
-    /// let batch = tokenizer.encode_batch(&["one", "two"]);
+    /// let batch = ["one", "two"].map(|text| tokenizer.encode(text));
     /// assert_eq!(tokenizer.decode_batch(&batch)?, ["one", "two"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -95,39 +97,36 @@ impl Tokenizer {
             .collect()
     }
 
-    /// The ids of one long text, equal to those of [`encode`](Tokenizer::encode). In BPE models the
-    /// threads of rayon's current pool share the work; texts of less than 128 KiB gain nothing.
+    /// The ids of one long text, equal to those of an [`Encoder`] with these options. In BPE models
+    /// the threads of rayon's current pool share the work; texts of less than 128 KiB gain nothing.
+    /// Allowed special pieces split the text into parts that are encoded one after another.
     ///
     /// ```
-    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
-    /// let text = "All human beings are born free. ".repeat(10_000);
-    /// assert_eq!(tokenizer.encode_long(&text), tokenizer.encode(&text));
-    /// # Ok::<(), spiece::ModelError>(())
-    /// ```
-    pub fn encode_long(&self, text: impl AsRef<[u8]>) -> Vec<PieceId> {
-        encode_long(&mut self.encoder(), text.as_ref())
-    }
-
-    /// Like [`encode_long`](Tokenizer::encode_long), with options. Allowed special pieces split the
-    /// text into parts that are encoded one after another.
-    ///
-    /// ```
-    /// use spiece::{EncodeOptions, ExtraOption, Tokenizer};
+    /// use spiece::{EncodeOptions, Tokenizer};
     /// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
-    /// let options = EncodeOptions::default().with_extra([ExtraOption::Bos]);
-    /// let ids = tokenizer.encode_long_with("a long text", &options)?;
-    /// assert_eq!(ids.first().copied(), tokenizer.bos_id());
+    /// let text = "All human beings are born free. ".repeat(10_000);
+    /// let ids = tokenizer.encode_long(&text, &EncodeOptions::default())?;
+    /// assert_eq!(ids, tokenizer.encode(&text));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// As [`encoder_with`](Tokenizer::encoder_with).
-    pub fn encode_long_with(
+    /// As [`encoder_with`](Tokenizer::encoder_with): none for the default options.
+    pub fn encode_long(
         &self,
         text: impl AsRef<[u8]>,
         options: &EncodeOptions,
     ) -> Result<Vec<PieceId>, EncodeError> {
-        Ok(encode_long(&mut self.encoder_with(options)?, text.as_ref()))
+        let mut encoder = self.encoder_with(options)?;
+        let mut ids = Vec::new();
+        let (context, cache) = encoder.parts();
+        context.encode_segments(
+            cache,
+            text.as_ref(),
+            &mut ids,
+            EncodeContext::encode_long_segment,
+        );
+        Ok(ids)
     }
 }
 
@@ -135,27 +134,6 @@ impl Tokenizer {
 pub(super) fn part_texts(texts: usize) -> usize {
     let parts = rayon::current_num_threads() * PARTS_PER_THREAD;
     (texts / parts).max(MIN_PART_TEXTS)
-}
-
-fn encode_each<'t, T: AsRef<[u8]> + Sync>(
-    texts: &[T],
-    encoder: impl Fn() -> Encoder<'t> + Sync + Send,
-) -> Vec<Vec<PieceId>> {
-    // Allocated on the calling thread: on a worker, the allocator may consolidate a whole heap
-    // while the other threads wait.
-    let mut batch = Vec::with_capacity(texts.len());
-    let parts = texts.par_iter().with_max_len(part_texts(texts.len()));
-    parts
-        .map_init(encoder, |encoder, text| encoder.encode(text).to_vec())
-        .collect_into_vec(&mut batch);
-    batch
-}
-
-fn encode_long(encoder: &mut Encoder<'_>, text: &[u8]) -> Vec<PieceId> {
-    let mut ids = Vec::new();
-    let (context, cache) = encoder.parts();
-    context.encode_long(cache, text, &mut ids);
-    ids
 }
 
 /// A text that is split at positions that no piece can cross.
@@ -218,11 +196,6 @@ impl<'t> SplitText<'t> {
 }
 
 impl EncodeContext<'_> {
-    /// Appends the ids of `text`, with the threads of the current pool.
-    fn encode_long(&self, cache: &mut EncodeCache, text: &[u8], ids: &mut Vec<PieceId>) {
-        self.encode_segments(cache, text, ids, Self::encode_long_segment);
-    }
-
     /// Like [`EncodeContext::encode_segment`], in parallel if the model allows it.
     fn encode_long_segment(&self, memory: &mut CacheParts, text: &[u8], ids: &mut Vec<PieceId>) {
         let ModelEncoder::Bpe(bpe) = &self.pipeline.encoder else {
@@ -294,8 +267,8 @@ pub(super) mod tests {
                 for threads in [1, 3] {
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
                     let (batch, flat) = pool.build().unwrap().install(|| {
-                        let batch = tokenizer.encode_batch_with(&texts, &options);
-                        let flat = tokenizer.encode_batch_flat_with(&texts, &options);
+                        let batch = tokenizer.encode_batch(&texts, &options);
+                        let flat = tokenizer.encode_batch_flat(&texts, &options);
                         (batch.unwrap(), flat.unwrap())
                     });
                     assert_eq!(batch, single, "{name} {options:?} {threads} threads");
@@ -314,7 +287,7 @@ pub(super) mod tests {
             let text = texts().concat().repeat(40);
             assert!(text.len() > 3 * super::MIN_PART_BYTES);
             for options in all_options(&tokenizer) {
-                let ids = tokenizer.encode_long_with(&text, &options).unwrap();
+                let ids = tokenizer.encode_long(&text, &options).unwrap();
                 let mut encoder = tokenizer.encoder_with(&options).unwrap();
                 assert!(encoder.encode(&text) == ids, "{name} {options:?}");
             }

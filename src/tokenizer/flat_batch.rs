@@ -184,40 +184,26 @@ impl Tokenizer {
     /// Threads are used as in [`encode_batch`](Tokenizer::encode_batch).
     ///
     /// ```
-    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
-    /// let (ids, offsets) = tokenizer.encode_batch_flat(&["one", "", "two three"]);
+    /// use spiece::{EncodeOptions, Tokenizer};
+    /// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let texts = ["one", "", "two three"];
+    /// let (ids, offsets) = tokenizer.encode_batch_flat(&texts, &EncodeOptions::default())?;
     /// assert_eq!(offsets.len(), 4);
     /// assert_eq!(ids[offsets[2]..offsets[3]], tokenizer.encode("two three"));
-    /// # Ok::<(), spiece::ModelError>(())
-    /// ```
-    pub fn encode_batch_flat<T: AsRef<[u8]> + Sync>(
-        &self,
-        texts: &[T],
-    ) -> (Vec<PieceId>, Vec<usize>) {
-        encode_flat(texts, || self.encoder())
-    }
-
-    /// Like [`encode_batch_flat`](Tokenizer::encode_batch_flat), with options.
-    ///
-    /// ```
-    /// use spiece::{EncodeOptions, ExtraOption, Tokenizer};
-    /// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
-    /// let options = EncodeOptions::default().with_extra([ExtraOption::Eos]);
-    /// let (ids, offsets) = tokenizer.encode_batch_flat_with(&["", ""], &options)?;
-    /// assert_eq!(ids, [tokenizer.eos_id().unwrap(); 2]);
-    /// assert_eq!(offsets, [0, 1, 2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// As [`encoder_with`](Tokenizer::encoder_with).
-    pub fn encode_batch_flat_with<T: AsRef<[u8]> + Sync>(
+    /// As [`encoder_with`](Tokenizer::encoder_with): none for the default options.
+    pub fn encode_batch_flat<T: AsRef<[u8]> + Sync>(
         &self,
         texts: &[T],
         options: &EncodeOptions,
     ) -> Result<(Vec<PieceId>, Vec<usize>), EncodeError> {
         let prepared = self.prepare(options)?;
-        Ok(encode_flat(texts, || prepared.encoder()))
+        let parts = texts.chunks(part_texts(texts.len())).rev();
+        let Ok(flat) = encode_flat_parts(parts.map(Ok::<_, Infallible>), || prepared.encoder());
+        Ok(flat)
     }
 
     /// Like [`encode_batch_flat`](Tokenizer::encode_batch_flat), for texts that take time to
@@ -229,36 +215,33 @@ impl Tokenizer {
     /// texts itself.
     ///
     /// ```
-    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
-    /// let parts = [vec!["three", "four"], vec!["one", "two"]].map(Ok::<_, spiece::ModelError>);
-    /// let flat = tokenizer.encode_batch_flat_from_end(parts)?;
-    /// assert_eq!(flat, tokenizer.encode_batch_flat(&["one", "two", "three", "four"]));
-    /// # Ok::<(), spiece::ModelError>(())
+    /// use spiece::{EncodeError, EncodeOptions, Tokenizer};
+    /// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let options = EncodeOptions::default();
+    /// let parts = [vec!["three", "four"], vec!["one", "two"]].map(Ok::<_, EncodeError>);
+    /// let flat = tokenizer.encode_batch_flat_from_end(parts, &options)?;
+    /// let texts = ["one", "two", "three", "four"];
+    /// assert_eq!(flat, tokenizer.encode_batch_flat(&texts, &options)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// The first error that `parts` yields. No more parts are taken then.
+    /// The first error that `parts` yields, after which no more parts are taken, or that of
+    /// [`encoder_with`](Tokenizer::encoder_with).
     pub fn encode_batch_flat_from_end<T, E, I>(
         &self,
         parts: I,
+        options: &EncodeOptions,
     ) -> Result<(Vec<PieceId>, Vec<usize>), E>
     where
         T: AsRef<[u8]> + Send,
-        E: Send,
+        E: From<EncodeError> + Send,
         I: IntoIterator<Item = Result<Vec<T>, E>>,
         I::IntoIter: Send,
     {
-        encode_flat_parts(parts.into_iter(), || self.encoder())
+        let prepared = self.prepare(options)?;
+        encode_flat_parts(parts.into_iter(), || prepared.encoder())
     }
-}
-
-fn encode_flat<'t, T: AsRef<[u8]> + Sync>(
-    texts: &[T],
-    encoder: impl Fn() -> Encoder<'t> + Sync + Send,
-) -> (Vec<PieceId>, Vec<usize>) {
-    let parts = texts.chunks(part_texts(texts.len())).rev();
-    let Ok(flat) = encode_flat_parts(parts.map(Ok::<_, Infallible>), encoder);
-    flat
 }
 
 /// Encodes parts of a batch that the calling thread takes from `parts`, the last one first, while
@@ -315,21 +298,35 @@ fn unlocked<T>(lock: Mutex<T>) -> T {
 #[cfg(test)]
 mod tests {
     use crate::tokenizer::batch::tests::{open, texts};
+    use crate::{EncodeError, EncodeOptions, ExtraOption};
+
+    #[derive(Debug, PartialEq)]
+    enum PartError {
+        Gone,
+        Encode(EncodeError),
+    }
+
+    impl From<EncodeError> for PartError {
+        fn from(error: EncodeError) -> Self {
+            Self::Encode(error)
+        }
+    }
 
     #[test]
     fn parts_from_the_end_equal_the_whole_batch_on_any_number_of_threads() {
         let tokenizer = open("golden/llama2");
         let texts = texts();
-        let whole = tokenizer.encode_batch_flat(&texts);
+        let options = EncodeOptions::default().with_extra([ExtraOption::Eos]);
+        let whole = tokenizer.encode_batch_flat(&texts, &options).unwrap();
         for (threads, size) in [(1, 7), (3, 7), (3, 1), (3, 200)] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             let parts = texts.chunks(size).rev().map(|part| {
                 // What gives the parts may use the same pool.
                 rayon::join(|| (), || ());
-                Ok::<_, ()>(part.to_vec())
+                Ok::<_, PartError>(part.to_vec())
             });
             let pool = pool.build().unwrap();
-            let flat = pool.install(|| tokenizer.encode_batch_flat_from_end(parts));
+            let flat = pool.install(|| tokenizer.encode_batch_flat_from_end(parts, &options));
             assert_eq!(flat.as_ref(), Ok(&whole), "{threads} threads, {size} texts");
         }
     }
@@ -340,11 +337,12 @@ mod tests {
         for threads in [1, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             let mut taken = 0;
-            let parts = [Ok(vec!["c"]), Err("gone"), Ok(vec!["a"])];
+            let parts = [Ok(vec!["c"]), Err(PartError::Gone), Ok(vec!["a"])];
             let parts = parts.into_iter().inspect(|_| taken += 1);
             let pool = pool.build().unwrap();
-            let flat = pool.install(|| tokenizer.encode_batch_flat_from_end(parts));
-            assert_eq!(flat, Err("gone"));
+            let options = EncodeOptions::default();
+            let flat = pool.install(|| tokenizer.encode_batch_flat_from_end(parts, &options));
+            assert_eq!(flat, Err(PartError::Gone));
             assert_eq!(taken, 2, "{threads} threads");
         }
     }
@@ -352,11 +350,11 @@ mod tests {
     #[test]
     fn an_empty_batch_has_one_offset() {
         let none: [&str; 0] = [];
-        let (ids, offsets) = open("golden/llama2").encode_batch_flat(&none);
-        assert!(ids.is_empty());
-        assert_eq!(offsets, [0]);
-        let no_parts: [Result<Vec<&str>, ()>; 0] = [];
-        let flat = open("golden/llama2").encode_batch_flat_from_end(no_parts);
+        let (tokenizer, options) = (open("golden/llama2"), EncodeOptions::default());
+        let flat = tokenizer.encode_batch_flat(&none, &options);
+        assert_eq!(flat, Ok((Vec::new(), vec![0])));
+        let no_parts: [Result<Vec<&str>, PartError>; 0] = [];
+        let flat = tokenizer.encode_batch_flat_from_end(no_parts, &options);
         assert_eq!(flat, Ok((Vec::new(), vec![0])));
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use spiece::{Model, ModelError, PieceId, Tokenizer};
+use spiece::{EncodeOptions, Model, ModelError, PieceId, Tokenizer};
 
 use super::Processor;
 use crate::arguments::{Arguments, ReturnType, to_i32};
@@ -234,7 +234,9 @@ pub(super) fn encode_long<'py>(
     let threads = batch_threads(call.num_threads, call.thread_pool.as_ref(), usize::MAX)?;
     let pool = pool(threads)?;
     let tokenizer = &loaded.tokenizer;
-    let ids = py.detach(|| pool.install(|| tokenizer.encode_long(text.bytes)));
+    let options = EncodeOptions::default();
+    let ids = py.detach(|| pool.install(|| tokenizer.encode_long(text.bytes, &options)));
+    let ids = ids.map_err(|error| errors::of_encode(py, &error))?;
     let ids = encode::rewritten(loaded, ids, call.rewrite);
     encode::ids_object(py, loaded, ids, call)
 }

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use rayon::ThreadPool;
-use spiece::{EncodeOptions, ExtraOption, PieceId, PieceKind, Tokenizer};
+use spiece::{EncodeError, EncodeOptions, ExtraOption, PieceId, PieceKind, Tokenizer};
 
 use super::PyTokenizer;
 use crate::array_rows::elements;
@@ -99,12 +99,25 @@ pub fn threads_or_all(threads: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
 /// The number of texts that are taken from Python before other threads get them.
 const TEXTS_OF_PART: usize = 1000;
 
+/// Why a batch cannot be encoded while its texts are taken.
+enum FlatError {
+    Texts(PyErr),
+    Encode(EncodeError),
+}
+
+impl From<EncodeError> for FlatError {
+    fn from(error: EncodeError) -> Self {
+        Self::Encode(error)
+    }
+}
+
 /// Encodes texts while others are still taken from Python. Taking short lines takes a thirtieth of
 /// the time of encoding them on one thread.
 fn flat_while_taken(
     py: Python<'_>,
     tokenizer: &Tokenizer,
     items: Bound<'_, PyTuple>,
+    options: &EncodeOptions,
     pool: &ThreadPool,
 ) -> PyResult<(Vec<PieceId>, Vec<usize>)> {
     let count = items.len();
@@ -114,10 +127,15 @@ fn flat_while_taken(
         let part = start..count.min(start + TEXTS_OF_PART);
         Python::attach(|py| {
             let texts = items.texts(py, part);
-            texts.ok_or_else(|| not_texts(items.tuple(py)))
+            texts.ok_or_else(|| FlatError::Texts(not_texts(items.tuple(py))))
         })
     });
-    py.detach(|| pool.install(|| tokenizer.encode_batch_flat_from_end(parts)))
+    let encode = || tokenizer.encode_batch_flat_from_end(parts, options);
+    py.detach(|| pool.install(encode))
+        .map_err(|error| match error {
+            FlatError::Texts(error) => error,
+            FlatError::Encode(error) => errors::of_encode(py, &error),
+        })
 }
 
 impl PyTokenizer {
@@ -136,18 +154,10 @@ impl PyTokenizer {
         let items = iterable_items(texts, "texts")?;
         let threads = threads_or_all(threads)?.min(items.len().max(1));
         let tokenizer = &self.loaded.tokenizer;
-        let is_plain = *options == EncodeOptions::default();
-        if is_plain && threads > 1 {
-            return flat_while_taken(py, tokenizer, items, &*pool(threads)?);
+        if threads > 1 || *options != EncodeOptions::default() {
+            return flat_while_taken(py, tokenizer, items, options, &*pool(threads)?);
         }
-        let held = HeldTexts::of_items(items)?;
-        if is_plain {
-            return encode_flat(py, &self.loaded, &held, threads);
-        }
-        let pool = pool(threads)?;
-        let texts = held.texts();
-        let flat = py.detach(|| pool.install(|| tokenizer.encode_batch_flat_with(texts, options)));
-        flat.map_err(|error| errors::of_encode(py, &error))
+        encode_flat(py, &self.loaded, &HeldTexts::of_items(items)?, threads)
     }
 
     /// The ids of a text, or the one id that is given.
