@@ -1,6 +1,7 @@
-//! Makes tables of the features `train` and `proto`. Without these features there is nothing to
-//! make.
+//! Makes tables.
 //!
+//! - `character_classes.rs`: the classes of characters that patterns of byte-level tokenizers name,
+//!   for `src/pattern/classes.rs`, from the tables of `regex-syntax`.
 //! - `assigned_in_unicode_9.rs` (`train`): the characters that Unicode 9.0 had assigned, as an
 //!   array of ranges, from the age table of `regex-syntax`. That crate thus is no part of the
 //!   library.
@@ -11,9 +12,10 @@
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
+    let folder = std::path::PathBuf::from(std::env::var("OUT_DIR")?);
+    std::fs::write(folder.join("character_classes.rs"), classes::table()?)?;
     #[cfg(feature = "train")]
     {
-        let folder = std::path::PathBuf::from(std::env::var("OUT_DIR")?);
         std::fs::write(
             folder.join("assigned_in_unicode_9.rs"),
             tables::assigned_in_unicode_9()?,
@@ -27,6 +29,55 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         prost_build::compile_fds(descriptors)?;
     }
     Ok(())
+}
+
+mod classes {
+    use regex_syntax::hir::{Class, HirKind};
+
+    /// The bits of a class in `src/pattern/classes.rs`, with the expression of their characters.
+    const BITS: [(u8, &str); 8] = [
+        (1, r"[\p{Lu}\p{Lt}]"),
+        (2, r"\p{Ll}"),
+        (4, r"[\p{Lm}\p{Lo}]"),
+        (8, r"\p{M}"),
+        (16, r"\p{N}"),
+        (32, r"\s"),
+        (64, r"[\p{P}\p{S}]"),
+        (128, r"\p{Han}"),
+    ];
+
+    /// Constants of Rust: for each page of 128 characters the number of its block, and the blocks of
+    /// 128 classes. Characters that Unicode 16 had not assigned have no class, whichever version
+    /// `regex-syntax` knows.
+    pub fn table() -> Result<String, Box<dyn std::error::Error>> {
+        let mut classes = vec![0_u8; 0x11_0000];
+        for (bit, expression) in BITS {
+            let known = format!(r"[{expression}&&\p{{age:16.0}}]");
+            let pattern = regex_syntax::parse(&known)?;
+            let HirKind::Class(Class::Unicode(class)) = pattern.kind() else {
+                return Err(format!("{known} is no class of characters").into());
+            };
+            for range in class.iter() {
+                for c in range.start()..=range.end() {
+                    classes[c as usize] |= bit;
+                }
+            }
+        }
+        let mut blocks: Vec<&[u8]> = Vec::new();
+        let mut pages = Vec::new();
+        for page in classes.chunks(128) {
+            let block = blocks.iter().position(|block| *block == page);
+            pages.push(block.unwrap_or(blocks.len()));
+            if block.is_none() {
+                blocks.push(page);
+            }
+        }
+        Ok(format!(
+            "static PAGES: [u8; {}] = {pages:?};\nstatic BLOCKS: [[u8; 128]; {}] = {blocks:?};\n",
+            pages.len(),
+            blocks.len()
+        ))
+    }
 }
 
 #[cfg(feature = "train")]

@@ -94,6 +94,7 @@
 //! |---|---|
 //! | `inspect` | the module `inspect`: facts about models and texts |
 //! | `train` | training, normalization rules by name or from files, atomic output files; implies `inspect` |
+//! | `regex` | pretokens by any regular expression, beside those of well-known tokenizers; implied by `train` and `tokenizer-json` |
 //! | `compressed` | training on files in gzip and Zstandard; implies `train` |
 //! | `jsonl` | training on the texts of JSON Lines files; implies `train` |
 //! | `convert` | what the formats of other programs have in common; implied by each of them |
@@ -117,6 +118,7 @@ pub mod input;
 pub mod train;
 pub mod model;
 mod normalize;
+mod pattern;
 mod encode;
 mod decode;
 mod tokenizer;
@@ -144,6 +146,7 @@ pub use model::text_normalizer::{Normalized, TextNormalizer};
 pub use model::{
     Model, ModelBuilder, ModelEditor, ModelError, ModelType, NormalizerSpec, Piece, TrainerSpec,
 };
+pub use pattern::{Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
 pub use piece::{PieceId, PieceKind};
 pub use tokenizer::{
     EncodeCache, EncodeOptions, EncodedLines, Encoder, ExtraOption, SampleOptions,

@@ -1,0 +1,240 @@
+//! Cutting a text into pretokens by the regular expressions of byte-level tokenizers.
+//!
+//! A [`Pattern`] is an expression; the expressions of well-known tokenizers have scanners that are
+//! written by hand (`scan`, `known`), all others run on the automata of the crate `regex`
+//! (`general`). A [`Pretokenizer`] cuts by one pattern, or by several [`Split`]s one after the other
+//! (`split`).
+//!
+//! A byte that is no part of well-formed UTF-8 is a character that is no letter, no number, no
+//! white space and nothing else that a class names.
+
+mod classes;
+#[cfg(feature = "regex")]
+mod general;
+mod known;
+mod scan;
+mod split;
+#[cfg(all(test, feature = "regex"))]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+#[cfg(feature = "regex")]
+use self::general::Machine;
+use self::known::Scanner;
+pub use self::split::{Pretokenizer, Split, SplitBehavior};
+
+/// A regular expression that cuts texts into pretokens.
+///
+/// ```
+/// use spiece::{Pattern, Pretokenizer};
+///
+/// let pretokenizer = Pretokenizer::of(Pattern::named("cl100k").unwrap());
+/// let pretokens = pretokenizer.pretokens("Don't  ask\n");
+/// assert_eq!(pretokens, ["Don", "'t", " ", " ask", "\n"]);
+/// ```
+#[derive(Clone)]
+pub struct Pattern {
+    expression: Arc<str>,
+    syntax: PatternSyntax,
+    engine: Engine,
+}
+
+#[derive(Clone)]
+enum Engine {
+    Scanner(Scanner),
+    Machine(Arc<Machine>),
+}
+
+/// Whose regular expressions a pattern is written for.
+///
+/// Both have the characters of Unicode 16. They differ in a few constructs: `\p{N}{1,3}+` is
+/// possessive in one and repeats twice in the other; `$` is the end of the text or of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PatternSyntax {
+    /// The crates `regex` and `fancy-regex`: tiktoken, rustbpe, bpeasy.
+    #[default]
+    Rust,
+    /// Oniguruma with the syntax of Ruby: `tokenizer.json`, the library tokenizers.
+    Oniguruma,
+}
+
+impl Pattern {
+    /// A pattern for the syntax of tiktoken.
+    ///
+    /// # Errors
+    ///
+    /// Expressions that are malformed, too long or too large, or that need what is not there: look-around
+    /// other than the alternative `\s+(?!\S)`, back references, atomic groups, and possessive
+    /// quantifiers that differ from greedy ones.
+    pub fn new(expression: &str) -> Result<Self, PatternError> {
+        Self::with_syntax(expression, PatternSyntax::Rust)
+    }
+
+    /// A pattern for a syntax.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new); and with [`PatternSyntax::Oniguruma`] the constructs that mean
+    /// something else there and have no translation.
+    pub fn with_syntax(expression: &str, syntax: PatternSyntax) -> Result<Self, PatternError> {
+        let engine = match Scanner::of(expression, syntax == PatternSyntax::Oniguruma) {
+            Some(scanner) => Engine::Scanner(scanner),
+            None => Engine::Machine(Arc::new(Machine::new(expression, syntax)?)),
+        };
+        Ok(Self {
+            expression: expression.into(),
+            syntax,
+            engine,
+        })
+    }
+
+    /// The pattern of a tokenizer, or `None` if the name is not one of these:
+    ///
+    /// | name | pattern |
+    /// |---|---|
+    /// | `gpt2`, `r50k`, `r50k_base`, `p50k`, `p50k_base`, `p50k_edit` | GPT-2 and GPT-3 |
+    /// | `cl100k`, `cl100k_base` | GPT-4, as tiktoken has it |
+    /// | `o200k`, `o200k_base`, `o200k_harmony`, `gpt4o` | GPT-4o |
+    /// | `llama3` | Llama 3; cl100k in files of the library tokenizers |
+    /// | `qwen2`, `qwen3` | Qwen 2 to 3 |
+    /// | `kimi` | Kimi K2 |
+    /// | `tekken` | Mistral |
+    /// | `rustbpe`, `minbpe` | the default of rustbpe and of minbpe |
+    /// | `nanochat` | nanochat |
+    ///
+    /// DeepSeek V3 needs three patterns: [`Pretokenizer::named`].
+    pub fn named(name: &str) -> Option<Self> {
+        let expression = match name {
+            "gpt2" | "r50k" | "r50k_base" | "p50k" | "p50k_base" | "p50k_edit" => known::R50K,
+            "cl100k" | "cl100k_base" => known::CL100K,
+            "o200k" | "o200k_base" | "o200k_harmony" | "gpt4o" => known::O200K,
+            "llama3" => known::LLAMA3,
+            "qwen2" | "qwen3" => known::QWEN2,
+            "kimi" => known::KIMI,
+            "tekken" => known::TEKKEN,
+            "rustbpe" | "minbpe" => known::RUSTBPE,
+            "nanochat" => known::NANOCHAT,
+            _ => return None,
+        };
+        Self::new(expression).ok()
+    }
+
+    /// The expression as it was given.
+    pub fn expression(&self) -> &str {
+        &self.expression
+    }
+
+    /// The syntax for which it was given.
+    pub fn syntax(&self) -> PatternSyntax {
+        self.syntax
+    }
+
+    /// Passes the parts of a text with whether they are matches. The text is well-formed UTF-8, or
+    /// the pattern has a scanner.
+    #[inline]
+    fn for_each(&self, text: &[u8], on_part: impl FnMut(usize, usize, bool)) {
+        match &self.engine {
+            Engine::Scanner(scanner) => scanner.for_each(text, on_part),
+            Engine::Machine(machine) => machine.for_each(text, on_part),
+        }
+    }
+}
+
+/// By expression and syntax.
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.expression == other.expression && self.syntax == other.syntax
+    }
+}
+
+impl Eq for Pattern {}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pattern")
+            .field("expression", &self.expression)
+            .field("syntax", &self.syntax)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Without the feature `regex` there is none.
+#[cfg(not(feature = "regex"))]
+enum Machine {}
+
+#[cfg(not(feature = "regex"))]
+impl Machine {
+    fn new(_: &str, _: PatternSyntax) -> Result<Self, PatternError> {
+        Err(PatternError::Unknown)
+    }
+
+    fn for_each(&self, _: &[u8], _: impl FnMut(usize, usize, bool)) {
+        match *self {}
+    }
+}
+
+/// Why a pattern cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PatternError {
+    /// The expression has more bytes than a pattern may have.
+    TooLong {
+        /// Its bytes.
+        bytes: usize,
+        /// How many it may have.
+        limit: usize,
+    },
+    /// The expression is malformed.
+    Syntax {
+        /// The byte of the expression at which it is.
+        at: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// The expression needs what an automaton cannot do.
+    Unsupported {
+        /// The byte of the expression at which the construct begins.
+        at: usize,
+        /// The text of the construct or its beginning.
+        text: String,
+        /// The name of the construct.
+        construct: &'static str,
+    },
+    /// The expression is none of the known ones, and the library was built without the feature `regex`.
+    Unknown,
+    /// The compiled expression needs more memory than it may.
+    TooLarge {
+        /// How many bytes it may need.
+        limit: usize,
+    },
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { bytes, limit } => {
+                write!(f, "the pattern has {bytes} bytes; it may have at most {limit}")
+            }
+            Self::Syntax { at, message } => {
+                write!(f, "the pattern is malformed at byte {at}: {message}")
+            }
+            Self::Unsupported { at, text, construct } => write!(
+                f,
+                "the pattern has `{text}` at byte {at}, a construct that is not supported \
+                 ({construct}); write the pattern without it"
+            ),
+            Self::Unknown => f.write_str(
+                "the pattern is none of the known ones; others need spiece with the feature `regex`",
+            ),
+            Self::TooLarge { limit } => write!(
+                f,
+                "the pattern needs more than {limit} bytes when it is compiled; repeat less in it"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PatternError {}

@@ -1,0 +1,279 @@
+//! Splits as in the files of the library tokenizers, and sequences of them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::known::{DEEPSEEK, Scanner, boundaries};
+use super::{Engine, Pattern, PatternError, PatternSyntax};
+
+/// What becomes of the matches of a [`Split`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SplitBehavior {
+    /// Each match is a part of its own.
+    Isolated,
+    /// Matches are no parts.
+    Removed,
+    /// A match is joined to the part before it, unless that is a match, too.
+    MergedWithPrevious,
+    /// A match is joined to the part behind it, unless that is a match, too.
+    MergedWithNext,
+    /// Adjacent matches are joined.
+    Contiguous,
+}
+
+/// One step of a [`Pretokenizer`]: a pattern, and what becomes of its matches and of the texts
+/// between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// What matches.
+    pub pattern: Pattern,
+    /// What becomes of it.
+    pub behavior: SplitBehavior,
+    /// The texts between matches take the place of matches, and the reverse. With
+    /// [`SplitBehavior::Removed`], what matches is preserved.
+    pub invert: bool,
+}
+
+impl Split {
+    /// A split at the matches of a pattern.
+    pub fn new(pattern: Pattern, behavior: SplitBehavior) -> Self {
+        Self {
+            pattern,
+            behavior,
+            invert: false,
+        }
+    }
+
+    /// A split at each occurrence of a text.
+    ///
+    /// # Errors
+    ///
+    /// The text is too long for a pattern.
+    pub fn at_text(text: &str, behavior: SplitBehavior) -> Result<Self, PatternError> {
+        let mut expression = String::new();
+        for c in text.chars() {
+            if c.is_ascii_punctuation() {
+                expression.push('\\');
+            }
+            expression.push(c);
+        }
+        let pattern = Pattern::new(&expression)?;
+        Ok(Self::new(pattern, behavior))
+    }
+
+    /// A split at numbers, each a part of its own or all that are adjacent together.
+    ///
+    /// # Errors
+    ///
+    /// None in practice.
+    pub fn at_numbers(individual: bool) -> Result<Self, PatternError> {
+        let pattern = Pattern::with_syntax(r"\p{N}", PatternSyntax::Rust)?;
+        let behavior = if individual {
+            SplitBehavior::Isolated
+        } else {
+            SplitBehavior::Contiguous
+        };
+        Ok(Self::new(pattern, behavior))
+    }
+
+    /// Passes the parts of a text, none of them empty.
+    fn for_each(&self, text: &[u8], mut on_part: impl FnMut(Range<usize>)) {
+        let mut pending: Option<Range<usize>> = None;
+        let mut was_match = false;
+        let mut pass = |range: Range<usize>| {
+            if !range.is_empty() {
+                on_part(range);
+            }
+        };
+        self.pattern.for_each(text, |start, end, is_match| {
+            let is_match = is_match != self.invert;
+            let joins = match self.behavior {
+                SplitBehavior::Isolated => return pass(start..end),
+                SplitBehavior::Removed if is_match => return,
+                SplitBehavior::Removed => return pass(start..end),
+                SplitBehavior::MergedWithPrevious => is_match && !was_match,
+                SplitBehavior::MergedWithNext => !is_match && was_match,
+                SplitBehavior::Contiguous => is_match == was_match,
+            };
+            was_match = is_match;
+            match &mut pending {
+                Some(pending) if joins => pending.end = end,
+                _ => pass(pending.replace(start..end).unwrap_or_default()),
+            }
+        });
+        pass(pending.unwrap_or_default());
+    }
+
+    /// The scanner, if its parts are those of this split.
+    fn scanner(&self) -> Option<Scanner> {
+        match (&self.pattern.engine, self.behavior, self.invert) {
+            (Engine::Scanner(scanner), SplitBehavior::Isolated, _) => Some(*scanner),
+            (Engine::Scanner(scanner), SplitBehavior::Removed, true) if scanner.is_total() => {
+                Some(*scanner)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Cuts texts into pretokens.
+#[derive(Clone, Debug)]
+pub struct Pretokenizer {
+    pub(super) splits: Vec<Split>,
+    pub(super) plan: Plan,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// The whole text is one pretoken.
+    Whole,
+    /// All parts of this scanner are pretokens.
+    Scanner(Scanner),
+    /// One split after the other.
+    Splits,
+}
+
+/// By the splits.
+impl PartialEq for Pretokenizer {
+    fn eq(&self, other: &Self) -> bool {
+        self.splits == other.splits
+    }
+}
+
+impl Eq for Pretokenizer {}
+
+impl Pretokenizer {
+    /// The matches of a pattern are the pretokens. Text between matches is in none.
+    pub fn of(pattern: Pattern) -> Self {
+        Self::new(vec![Split {
+            pattern,
+            behavior: SplitBehavior::Removed,
+            invert: true,
+        }])
+    }
+
+    /// Splits one after the other, each of the parts that the one before made. Without splits, a text
+    /// is one pretoken.
+    pub fn new(splits: Vec<Split>) -> Self {
+        let plan = match &splits[..] {
+            [] => Plan::Whole,
+            [split] => split.scanner().map_or(Plan::Splits, Plan::Scanner),
+            [numbers, cjk, words]
+                if [numbers, cjk, words]
+                    .iter()
+                    .zip(DEEPSEEK)
+                    .all(|(split, expression)| {
+                        split.behavior == SplitBehavior::Isolated
+                            && split.pattern.expression() == expression
+                    }) =>
+            {
+                Plan::Scanner(Scanner::DeepSeek)
+            }
+            _ => Plan::Splits,
+        };
+        Self { splits, plan }
+    }
+
+    /// The pretokenizer of a tokenizer: the names of [`Pattern::named`], and `deepseek-v3`.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "deepseek-v3" | "deepseek_v3" | "deepseek" => {
+                let split = |expression| {
+                    let pattern = Pattern::with_syntax(expression, PatternSyntax::Oniguruma);
+                    Some(Split::new(pattern.ok()?, SplitBehavior::Isolated))
+                };
+                let [numbers, cjk, words] = DEEPSEEK.map(split);
+                Some(Self::new(vec![numbers?, cjk?, words?]))
+            }
+            _ => Pattern::named(name).map(Self::of),
+        }
+    }
+
+    /// The splits, in order.
+    pub fn splits(&self) -> &[Split] {
+        &self.splits
+    }
+
+    /// The pretokens of a text.
+    pub fn pretokens<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        let mut pretokens = Vec::new();
+        self.for_each(text.as_bytes(), &mut |range| {
+            pretokens.extend(text.get(range))
+        });
+        pretokens
+    }
+
+    /// Passes the pretokens of a text, none of them empty, in order.
+    #[inline]
+    pub(crate) fn for_each(&self, text: &[u8], on_pretoken: &mut impl FnMut(Range<usize>)) {
+        match self.plan {
+            Plan::Scanner(scanner) => {
+                scanner.for_each(text, |start, end, _| on_pretoken(start..end))
+            }
+            Plan::Whole if text.is_empty() => {}
+            Plan::Whole => on_pretoken(0..text.len()),
+            Plan::Splits => {
+                let (text, moved) = well_formed(text);
+                let original = |at| at - 2 * moved.partition_point(|moved| *moved < at);
+                split_all(&self.splits, &text, 0, &mut |range| {
+                    on_pretoken(original(range.start)..original(range.end));
+                });
+            }
+        }
+    }
+
+    /// Positions, ascending and at least `distance` bytes apart and from the ends, at which the text
+    /// can be split: the pretokens of the parts are those of the text. None for patterns without
+    /// scanner.
+    #[allow(dead_code)]
+    pub(crate) fn find_boundaries(&self, text: &[u8], distance: usize) -> Vec<usize> {
+        let mut found = Vec::new();
+        if !matches!(self.plan, Plan::Scanner(_)) {
+            return found;
+        }
+        let distance = distance.max(1);
+        let mut from = distance;
+        while let Some(last) = text.len().checked_sub(distance)
+            && from <= last
+            && let Some(at) = boundaries(text, from..last + 1).next()
+        {
+            found.push(at);
+            from = at + distance;
+        }
+        found
+    }
+}
+
+fn split_all(
+    splits: &[Split],
+    text: &[u8],
+    offset: usize,
+    on_pretoken: &mut dyn FnMut(Range<usize>),
+) {
+    match splits {
+        [] => on_pretoken(offset..offset + text.len()),
+        [first, rest @ ..] => first.for_each(text, |range| {
+            let part = text.get(range.clone()).unwrap_or_default();
+            split_all(rest, part, offset + range.start, on_pretoken);
+        }),
+    }
+}
+
+/// The text with U+FFFF, which is assigned to no character and has no class, for each malformed byte;
+/// and the positions of these in the new text, which has two bytes more for each.
+fn well_formed(text: &[u8]) -> (Cow<'_, [u8]>, Vec<usize>) {
+    if std::str::from_utf8(text).is_ok() {
+        return (Cow::Borrowed(text), Vec::new());
+    }
+    let mut filled = Vec::with_capacity(text.len() + 64);
+    let mut moved = Vec::new();
+    for chunk in text.utf8_chunks() {
+        filled.extend_from_slice(chunk.valid().as_bytes());
+        for _ in chunk.invalid() {
+            moved.push(filled.len());
+            filled.extend_from_slice("\u{FFFF}".as_bytes());
+        }
+    }
+    (Cow::Owned(filled), moved)
+}
