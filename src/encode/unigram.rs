@@ -1,11 +1,10 @@
 //! Unigram models: the segmentation with the highest sum of scores.
 //!
-//! Job: encode normalized text with a unigram model (Kudo, "Subword regularization", ACL 2018,
-//! <https://doi.org/10.18653/v1/P18-1007>). Input: a normalized line. Output: the ids of its pieces. A character that no
-//! piece covers alone is a candidate with the unknown id; see [`tables`] for its score and for
-//! user-defined symbols.
+//! Source: Kudo, "Subword regularization", ACL 2018, <https://doi.org/10.18653/v1/P18-1007>. A
+//! character that no piece covers alone is a candidate with the unknown id; see [`tables`] for its
+//! score and for user-defined symbols.
 //!
-//! Method:
+//! How a line is encoded:
 //!
 //! 1. The line is cut into *chunks* at positions that no piece spans (see [`chunks`]). What
 //!    precedes a chunk affects its ids only through the sum of the scores, on which rounding
@@ -26,9 +25,8 @@
 //! `▁les`, `▁de` and `▁les`, because no piece contains `s▁` or `e▁`. The first two are searched and
 //! cached. The third is a hit. If the sum after two chunks is within its limit, its ids are copied.
 //!
-//! Cost: for a cached chunk, a few loads for each character and for each id; for others one step of
-//! the trie for each byte of each piece that starts at a character of the chunk. Memory: 12 bytes
-//! for each byte of the longest chunk, and the chunk cache.
+//! A cached chunk costs a few loads for each character and for each id; others cost one step of the
+//! trie for each byte of each piece that starts at a character of the chunk.
 
 #[cfg(feature = "inspect")]
 mod certainty;

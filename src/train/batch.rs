@@ -1,9 +1,6 @@
 //! Batches of sentences, which the reader sends to the counting threads, and the filter that
 //! selects the sentences to train on.
 //!
-//! In: bytes of whole lines, or texts with counts. Out: the sentences to train on, with their
-//! counts.
-//!
 //! As in the reference, a sentence is skipped if it is empty, if it is longer than
 //! `max_sentence_length` bytes, or if it contains U+2585 (the unknown mark); the first reason
 //! counts. A row of a tsv file has exactly two fields, the sentence and its count; everything else

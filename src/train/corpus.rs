@@ -170,19 +170,14 @@ impl<'a> Corpus<'a> {
 
     /// A copy of the corpus to read a second time, if it consists of regular files.
     pub(crate) fn reread(&self) -> Option<Self> {
-        Some(Self {
-            source: CorpusSource::Files(self.regular_files()?.to_vec()),
+        let paths = self.paths()?;
+        paths.iter().all(|path| path.is_file()).then(|| Self {
+            source: CorpusSource::Files(paths.to_vec()),
             #[cfg(feature = "jsonl")]
             json_field: self.json_field.clone(),
             #[cfg(feature = "jsonl")]
             on_bad_record: self.on_bad_record,
         })
-    }
-
-    /// The files, if the corpus consists of regular files only.
-    fn regular_files(&self) -> Option<&[PathBuf]> {
-        self.paths()
-            .filter(|paths| paths.iter().all(|path| path.is_file()))
     }
 
     /// Bytes to read, if that is known before reading.
@@ -207,28 +202,19 @@ impl<'a> Corpus<'a> {
         let Some(paths) = self.paths() else {
             return Ok(());
         };
-        check_names(paths)?;
-        let mut files = paths.iter().filter(|path| !is_standard_input(path));
-        files.try_for_each(|path| check_file(path))
+        if paths.is_empty() {
+            return Err(TrainError::NoInput);
+        }
+        if let Some(index) = paths.iter().position(|path| path.as_os_str().is_empty()) {
+            return Err(TrainError::EmptyInputName {
+                position: index + 1,
+            });
+        }
+        for path in paths.iter().filter(|path| path.as_os_str() != "-") {
+            try_open(path).map_err(|source| read_error(path, source))?;
+        }
+        Ok(())
     }
-}
-
-fn check_names(paths: &[PathBuf]) -> Result<(), TrainError> {
-    if paths.is_empty() {
-        return Err(TrainError::NoInput);
-    }
-    match empty_name(paths) {
-        Some(position) => Err(TrainError::EmptyInputName { position }),
-        None => Ok(()),
-    }
-}
-
-/// The position of the first empty name, from 1.
-fn empty_name(paths: &[PathBuf]) -> Option<usize> {
-    paths
-        .iter()
-        .position(|path| path.as_os_str().is_empty())
-        .map(|index| index + 1)
 }
 
 /// All bytes of a file.
@@ -241,10 +227,6 @@ fn read_error(path: &Path, source: io::Error) -> TrainError {
     TrainError::Read { path, source }
 }
 
-fn check_file(path: &Path) -> Result<(), TrainError> {
-    try_open(path).map_err(|source| read_error(path, source))
-}
-
 /// Opens the file if it is a regular file; fails for a folder.
 fn try_open(path: &Path) -> io::Result<()> {
     let metadata = path.metadata()?;
@@ -255,10 +237,6 @@ fn try_open(path: &Path) -> io::Result<()> {
         File::open(path)?;
     }
     Ok(())
-}
-
-fn is_standard_input(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }
 
 /// Reads a corpus as batches, in order.
@@ -408,7 +386,10 @@ impl<'a> Batches<'a> {
             }
             self.take_warning_of_records();
             let was_empty = self.close_file();
-            let Some(path) = self.next_path() else {
+            let CorpusSource::Files(paths) = &self.source else {
+                return Ok(None);
+            };
+            let Some(path) = paths.get(self.next_file).cloned() else {
                 return Ok(None);
             };
             let text = OpenText::open(&path).map_err(|source| read_error(&path, source))?;
@@ -416,8 +397,10 @@ impl<'a> Batches<'a> {
             self.open = Some(self.open_source(text.reader, Some(path.clone())));
             self.next_file += 1;
             if was_empty {
-                // See the module page: an empty file counts as a line.
-                return Ok(Some(self.repeat_last_line(path)));
+                // See the module page: an empty file counts as a line, which has number 0.
+                let mut line = self.last_line.clone();
+                line.push(b'\n');
+                return Ok(Some(Batch::lines(line, Some(path), 0)));
             }
         }
     }
@@ -434,14 +417,6 @@ impl<'a> Batches<'a> {
             self.last_line = finished.unended_line;
         }
         was_empty
-    }
-
-    /// The file to open next.
-    fn next_path(&self) -> Option<PathBuf> {
-        match &self.source {
-            CorpusSource::Files(paths) => paths.get(self.next_file).cloned(),
-            _ => None,
-        }
     }
 
     fn open_source(
@@ -468,13 +443,6 @@ impl<'a> Batches<'a> {
             self.line_limit,
             self.batch_bytes,
         ))
-    }
-
-    /// A batch that repeats the last line, as line 0 of the file at `path`.
-    fn repeat_last_line(&self, path: PathBuf) -> Batch {
-        let mut bytes = self.last_line.clone();
-        bytes.push(b'\n');
-        Batch::lines(bytes, Some(path), 0)
     }
 }
 

@@ -1,8 +1,5 @@
 //! Training of unigram models.
 //!
-//! Input: the distinct words of the corpus or its sentences, with their counts, and the characters
-//! that must be pieces. Output: the learned pieces with their scores, best first.
-//!
 //! ```text
 //! texts -> seeds -> lattices -> [ (E step, M step) x num_sub_iterations, prune ] until few enough
 //!           -> drop unreachable pieces -> add required characters, cut to vocab_size
@@ -56,7 +53,6 @@ use self::pieces::{MAX_SEEDS, PieceList, Renumbering, ScoredSeed, Seeds, TOO_MAN
 use self::prune::{OwnLattices, PruneTarget};
 use self::seed_rules::{CountRule, LengthWeights, SeedRules};
 use self::seeds::ScoredSeeds;
-use self::sentences::CountedTexts;
 use self::sparse::SparsePruning;
 use self::word_corpus::{UnigramTexts, WordChunk};
 use crate::train::TrainError;
@@ -125,22 +121,10 @@ impl UnigramConfig {
             max_length: self.max_piece_length,
             limit: self.seed_limit,
             weights: LengthWeights::new(self.seed_length_power, self.max_piece_length),
-            counts: self.count_rule(),
-        }
-    }
-
-    fn count_rule(&self) -> CountRule {
-        CountRule {
-            alpha: self.min_count_alpha,
-            vocab_size: self.vocab_size,
-        }
-    }
-
-    /// The target of pruning until there are `wanted` pieces.
-    fn prune_target(&self, wanted: usize) -> PruneTarget {
-        PruneTarget {
-            wanted,
-            shrinking_factor: self.shrinking_factor,
+            counts: CountRule {
+                alpha: self.min_count_alpha,
+                vocab_size: self.vocab_size,
+            },
         }
     }
 
@@ -180,7 +164,10 @@ pub(crate) fn learn(
     let mut estimation = estimation?;
     run.summary.distinct_words = estimation.texts;
     estimation.prune_to_size(config, run)?;
-    run.pool.install(|| estimation.drop_unreachable())?;
+    run.pool.install(|| {
+        let reachable = prune::reachable(&estimation.own, &estimation.pieces);
+        estimation.pieces.replace(reachable)
+    })?;
     Ok(finalize::finalize(
         &estimation.seeds,
         &estimation.pieces,
@@ -195,7 +182,8 @@ fn choose_seeds(
     alphabet: &Alphabet,
     config: &UnigramConfig,
 ) -> Result<ScoredSeeds, TrainError> {
-    let characters = occurring_characters(alphabet);
+    let mut characters = alphabet.characters.clone();
+    characters.retain(|(_, count)| *count > 0);
     let mut rules = config.seed_rules();
     if let Some(file) = &config.seed_file {
         rules.limit = file.limit;
@@ -215,16 +203,6 @@ fn choose_seeds(
             seeds::choose(&characters, entries, &rules)
         }
     }
-}
-
-/// The characters of the alphabet that occur in the corpus.
-fn occurring_characters(alphabet: &Alphabet) -> Vec<(char, u64)> {
-    alphabet
-        .characters
-        .iter()
-        .copied()
-        .filter(|(_, count)| *count > 0)
-        .collect()
 }
 
 /// The state of expectation maximization.
@@ -255,7 +233,12 @@ impl Estimation {
     ) -> Result<Self, TrainError> {
         let trie = seeds.trie()?;
         let pieces = PieceList::new(&seeds, &trie, pieces)?;
-        let texts = texts_of(texts, config.words)?;
+        // The texts whose likelihood is estimated; sentences are freed if they are not these texts.
+        let texts = match (texts, config.words) {
+            (UnigramTexts::Words(corpus), _) => corpus.words,
+            (UnigramTexts::Ordered(sentences), Some(rules)) => sentences.words(rules)?,
+            (UnigramTexts::Ordered(sentences), None) => sentences,
+        };
         Ok(Self {
             seeds,
             pieces,
@@ -275,7 +258,13 @@ impl Estimation {
         config: &UnigramConfig,
         run: &mut Run<'_>,
     ) -> Result<(), TrainError> {
-        let wanted = wanted_pieces(config.vocab_size);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_precision_loss,
+            clippy::cast_sign_loss,
+            reason = "the reference multiplies in 64 bits and cuts the fraction off"
+        )]
+        let wanted = (config.vocab_size as f64 * 1.1) as usize;
         match config.pruning {
             PruningMethod::Loss => self.prune_by_loss(wanted, config, run),
             PruningMethod::Sparse { debias } => SparsePruning { wanted, debias }.run(self, run),
@@ -288,7 +277,10 @@ impl Estimation {
         config: &UnigramConfig,
         run: &mut Run<'_>,
     ) -> Result<(), TrainError> {
-        let target = config.prune_target(wanted);
+        let target = PruneTarget {
+            wanted,
+            shrinking_factor: config.shrinking_factor,
+        };
         let mut idle_steps = 0;
         loop {
             let before = self.pieces.len();
@@ -344,7 +336,8 @@ impl Estimation {
     /// Removes all data of seeds that are no longer pieces, if they are many, and gives the others
     /// new numbers.
     fn forget_dropped(&mut self) -> Result<(), TrainError> {
-        if self.trie.is_none() && self.are_few_dropped() {
+        let dropped = self.seeds.len() - self.pieces.len();
+        if self.trie.is_none() && dropped < self.seeds.len() / MIN_FORGOTTEN_SHARE {
             return Ok(());
         }
         let numbers = Renumbering::new(&self.pieces);
@@ -358,35 +351,5 @@ impl Estimation {
         self.pieces.renumber(&numbers);
         self.corpus.renumber(&numbers);
         Ok(())
-    }
-
-    fn are_few_dropped(&self) -> bool {
-        let dropped = self.seeds.len() - self.pieces.len();
-        dropped < self.seeds.len() / MIN_FORGOTTEN_SHARE
-    }
-
-    fn drop_unreachable(&mut self) -> Result<(), TrainError> {
-        let reachable = prune::reachable(&self.own, &self.pieces);
-        self.pieces.replace(reachable)
-    }
-}
-
-/// The number of pieces at which pruning ends: 1.1 times the size of the vocabulary.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "the reference multiplies in 64 bits and cuts the fraction off"
-)]
-fn wanted_pieces(vocab_size: usize) -> usize {
-    (vocab_size as f64 * 1.1) as usize
-}
-
-/// The texts whose likelihood is estimated. Frees the sentences if they are not these texts.
-fn texts_of(texts: UnigramTexts, words: Option<WordRules>) -> Result<CountedTexts, TrainError> {
-    match (texts, words) {
-        (UnigramTexts::Words(corpus), _) => Ok(corpus.words),
-        (UnigramTexts::Ordered(sentences), Some(rules)) => sentences.words(rules),
-        (UnigramTexts::Ordered(sentences), None) => Ok(sentences),
     }
 }

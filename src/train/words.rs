@@ -20,9 +20,6 @@
 //! to be, or      -> ▁to | ▁be | , | ▁or          the comma has another script than the letters
 //! counts: ▁to 2, ▁be 2, ▁or 2, ▁not 1, "," 1
 //! ```
-//!
-//! Cost: linear in the corpus, with a few instructions for each byte of a chunk that the cache
-//! holds.
 
 mod chunk_rule;
 mod prepared_cuts;

@@ -1,8 +1,7 @@
 //! Whether a piece that loses to another path on its own text loses in every text.
 //!
-//! Job: separate pieces that no text can give from pieces that lose by so little that rounding may
-//! let them win. Input: a piece, and the path that the search finds for the text of the piece.
-//! Output: whether that path is better by more than all rounding errors together.
+//! Separates pieces that no text can give from pieces that lose by so little that rounding may let
+//! them win.
 //!
 //! **Lemma.** Let p be a piece with score s, and q1 ... qk the path that wins on the text of p,
 //! with the exact sum Q. Let the text of p have n bytes, let M be the greatest magnitude of a score
@@ -21,8 +20,6 @@
 //!
 //! Example: 16 characters of three bytes and scores down to -20 give n M = 960 and h = 0.0061. A
 //! piece that loses to two pieces by 0.031 or more loses in every text.
-//!
-//! Cost: linear in the path.
 
 use super::UnigramEncoder;
 use super::viterbi::MAX_SUM;

@@ -1,15 +1,12 @@
 //! The chunks of a text: the parts between two bigram boundaries.
 //!
-//! Input: the pieces, then texts. Output: the length of the chunk at the start of a text. A chunk
-//! ends between two characters that are adjacent in no piece, so no piece spans its end (see
-//! [`bigrams`](crate::encode::bigrams)). Characters are numbered by their UTF-8 bytes, except that
-//! the whitespace mark has the number of the space, which normalized text does not contain: so the
-//! mark is one of the frequent characters.
+//! A chunk ends between two characters that are adjacent in no piece, so no piece spans its end
+//! (see [`bigrams`](crate::encode::bigrams)). Characters are numbered by their UTF-8 bytes, except
+//! that the whitespace mark has the number of the space, which normalized text does not contain: so
+//! the mark is one of the frequent characters.
 //!
-//! Example: with the pieces `▁a`, `ab` and `b`, the text `▁ab▁b` has the chunks `▁ab` (bigrams
-//! `▁ a` and `a b`), `▁` and `b`, because no piece contains `b ▁` or `▁ b`.
-//!
-//! Cost: one or two loads for each character.
+//! Example: with the pieces `▁a`, `ab` and `b`, the text `▁ab▁b` has the chunks `▁ab` (bigrams `▁
+//! a` and `a b`), `▁` and `b`, because no piece contains `b ▁` or `▁ b`.
 
 use crate::base::utf8::common_length;
 use crate::base::{WHITESPACE_MARK_STR, char_length};

@@ -1,20 +1,19 @@
 //! The entropy of all segmentations of a text.
 //!
-//! Job: how uncertain the segmentation of a text is. Input: a [`Lattice`] and the smoothing
-//! exponent alpha, which gives each segmentation a probability in proportion to exp(alpha · score).
-//! Output: the entropy of this distribution in nats: 0 if there is one segmentation, log n if n
-//! segmentations are equally likely.
+//! The smoothing exponent alpha gives each segmentation a probability in proportion to exp(alpha ·
+//! score). The entropy of this distribution in nats says how uncertain the segmentation is: 0 if
+//! there is one segmentation, log n if n segmentations are equally likely.
 //!
-//! Method: the path to a position is a path to a node that ends there, followed by the node. If the
-//! node is the last one with the probability p, the entropy at the position is the sum of p ·
-//! (entropy before the node - log p) over all nodes that end there (Hernando, Crespi, Cybenko,
-//! "Efficient computation of the hidden Markov model entropy for a given observation sequence",
-//! IEEE Transactions on Information Theory 51(7), 2005,
-//! <https://doi.org/10.1109/TIT.2005.850223>). The probabilities are quotients of the [weights](PathWeights) of paths. The sums
-//! are computed with the sign turned, in the arithmetic and the order of SentencePiece 0.2.1.
+//! The path to a position is a path to a node that ends there, followed by the node. If the node is
+//! the last one with the probability p, the entropy at the position is the sum of p · (entropy
+//! before the node - log p) over all nodes that end there (Hernando, Crespi, Cybenko, "Efficient
+//! computation of the hidden Markov model entropy for a given observation sequence", IEEE
+//! Transactions on Information Theory 51(7), 2005, <https://doi.org/10.1109/TIT.2005.850223>). The
+//! probabilities are quotients of the [weights](PathWeights) of paths. The sums are computed with
+//! the sign turned, in the arithmetic and the order of SentencePiece 0.2.1.
 //!
-//! Example: the text `les` with the pieces `l`, `e`, `s` (-3 each), `le` (-4) and `les` (-5),
-//! alpha 1.
+//! Example: the text `les` with the pieces `l`, `e`, `s` (-3 each), `le` (-4) and `les` (-5), alpha
+//! 1.
 //!
 //! | position | nodes that end there | entropy |
 //! |---|---|---|
@@ -22,8 +21,6 @@
 //! | 1 | `l` (probability 1) | 0 |
 //! | 2 | `e` after `l`: e^(-6 + 3.87) = 0.12; `le`: 0.88 | 0.12 · 2.13 + 0.88 · 0.13 = 0.37 |
 //! | 3 | `s`: 0.13, `les`: 0.87 | 0.13 · (0.37 + 2.01) + 0.87 · 0.14 = 0.44 |
-//!
-//! Cost: one exponential for each node.
 
 use super::lattice::Lattice;
 use super::sample::PathWeights;

@@ -1,7 +1,6 @@
 //! All segmentations of a text as a graph: a node for each occurrence of a piece.
 //!
-//! Job: the data structure of n-best search and sampling. Input: the tables of a model and a
-//! normalized text. Output: a [`Lattice`].
+//! N-best search and sampling need it.
 //!
 //! Positions are counted in characters, not in bytes. The order of the nodes decides between equal
 //! sums, so it is that of the reference: by position, then by length, the unknown character last.
@@ -9,8 +8,8 @@
 //! A user-defined symbol has a score by its length in characters here, but in bytes in the search
 //! for the best path. The reference has the same difference.
 //!
-//! Method: nodes are added in their order, so that the nodes that begin at a position are a range.
-//! The nodes that end at a position are found by a counting sort.
+//! Nodes are added in their order, so that the nodes that begin at a position are a range. The
+//! nodes that end at a position are found by a counting sort.
 //!
 //! Example: the text `les` with the pieces `l` (-3), `e` (-3), `s` (-3), `le` (-4) and `les` (-5).
 //! Nodes 0 and 1 are [`START`] and [`END`]:
@@ -22,10 +21,9 @@
 //! | 2 | 6 `s` | 3 `le`, 5 `e` |
 //! | 3 | 1 (end) | 4 `les`, 6 `s` |
 //!
-//! Cost: time and memory are linear in the number of nodes, 44 bytes each. Ordinary models have
-//! about four nodes for each character, but a model can have thousands. Therefore the number of
-//! nodes is limited, and also the number of steps of [`Lattice::viterbi_forward`]. A text that
-//! exceeds a limit is an error.
+//! A node takes 44 bytes. Ordinary models have about four nodes for each character, but a model can
+//! have thousands. Therefore the number of nodes is limited, and also the number of steps of
+//! [`Lattice::viterbi_forward`]. A text that exceeds a limit is an error.
 
 use std::iter;
 use std::ops::Range;

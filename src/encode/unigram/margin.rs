@@ -1,14 +1,11 @@
 //! The best path of a chunk, and a condition under which the reference finds the same path.
 //!
-//! Job: make the result of a chunk cacheable, although roundings depend on the sum of the scores
-//! before the chunk.
+//! The result of a chunk of at most 23 bytes is cached, although roundings depend on the sum of the
+//! scores before the chunk. So it has a *limit*: for each sum of scores S before the chunk with |S|
+//! <= limit, the [full search](super::viterbi) finds these ids.
 //!
-//! Input: a chunk of at most 23 bytes. Output: its ids and a *limit*. For each sum of scores S
-//! before the chunk with
-//! |S| <= limit, the [full search](super::viterbi) finds these ids.
-//!
-//! Method: Viterbi search in 64-bit floats that also keeps the second best sum of each position.
-//! The difference of the two sums at the end is the margin, from which the lemma derives the limit.
+//! A Viterbi search in 64-bit floats also keeps the second best sum of each position. The
+//! difference of the two sums at the end is the margin, from which the lemma derives the limit.
 //!
 //! **Lemma.** Let B be the path through the chunk with the highest exact sum of scores, G > 0 the
 //! margin by which it beats every other path, n the number of characters of the chunk, b the number
@@ -34,9 +31,6 @@
 //! additions, R = 1 + 1.5 + 2 + 1.501 + 1, and the limit is about 0.001 / 5 / 2^-24 - R, about
 //! 3,350. If the two best paths have equal sums, the limit is -1, and the chunk is searched at each
 //! occurrence.
-//!
-//! Cost: as the full search, once for each chunk that is not cached. Memory: 24 positions on the
-//! stack.
 
 use super::tables::{LastPiece, UnigramTables};
 use super::viterbi::{MAX_SUM, append_path};

@@ -1,10 +1,7 @@
 //! The n best segmentations of a text, in the order of the reference.
 //!
-//! Job: n-best lists for subword regularization. Input: a [`Lattice`] and n. Output: segmentations
-//! with their scores, best first.
-//!
-//! Method: A* search from the end of the text to its start (Nagata, "A stochastic Japanese
-//! morphological analyzer using a forward-DP backward-A* N-best search algorithm", COLING 1994,
+//! A* search from the end of the text to its start (Nagata, "A stochastic Japanese morphological
+//! analyzer using a forward-DP backward-A* N-best search algorithm", COLING 1994,
 //! <https://aclanthology.org/C94-1032/>). A *hypothesis* is a path from a node to the end of the
 //! text. Its priority is the sum of its scores plus the best sum of all paths from the start to its
 //! node, which [`Lattice::viterbi_forward`] computes. This estimate is exact, so hypotheses that
@@ -27,8 +24,8 @@
 //! | 5 | `a b` (-4) | start before `a b` (-4) |
 //! | 6 | start before `a b` (-4): result `a b` | |
 //!
-//! Cost: logarithmic in the size of the agenda for each hypothesis. The number of hypotheses grows
-//! with n and with the number of segmentations of nearly equal scores, up to [`MAX_HYPOTHESES`].
+//! The number of hypotheses grows with n and with the number of segmentations of nearly equal
+//! scores, up to [`MAX_HYPOTHESES`].
 
 use std::collections::HashMap;
 use std::iter;

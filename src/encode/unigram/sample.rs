@@ -1,13 +1,12 @@
 //! Sampling: one random segmentation, drawn with a probability that depends on its score.
 //!
-//! Job: subword regularization (Kudo, "Subword regularization", ACL 2018,
-//! <https://doi.org/10.18653/v1/P18-1007>). Input: a lattice, the smoothing exponent alpha, and a
-//! random generator. Output: the ids of a segmentation, whose probability is proportional to
-//! exp(alpha · score).
+//! This is subword regularization (Kudo, "Subword regularization", ACL 2018,
+//! <https://doi.org/10.18653/v1/P18-1007>). With the smoothing exponent alpha the probability of a
+//! segmentation is proportional to exp(alpha · score).
 //!
-//! Method: forward filtering, backward sampling. A pass from left to right computes for each node
-//! the total weight of all paths from the start to the node. A pass from right to left then draws,
-//! at each node, the node before it in proportion to these weights.
+//! The method is forward filtering, backward sampling. A pass from left to right computes for each
+//! node the total weight of all paths from the start to the node. A pass from right to left then
+//! draws, at each node, the node before it in proportion to these weights.
 //!
 //! Example: the lattice of `les` with the pieces `l`, `e`, `s` (-3 each), `le` (-4) and `les` (-5),
 //! alpha 1. The weights (as logarithms) are 0 before `l`, `le` and `les`, -3 before `e`, log(e^-4 +
@@ -41,18 +40,13 @@ impl<'l> PathWeights<'l> {
             before: vec![0.0; lattice.nodes.len()],
         };
         for position in 0..=lattice.length() {
-            let weight = weights.arriving(position);
+            // Of all paths to the position; there is one to the start.
+            let ending = lattice.ending_at(position).iter();
+            let ending = ending.map(|node| weights.of_node(*node) + weights.before[*node]);
+            let weight = ending.reduce(log_sum).unwrap_or(0.0);
             weights.before[lattice.beginning_at(position)].fill(weight);
         }
         weights
-    }
-
-    /// The logarithm of the total weight of all paths from the start to a position, given those to
-    /// the positions before.
-    fn arriving(&self, position: usize) -> f32 {
-        let ending = self.lattice.ending_at(position).iter();
-        let weights = ending.map(|node| self.of_node(*node) + self.before[*node]);
-        weights.reduce(log_sum).unwrap_or(0.0)
     }
 
     /// The logarithm of the weight of a node alone.

@@ -1,8 +1,6 @@
 //! Sampling of several segmentations with their probabilities, with and without replacement.
 //!
-//! Job: samples for estimates, in which each segmentation has a known probability. Input: a
-//! [`Lattice`], the number of samples, the smoothing exponent alpha, and a random generator.
-//! Output: segmentations with scores.
+//! Estimates need samples in which each segmentation has a known probability.
 //!
 //! *With replacement*, every segmentation is drawn independently, as in [`sample`](super::sample).
 //! Its score is the logarithm of its probability: alpha times the sum of its scores, minus the
@@ -45,9 +43,7 @@
 //! t is -3.4, so `les` has the score log(1 - exp(-exp(-0.14 + 3.4))) = -5e-12, and `le s` has
 //! -0.03.
 //!
-//! Cost: one step for each node that ends at a position of a drawn path, and a logarithm of the
-//! number of samples for each branch that is kept. Memory: 24 bytes for each piece of a drawn path,
-//! and 48 for each branch.
+//! Memory: 24 bytes for each piece of a drawn path, and 48 for each branch.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -94,7 +90,13 @@ impl<'l> Sampler<'l> {
     /// # Errors
     /// Too many samples for the length of the text, or an alpha that makes weights infinite.
     fn new(lattice: &'l Lattice, request: ScoredRequest) -> Result<Self, EncodeError> {
-        check_samples(request.samples, lattice)?;
+        let limit = MAX_SAMPLED_CHARS / (lattice.length() + 1);
+        if request.samples > limit {
+            return Err(EncodeError::TooManySamples {
+                samples: request.samples,
+                limit,
+            });
+        }
         let weights = PathWeights::new(lattice, request.alpha);
         Ok(Self {
             total: weights.total()?,
@@ -113,21 +115,27 @@ impl<'l> Sampler<'l> {
     fn draw_distinct(&self, count: usize, rng: &mut SplitMix64) -> Vec<DrawnSample> {
         let mut found = Vec::new();
         let mut suffixes: Vec<PathSuffix> = Vec::new();
-        let mut agenda = BranchAgenda::with_end(gumbel(rng));
+        let mut agenda = BranchAgenda::default();
+        agenda.push(gumbel(rng), Branch::END);
         while found.len() < count
-            && let Some((perturbed, branch)) = agenda.pop_highest()
+            && let Some((BranchRank { perturbed, .. }, branch)) = agenda.branches.pop_last()
         {
             if branch.node == START {
                 found.push(self.drawn(&path_of(&suffixes, branch.suffix), perturbed));
                 continue;
             }
             let mut extended = self.extend(branch, suffixes.len(), rng);
-            suffixes.push(branch.as_suffix());
+            suffixes.push(PathSuffix {
+                node: branch.node,
+                next: branch.suffix,
+            });
             truncate(&mut extended, perturbed);
             for (perturbed, branch) in extended {
                 agenda.push(perturbed, branch);
             }
-            agenda.keep_highest(count - found.len());
+            while agenda.branches.len() > count - found.len() {
+                agenda.branches.pop_first();
+            }
         }
         found
     }
@@ -163,16 +171,6 @@ impl<'l> Sampler<'l> {
             log_probability: next.log_probability + f64::from(step),
         }
     }
-}
-
-/// # Errors
-/// There are too many samples for the length of the text.
-fn check_samples(samples: usize, lattice: &Lattice) -> Result<(), EncodeError> {
-    let limit = MAX_SAMPLED_CHARS / (lattice.length() + 1);
-    if samples > limit {
-        return Err(EncodeError::TooManySamples { samples, limit });
-    }
-    Ok(())
 }
 
 /// A random number with the standard Gumbel distribution.
@@ -231,13 +229,6 @@ impl Branch {
         suffix: None,
         log_probability: 0.0,
     };
-
-    fn as_suffix(&self) -> PathSuffix {
-        PathSuffix {
-            node: self.node,
-            next: self.suffix,
-        }
-    }
 }
 
 /// A branch and its perturbed log probability.
@@ -290,29 +281,11 @@ struct BranchAgenda {
 }
 
 impl BranchAgenda {
-    /// An agenda with the branch at the end of the text.
-    fn with_end(perturbed: f64) -> Self {
-        let mut agenda = Self::default();
-        agenda.push(perturbed, Branch::END);
-        agenda
-    }
-
     fn push(&mut self, perturbed: f64, branch: Branch) {
         let number = self.pushed;
         self.pushed += 1;
         self.branches
             .insert(BranchRank { perturbed, number }, branch);
-    }
-
-    fn pop_highest(&mut self) -> Option<PerturbedBranch> {
-        let (rank, branch) = self.branches.pop_last()?;
-        Some((rank.perturbed, branch))
-    }
-
-    fn keep_highest(&mut self, count: usize) {
-        while self.branches.len() > count {
-            self.branches.pop_first();
-        }
     }
 }
 
@@ -328,31 +301,22 @@ pub(super) fn draw(
     rng: &mut SplitMix64,
 ) -> Result<Vec<ScoredIds>, EncodeError> {
     let sampler = Sampler::new(lattice, request)?;
+    let samples = request.samples;
     match request.method {
-        ScoredMethod::WithReplacement => Ok(sampler.with_replacement(request.samples, rng)),
-        ScoredMethod::WithoutReplacement => Ok(sampler.without_replacement(request.samples, rng)),
-        ScoredMethod::WithBest => sampler.with_best(request.samples, rng),
+        ScoredMethod::WithReplacement => Ok((0..samples)
+            .map(|_| sampler.scored_ids(&sampler.weights.draw_path(rng)))
+            .collect()),
+        ScoredMethod::WithoutReplacement => {
+            let drawn = sampler.draw_distinct(samples + 1, rng);
+            Ok(with_inclusion(drawn, samples))
+        }
+        ScoredMethod::WithBest => sampler.with_best(samples, rng),
     }
 }
 
 impl Sampler<'_> {
-    /// Independent samples, with the logarithms of their probabilities.
-    fn with_replacement(&self, samples: usize, rng: &mut SplitMix64) -> Vec<ScoredIds> {
-        (0..samples).map(|_| self.draw_scored(rng)).collect()
-    }
-
-    /// A sample, with the logarithm of its probability.
-    fn draw_scored(&self, rng: &mut SplitMix64) -> ScoredIds {
-        self.scored_ids(&self.weights.draw_path(rng))
-    }
-
-    /// Distinct samples, with the logarithms of the probabilities that a sample contains them.
-    fn without_replacement(&self, samples: usize, rng: &mut SplitMix64) -> Vec<ScoredIds> {
-        with_inclusion(self.draw_distinct(samples + 1, rng), samples)
-    }
-
-    /// Like [`without_replacement`](Sampler::without_replacement), with the best segmentation
-    /// first.
+    /// Distinct samples, of which the first is the best segmentation, with the logarithms of the
+    /// probabilities that a sample contains them.
     ///
     /// # Errors
     /// The lattice has too many pairs of adjacent nodes.

@@ -1,22 +1,17 @@
 //! The tables that all searches of a unigram model read: pieces, scores, and the unknown id.
 //!
-//! Job: keep in one value what the [best path](super::viterbi), its [margin](super::margin) and the
+//! One value has what the [best path](super::viterbi), its [margin](super::margin) and the
 //! [lattice](super::lattice) need to know about a model, so that these depend on this module and
 //! not on the encoder.
 //!
-//! Input: the vocabulary. Output: [`UnigramTables`], which is immutable and shared by all workers.
-//!
-//! Scores: a normal piece has the score of the model file. An unknown character has the lowest
-//! score of a normal piece minus 10. A user-defined symbol of n bytes has the score (n - 1) / 10,
-//! which is above all log probabilities, so that a symbol is preferred to other pieces.
+//! A normal piece has the score of the model file. An unknown character has the lowest score of a
+//! normal piece minus 10. A user-defined symbol of n bytes has the score (n - 1) / 10, which is
+//! above all log probabilities, so that a symbol is preferred to other pieces.
 //!
 //! Example: a model has the pieces `a` (-1), `b` (-2) and the user-defined symbol `<s1>`. Then an
 //! unknown character has the score -12, and the symbol has the score 0.3. The text `aé<s1>` starts
 //! with one piece, `a`; its suffix `é<s1>` starts with no piece, so that
 //! [`UnigramTables::for_each_piece`] reports `é` as unknown.
-//!
-//! Cost: 4 bytes for each piece, in addition to the [trie](super::trie), and 1 byte if the model
-//! has user-defined symbols.
 
 use super::trie::PieceTrie;
 use crate::base::char_length;

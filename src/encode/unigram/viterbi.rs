@@ -1,15 +1,12 @@
 //! The best path through a chunk, in the arithmetic of the reference.
 //!
-//! Job: find the segmentation with the highest sum of scores. Input: a chunk, and the sum of the
-//! scores before it. Output: the ids of the best path, and the sum after the chunk.
-//!
-//! Method: Viterbi search (Viterbi, "Error bounds for convolutional codes", 1967,
-//! <https://doi.org/10.1109/TIT.1967.1054010>) over the positions of the chunk in bytes. Each position stores the best
-//! sum of all paths to it, and the last piece of that path. The search visits the character
-//! boundaries from left to right. At each of them it looks up all pieces that start there, and
-//! offers to the end of each piece the sum of the position plus the score of the piece. An offer
-//! replaces the stored sum only if it is higher, so the first of equal offers is kept. At the end
-//! the last pieces are followed from the end of the chunk to its start.
+//! Viterbi search (Viterbi, "Error bounds for convolutional codes", 1967,
+//! <https://doi.org/10.1109/TIT.1967.1054010>) over the positions of the chunk in bytes. Each
+//! position stores the best sum of all paths to it, and the last piece of that path. The search
+//! visits the character boundaries from left to right. At each of them it looks up all pieces that
+//! start there, and offers to the end of each piece the sum of the position plus the score of the
+//! piece. An offer replaces the stored sum only if it is higher, so the first of equal offers is
+//! kept. At the end the last pieces are followed from the end of the chunk to its start.
 //!
 //! Sums are 32-bit floats, added in the reference's order, because rounding decides between paths
 //! that are almost equal. If the sum of the current position exceeds 100,000 in magnitude, it is
@@ -30,9 +27,6 @@
 //!
 //! The last piece of position 4 is `st`, and that of position 2 is `le`: the result is `le|st` with
 //! the sum -7.5.
-//!
-//! Cost: one step of the trie for each byte of each piece that starts at a character of the chunk.
-//! Memory: 12 bytes for each byte of the chunk.
 
 use super::tables::{LastPiece, UnigramTables};
 use crate::base::char_length;

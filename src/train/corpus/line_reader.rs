@@ -1,8 +1,7 @@
 //! Bytes of one file or reader -> batches of whole lines.
 //!
-//! In: a reader. Out: batches that end at a line end, each with the number of its first line. The
-//! bytes beyond the limit of a line that is longer than the limit and a batch are dropped while
-//! reading. Cost: linear; memory: a batch and a line.
+//! The bytes beyond the limit of a line that is longer than the limit and a batch are dropped while
+//! reading. Memory: a batch and a line.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -74,31 +73,20 @@ impl<'a> LineReader<'a> {
         while !self.at_end {
             self.fill(&mut bytes)?;
             if let Some(newline) = memchr::memrchr(b'\n', &bytes) {
-                return Ok(Some(self.whole_lines(bytes, newline + 1)));
+                self.carry = bytes.split_off(newline + 1);
+                return Ok(Some(self.batch(bytes)));
             }
             if bytes.len() > self.line_limit.saturating_add(self.batch_bytes) {
                 bytes.truncate(self.line_limit);
             }
         }
-        Ok(self.last_batch(bytes))
-    }
-
-    /// The batch of the lines that end at `end`; the bytes after it begin the next batch.
-    fn whole_lines(&mut self, mut bytes: Vec<u8>, end: usize) -> Batch {
-        self.carry = bytes.split_off(end);
-        self.batch(bytes)
-    }
-
-    /// The batch of the last line, if it ends without a newline.
-    fn last_batch(&mut self, bytes: Vec<u8>) -> Option<Batch> {
-        (!bytes.is_empty()).then(|| self.end_line(bytes))
-    }
-
-    /// The batch of a line without its newline, which is added.
-    fn end_line(&mut self, mut line: Vec<u8>) -> Batch {
-        self.unended_line = line.clone();
-        line.push(b'\n');
-        self.batch(line)
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        // The last line ends without a newline.
+        self.unended_line = bytes.clone();
+        bytes.push(b'\n');
+        Ok(Some(self.batch(bytes)))
     }
 
     /// Reads up to `batch_bytes` and appends them to `bytes`.
@@ -113,14 +101,8 @@ impl<'a> LineReader<'a> {
     }
 
     fn batch(&mut self, bytes: Vec<u8>) -> Batch {
-        let first_line = self.count_lines(&bytes);
+        let first_line = self.lines_before + 1;
+        self.lines_before += memchr::memchr_iter(b'\n', &bytes).count() as u64;
         Batch::lines(bytes, self.path.clone(), first_line)
-    }
-
-    /// Counts the lines of a batch and returns the number of the first.
-    fn count_lines(&mut self, bytes: &[u8]) -> u64 {
-        let first = self.lines_before + 1;
-        self.lines_before += memchr::memchr_iter(b'\n', bytes).count() as u64;
-        first
     }
 }

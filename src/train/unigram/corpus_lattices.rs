@@ -1,8 +1,6 @@
 //! The lattices of the texts of the corpus, in groups of partial sums.
 //!
-//! Input: the texts with their counts, and the seeds. Output: in each pass the lattices of the
-//! texts of a group, in order, each with the partial sum that it belongs to. Text i belongs to the
-//! partial sum i mod n.
+//! Text i of a corpus belongs to the partial sum i mod n.
 //!
 //! A lattice reuses the lattice of the previous text for the characters with which both texts
 //! begin. Texts of equal counts are in the order of their bytes, so that neighbours share most. A
@@ -12,8 +10,6 @@
 //!
 //! Example with four partial sums in two groups: texts 0, 1, 4, 5, ... are in the first group, and
 //! belong to the partial sums 0, 1, 0, 1, ...; texts 2, 3, 6, 7, ... are in the second one.
-//!
-//! Cost: see [`LatticeStore`].
 
 use std::ops::Range;
 

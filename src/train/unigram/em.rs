@@ -1,14 +1,12 @@
 //! One step of expectation maximization: expected counts of the pieces, and new scores.
 //!
-//! Input: the lattices of the corpus and the pieces with their scores. Output: the pieces with new
-//! scores; pieces with an expected count below 0.5 are dropped.
-//!
 //! E step: the expected count of a piece is the sum, over all its occurrences in all texts, of the
 //! probability that a randomly drawn segmentation uses the piece there. Texts belong to [partial
 //! sums](super::partial_sums), as in the reference.
 //!
 //! M step: the score of a piece is digamma(expected count) - digamma(sum of all), which favours few
 //! pieces with high counts (a Dirichlet prior) over the plain logarithm of the relative frequency.
+//! Pieces with an expected count below 0.5 are dropped.
 //!
 //! Example with two partial sums: the texts `ab` (3 times), `b` (2 times) and `a` (once), the
 //! pieces `a`, `b`, `ab` with the probabilities 1/4, 1/4, 1/2:
@@ -19,9 +17,8 @@
 //! total: a 1.33, b 2.33, ab 2.67
 //! ```
 //!
-//! Cost: linear in the edges of the lattices. Source: P. Liang and D. Klein, "Structured Bayesian
-//! Nonparametric Models with Variational Inference", tutorial at ACL 2007; functions `RunEStep` and
-//! `RunMStep` of SentencePiece 0.2.3.
+//! Source: P. Liang and D. Klein, "Structured Bayesian Nonparametric Models with Variational
+//! Inference", tutorial at ACL 2007; functions `RunEStep` and `RunMStep` of SentencePiece 0.2.3.
 
 use super::corpus_lattices::CorpusLattices;
 use super::math::{FastMath, digamma};

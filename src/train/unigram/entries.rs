@@ -1,7 +1,7 @@
 //! The distinct texts of the corpus, each with what follows it.
 //!
-//! Input: texts that no piece crosses (words, or sentences), the one or two bytes that follow them
-//! in the corpus, and counts. Output: their suffixes, for the search of candidates.
+//! The texts are those that no piece crosses: words, or sentences. Candidates are searched among
+//! their suffixes.
 //!
 //! Example: the entry of the word `▁ab` at the end of a sentence, followed by a sentence that
 //! begins with `▁`, is the bytes `E2 96 81 61 62 | 00 E2`, where the bar is the end of the text. It

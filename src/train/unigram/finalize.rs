@@ -1,8 +1,5 @@
 //! The pieces of the finished model and their scores.
 //!
-//! Input: the pieces that training kept, and the characters that the vocabulary must contain.
-//! Output: the learned pieces of the model, best first.
-//!
 //! Every required character is a piece. The most frequent one that training dropped gets the lowest
 //! score of all pieces, and each following one 0.0001 more, so that all scores differ. The
 //! remaining room goes to the pieces with the highest scores.
@@ -16,7 +13,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use super::math::descending;
-use super::pieces::{PieceList, ScoredSeed, Seeds};
+use super::pieces::{PieceList, Seeds};
 use crate::train::assemble::LearnedPiece;
 
 /// The difference between the scores of consecutive required characters that training dropped.
@@ -30,7 +27,12 @@ pub(super) fn finalize(
     required: &[(char, u64)],
     room: usize,
 ) -> Vec<LearnedPiece> {
-    let mut others = sorted_pieces(seeds, list);
+    let learned = list.iter().map(|piece| LearnedPiece {
+        text: String::from_utf8_lossy(seeds.text(piece.seed)).into(),
+        score: piece.score,
+    });
+    let mut others: Vec<LearnedPiece> = learned.collect();
+    others.sort_by(compare);
     let scores = others.iter().filter_map(|piece| {
         let c = only_character(&piece.text)?;
         Some((c, piece.score))
@@ -47,21 +49,7 @@ pub(super) fn finalize(
     learned
 }
 
-/// The pieces by score, descending, and then by text.
-fn sorted_pieces(seeds: &Seeds, list: &PieceList) -> Vec<LearnedPiece> {
-    let learned = list.iter().map(|piece| learned_piece(seeds, piece));
-    let mut pieces: Vec<LearnedPiece> = learned.collect();
-    pieces.sort_by(compare);
-    pieces
-}
-
-fn learned_piece(seeds: &Seeds, piece: ScoredSeed) -> LearnedPiece {
-    LearnedPiece {
-        text: String::from_utf8_lossy(seeds.text(piece.seed)).into(),
-        score: piece.score,
-    }
-}
-
+/// By score, descending, and then by text.
 fn compare(a: &LearnedPiece, b: &LearnedPiece) -> Ordering {
     descending(a.score, b.score).then_with(|| a.text.cmp(&b.text))
 }

@@ -1,15 +1,14 @@
 //! The lattices of many texts, in 4 bytes for each character that a text does not share with the
 //! beginning of the previous text.
 //!
-//! Input: texts with frequencies, and the seeds. Output: the lattices one after the other, in any
-//! number of passes, without the edges of dropped pieces. So the trie is searched only once for
-//! each text.
+//! The lattices are read one after the other, in any number of passes, so that the trie is searched
+//! only once for each text.
 //!
-//! Format: for each character the longest seed that ends with it, or [`NO_SEED`]. The other seeds
-//! that end there are suffixes of it, which the list of pieces links ([`PieceList`]). For each
-//! text: its number of characters, how many of them it shares with the beginning of the previous
-//! text, and its frequency. Words of equal counts follow each other in the order of their bytes, so
-//! that many characters are shared.
+//! Each character has the longest seed that ends with it, or [`NO_SEED`]. The other seeds that end
+//! there are suffixes of it, which the list of pieces links ([`PieceList`]). Each text has its
+//! number of characters, how many of them it shares with the beginning of the previous text, and
+//! its frequency. Words of equal counts follow each other in the order of their bytes, so that many
+//! characters are shared.
 //!
 //! Example, with the seeds `a` (0), `b` (1) and `ab` (2), and the texts `abc` and `abb`:
 //!
@@ -21,8 +20,8 @@
 //! A seed that was dropped never becomes a piece again. A pass skips its edges, and
 //! [`LatticeStore::renumber`] replaces it by the longest of its suffixes that remains.
 //!
-//! Cost: a pass reads 4 bytes for each character that is not shared, and loads a score at random
-//! for each edge that ends there.
+//! A pass reads 4 bytes for each character that is not shared, and loads a score at random for each
+//! edge that ends there.
 
 use super::lattice::{TextLattice, index};
 use super::math::FastMath;

@@ -1,12 +1,12 @@
 //! The floating-point functions of unigram training, with the same bits on every platform.
 //!
-//! Input and output: 32-bit scores, which are natural logarithms of probabilities, and 64-bit
-//! intermediate values. The reference calls the mathematical library of the system. Its 64-bit
-//! results are immediately rounded to 32 bits, so that the last bits of that library do not reach a
-//! model. This module uses the functions of the crate `libm` on every platform.
+//! Scores are 32-bit natural logarithms of probabilities; intermediate values have 64 bits. The
+//! reference calls the mathematical library of the system. Its 64-bit results are immediately
+//! rounded to 32 bits, so that the last bits of that library do not reach a model. This module uses
+//! the functions of the crate `libm` on every platform.
 //!
-//! Example: the sum of two paths of probability 1/2 and 1/4 has the logarithm
-//! `log_sum(ln 0.5, ln 0.25) = ln 0.75`, computed without leaving the logarithmic scale:
+//! Example: the sum of two paths of probability 1/2 and 1/4 has the logarithm `log_sum(ln 0.5, ln
+//! 0.25) = ln 0.75`, computed without leaving the logarithmic scale:
 //!
 //! ```text
 //! high = -0.6931472, low = -1.3862944

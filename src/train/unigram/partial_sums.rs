@@ -1,8 +1,5 @@
 //! Sums over all texts, as the reference adds them.
 //!
-//! Input: the lattices of the corpus, and a function that adds what belongs to a text to the totals
-//! of the seeds. Output: the totals.
-//!
 //! The reference divides the texts among `num_threads` threads. Each thread adds 32-bit floats, and
 //! the sums of the threads are then added. So `num_threads` affects the result. Here, too, text i
 //! belongs to the partial sum i mod `num_threads`, whatever the number of threads that run. A
@@ -11,12 +8,11 @@
 //! to each other in memory, because such texts have the same seeds.
 //!
 //! Example with two partial sums of one group, and the texts `ab`, `b`, `a`: the totals of `a` and
-//! `b` are two numbers each, `a: 0 0, b: 0 0`. With 1 added for each character, they are
-//! `a: 1 0, b: 1 0` after `ab`, `a: 1 0, b: 1 1` after `b` and `a: 2 0, b: 1 1` at the end. The
-//! result is `a: 2, b: 2`.
+//! `b` are two numbers each, `a: 0 0, b: 0 0`. With 1 added for each character, they are `a: 1 0,
+//! b: 1 0` after `ab`, `a: 1 0, b: 1 1` after `b` and `a: 2 0, b: 1 1` at the end. The result is
+//! `a: 2, b: 2`.
 //!
-//! Cost: that of the function for each text. Memory: one number for each seed in each partial sum
-//! that is being computed.
+//! Memory: one number for each seed in each partial sum that is being computed.
 
 use rayon::prelude::*;
 

@@ -86,28 +86,16 @@ impl Seeds {
         for seed in numbers.kept() {
             seeds.push(self.text(seed), self.lengths[seed as usize]);
         }
-        seeds.shrink();
+        seeds.bytes.shrink_to_fit();
+        seeds.ends.shrink_to_fit();
+        seeds.lengths.shrink_to_fit();
         seeds
-    }
-
-    fn shrink(&mut self) {
-        self.bytes.shrink_to_fit();
-        self.ends.shrink_to_fit();
-        self.lengths.shrink_to_fit();
     }
 }
 
 /// The numbers of the first `seeds` seeds.
 fn numbers_below(seeds: usize) -> Range<u32> {
     0..low_u32(seeds as u64)
-}
-
-/// The longest other seed with which a seed ends. Cost: a lookup for each character.
-fn longest_suffix(text: &[u8], trie: &Trie) -> u32 {
-    char_starts(text)
-        .skip(1)
-        .find_map(|at| trie.get(&text[at..]))
-        .unwrap_or(NO_SEED)
 }
 
 /// New numbers for the seeds that are pieces, in their order; the other seeds are forgotten.
@@ -193,19 +181,12 @@ pub(super) fn numbered(scores: impl IntoIterator<Item = f32>) -> Vec<ScoredSeed>
 
 /// Replaces each score by the logarithm of its share of the sum.
 pub(super) fn log_probabilities(mut pieces: Vec<ScoredSeed>) -> Vec<ScoredSeed> {
-    let log_sum = ln(sum_of_scores(&pieces));
+    let scores = pieces.iter().map(|piece| f64::from(piece.score));
+    let log_sum = ln(scores.fold(0.0, |sum, score| sum + score));
     for piece in &mut pieces {
         piece.score = round_f32(ln(f64::from(piece.score)) - log_sum);
     }
     pieces
-}
-
-fn sum_of_scores(pieces: &[ScoredSeed]) -> f64 {
-    let mut sum = 0.0;
-    for piece in pieces {
-        sum += f64::from(piece.score);
-    }
-    sum
 }
 
 /// What a pass over lattices needs to know about a seed.
@@ -241,10 +222,16 @@ impl PieceList {
         trie: &Trie,
         pieces: Vec<ScoredSeed>,
     ) -> Result<Self, TrainError> {
-        let dropped = |seed: usize| SeedState {
-            score: DROPPED,
-            length: u32::from(seeds.lengths[seed]),
-            suffix: longest_suffix(seeds.text(low_u32(seed as u64)), trie),
+        let dropped = |seed: usize| {
+            let text = seeds.text(low_u32(seed as u64));
+            let mut suffixes = char_starts(text).skip(1).map(|at| &text[at..]);
+            SeedState {
+                score: DROPPED,
+                length: u32::from(seeds.lengths[seed]),
+                suffix: suffixes
+                    .find_map(|suffix| trie.get(suffix))
+                    .unwrap_or(NO_SEED),
+            }
         };
         let mut list = Self {
             pieces: Vec::new(),
@@ -274,10 +261,12 @@ impl PieceList {
     /// # Errors
     /// As [`PieceList::new`].
     pub(super) fn replace(&mut self, pieces: Vec<ScoredSeed>) -> Result<(), TrainError> {
-        if !are_usable(&pieces) {
+        if pieces.is_empty() || !pieces.iter().all(|piece| piece.score.is_finite()) {
             return Err(TrainError::Diverged);
         }
-        self.drop_all();
+        for piece in self.pieces.drain(..) {
+            self.states[piece.seed as usize].score = DROPPED;
+        }
         for piece in &pieces {
             self.states[piece.seed as usize].score = piece.score;
         }
@@ -287,28 +276,18 @@ impl PieceList {
         Ok(())
     }
 
-    fn drop_all(&mut self) {
-        for piece in self.pieces.drain(..) {
-            self.states[piece.seed as usize].score = DROPPED;
-        }
-    }
-
     /// Gives the seeds their new numbers and removes those without one.
     pub(super) fn renumber(&mut self, numbers: &Renumbering) {
-        self.renumber_pieces(numbers);
+        for piece in &mut self.pieces {
+            // Pieces are not forgotten.
+            piece.seed = numbers.number(piece.seed).unwrap_or(piece.seed);
+        }
         self.states.retain_mut(|state| {
             state.suffix = numbers.longest_remaining(state.suffix);
             state.score > DROPPED
         });
         self.states.shrink_to_fit();
         self.max_suffixes = self.most_suffixes();
-    }
-
-    fn renumber_pieces(&mut self, numbers: &Renumbering) {
-        for piece in &mut self.pieces {
-            // Pieces are not forgotten.
-            piece.seed = numbers.number(piece.seed).unwrap_or(piece.seed);
-        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -363,9 +342,4 @@ impl PieceList {
             score: self.min_score - UNKNOWN_PENALTY,
         }
     }
-}
-
-/// Whether training can continue with these pieces.
-fn are_usable(pieces: &[ScoredSeed]) -> bool {
-    !pieces.is_empty() && pieces.iter().all(|piece| piece.score.is_finite())
 }

@@ -1,8 +1,5 @@
 //! Pruning: drops the pieces whose removal reduces the likelihood of the corpus least.
 //!
-//! Input: the pieces with their scores, and the lattices of the corpus and of the pieces
-//! themselves. Output: the pieces that remain, in a new order.
-//!
 //! 1. Each piece is segmented by itself. If the best segmentation is not the piece itself, the
 //!    piece is never used, so it is dropped. If there is no other segmentation, the piece is kept.
 //!    Otherwise the second-best segmentation replaces it when it is dropped.
@@ -20,8 +17,8 @@
 //! loss        10/100 * (-2.303 + 2.599) = 0.030
 //! ```
 //!
-//! Cost: linear in the edges. Source: functions `PruneSentencePieces` and
-//! `PruneUnreachableSentencePieces` of SentencePiece 0.2.3.
+//! Source: functions `PruneSentencePieces` and `PruneUnreachableSentencePieces` of SentencePiece
+//! 0.2.3.
 
 use rayon::prelude::*;
 
@@ -235,7 +232,8 @@ struct LossFunction<'c> {
 
 impl<'c> LossFunction<'c> {
     fn new(pieces: &PieceList, counts: &'c [f32]) -> Self {
-        let sum = round_f32(sum_of_counts(pieces, counts));
+        let found = pieces.iter().map(|piece| f64::from(piece.value_in(counts)));
+        let sum = round_f32(found.fold(0.0, |sum, count| sum + count));
         Self {
             counts,
             sum,
@@ -246,7 +244,9 @@ impl<'c> LossFunction<'c> {
     fn of(&self, seed: u32, replacement: &[u32]) -> f32 {
         let count = self.counts[seed as usize];
         let with = round_f32(ln(f64::from(count)) - f64::from(self.log_sum));
-        let sum_without = self.sum + count * more_pieces(replacement);
+        // Each occurrence of the piece becomes as many pieces as the replacement has.
+        let more_pieces = count_to_f32(replacement.len() as u64 - 1);
+        let sum_without = self.sum + count * more_pieces;
         let log_sum = f64::from(rounded_ln(sum_without));
         let mut without = 0.0f32;
         for other in replacement {
@@ -257,22 +257,9 @@ impl<'c> LossFunction<'c> {
     }
 }
 
-fn sum_of_counts(pieces: &PieceList, counts: &[f32]) -> f64 {
-    let mut sum = 0.0;
-    for piece in pieces.iter() {
-        sum += f64::from(piece.value_in(counts));
-    }
-    sum
-}
-
 /// The natural logarithm, computed in 64 bits.
 fn rounded_ln(x: f32) -> f32 {
     round_f32(ln(f64::from(x)))
-}
-
-/// The number of pieces that a replacement adds: its length minus one.
-fn more_pieces(replacement: &[u32]) -> f32 {
-    count_to_f32(replacement.len() as u64 - 1)
 }
 
 /// The pieces that a segmentation can use: those whose own text has no better segmentation into

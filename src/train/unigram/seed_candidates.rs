@@ -1,13 +1,11 @@
 //! Candidates for seeds, and the merging of the candidates of several chunks.
 //!
-//! Input: the candidates of each chunk. Output: the candidates of all chunks, with the counts of
-//! equal ones added.
+//! The counts of equal candidates are added.
 //!
 //! Example: the first chunk has `ab` 5 times and `b▁` 3 times, the second one `ab` 2 times and
 //! `abc` 4 times. The result is `ab` 7, `b▁` 3, `abc` 4.
 //!
-//! Cost: a lookup in a hash table for each candidate of each chunk. Memory: about 50 bytes and the
-//! text for each.
+//! A candidate takes about 50 bytes and its text.
 
 use std::cmp::Ordering;
 use std::hash::BuildHasher;

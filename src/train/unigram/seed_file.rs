@@ -1,20 +1,16 @@
 //! Candidates from a file, used instead of the substrings of the corpus.
 //!
-//! Input: lines of a piece, a tab and a count; more fields are ignored. Output: the seeds, the
-//! characters of the corpus among them, sorted by score.
-//!
-//! A line is skipped if its text cannot be a piece or repeats a piece. The score of a piece is its
-//! count times its length in characters, and that of a character of the corpus its count. Reading
-//! ends at `seed_sentencepiece_size` seeds, which include the characters here.
+//! A line has a piece, a tab and a count; more fields are ignored. It is skipped if its text cannot
+//! be a piece or repeats a piece. The score of a piece is its count times its length in characters,
+//! and that of a character of the corpus its count. The characters of the corpus are among the
+//! seeds. Reading ends at `seed_sentencepiece_size` seeds, which include the characters here.
 //!
 //! Example: the corpus has the characters `▁` 3 and `a` 2, and the file is `▁a<tab>5` and
 //! `a<tab>9`. The seeds are `▁a` (score 10), `▁` (3) and `a` (2): the second line repeats a
 //! character.
 //!
-//! Cost: linear in the file, and sorting. Source: function `LoadSeedSentencePiecesFromFile` of
-//! SentencePiece 0.2.3.
+//! Source: function `LoadSeedSentencePiecesFromFile` of SentencePiece 0.2.3.
 
-use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -41,10 +37,19 @@ pub(super) fn choose(
     path: &Path,
     rules: &SeedRules,
 ) -> Result<ScoredSeeds, TrainError> {
+    let character = |(c, count): &(char, u64)| SeedPiece {
+        text: c.to_string(),
+        characters: 1,
+        score: count_to_f32(*count),
+    };
     let mut pieces: Vec<SeedPiece> = characters.iter().map(character).collect();
     let mut seen: HashSet<String> = pieces.iter().map(|piece| piece.text.clone()).collect();
     for (line, number) in lines(content).zip(1..) {
-        let (text, count) = parse(line).map_err(|problem| row_error(path, number, problem))?;
+        let (text, count) = parse(line).map_err(|problem| TrainError::Row {
+            path: Some(path.to_owned()),
+            line: number,
+            problem,
+        })?;
         let Some(piece) = piece(text, count, rules) else {
             continue;
         };
@@ -57,23 +62,6 @@ pub(super) fn choose(
         pieces.push(piece);
     }
     Ok(sorted(pieces))
-}
-
-fn row_error(path: &Path, line: u64, problem: &'static str) -> TrainError {
-    let path = Some(path.to_owned());
-    TrainError::Row {
-        path,
-        line,
-        problem,
-    }
-}
-
-fn character((c, count): &(char, u64)) -> SeedPiece {
-    SeedPiece {
-        text: c.to_string(),
-        characters: 1,
-        score: count_to_f32(*count),
-    }
 }
 
 /// The lines of a file; the last one may lack its newline.
@@ -114,17 +102,15 @@ fn piece(text: &[u8], count: u64, rules: &SeedRules) -> Option<SeedPiece> {
 
 /// The pieces by score, descending, and then by text.
 fn sorted(mut pieces: Vec<SeedPiece>) -> ScoredSeeds {
-    pieces.sort_by(compare);
+    pieces.sort_by(|a, b| {
+        let by_score = b.score.total_cmp(&a.score);
+        by_score.then_with(|| a.text.cmp(&b.text))
+    });
     let mut seeds = Seeds::default();
     for piece in &pieces {
         seeds.push(piece.text.as_bytes(), piece.characters);
     }
     ScoredSeeds::new(seeds, pieces.iter().map(|piece| piece.score))
-}
-
-fn compare(a: &SeedPiece, b: &SeedPiece) -> Ordering {
-    let by_score = b.score.total_cmp(&a.score);
-    by_score.then_with(|| a.text.cmp(&b.text))
 }
 
 #[cfg(test)]

@@ -1,19 +1,16 @@
 //! The nodes of a suffix tree that may be pieces.
 //!
-//! Input: sorted suffixes, each with the length of the prefix that it has in common with the one
-//! before. Output: the [`SeedCandidate`]s among the prefixes of these suffixes; see
-//! [`seeds`](super::seeds) for what a candidate is.
-//!
-//! Method: a walk over the suffixes with a stack of open nodes, which are prefixes of the current
-//! suffix. Where the next suffix has fewer bytes in common, the deeper nodes are closed.
+//! See [`seeds`](super::seeds) for what a candidate is. The suffixes are sorted, and each has the
+//! length of the prefix that it has in common with the one before. The walk over them has a stack
+//! of open nodes, which are prefixes of the current suffix. Where the next suffix has fewer bytes
+//! in common, the deeper nodes are closed.
 //!
 //! Example: the suffixes `ab|00`, `abc|00` and `ab|E2`, where a bar ends the text. The second has 2
 //! bytes in common with the first and with the third. The node `ab` is opened at the first suffix
 //! and closed at the end, with the count of all three.
 //!
-//! Cost: linear in the suffixes and in the lengths of the nodes. Source: M. Abouelhoda, S. Kurtz
-//! and E. Ohlebusch, "Replacing suffix trees with enhanced suffix arrays", 2004,
-//! doi:10.1016/S1570-8667(03)00065-0.
+//! Source: M. Abouelhoda, S. Kurtz and E. Ohlebusch, "Replacing suffix trees with enhanced suffix
+//! arrays", 2004, doi:10.1016/S1570-8667(03)00065-0.
 
 use super::entries::Entries;
 use super::seed_candidates::SeedCandidate;

@@ -1,7 +1,5 @@
 //! Which substrings become seeds, and how much their length counts.
 //!
-//! Input: the options. Output: the weight of a length, and the smallest count of a candidate.
-//!
 //! The score of a seed is its count times a power of its length in characters. The power is
 //! `seed_piece_length_power`, by default 1: a higher one prefers long seeds, 0 makes the count
 //! alone decide.
@@ -84,33 +82,25 @@ impl CountRule {
     /// The smallest count is -1 or less, 2^64 or more, or not a number: the reference's conversion
     /// to an integer is undefined then.
     pub(super) fn min_counts(self, chunk_bytes: u64) -> Result<MinCounts, OptionError> {
-        let smallest = self.alpha * count_to_f32(chunk_bytes) / self.expected_ranks();
-        if smallest > -1.0 && smallest < 18_446_744_073_709_551_616.0 {
-            Ok(MinCounts::new(whole_part(smallest)))
-        } else {
-            Err(OptionError::Conflict {
+        let vocab_size = count_to_f32(self.vocab_size.max(1) as u64);
+        let expected_ranks = (vocab_size * log_f32(vocab_size)).max(1.0);
+        let smallest = self.alpha * count_to_f32(chunk_bytes) / expected_ranks;
+        // 2^64, and not a number is neither.
+        if !(smallest > -1.0 && smallest < 18_446_744_073_709_551_616.0) {
+            return Err(OptionError::Conflict {
                 option: "min_freq_alpha",
                 problem: format!("with this corpus it asks for a count of at least {smallest}"),
                 remedy: "use a value of 0 or more, such as 0.1",
-            })
+            });
         }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the fraction is cut off"
+        )]
+        let long = smallest as u64;
+        Ok(MinCounts::new(long))
     }
-
-    /// V ln V, where V is `vocab_size`; at least 1.
-    fn expected_ranks(self) -> f32 {
-        let vocab_size = count_to_f32(self.vocab_size.max(1) as u64);
-        (vocab_size * log_f32(vocab_size)).max(1.0)
-    }
-}
-
-/// The whole part of a number above -1 and below 2^64.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the fraction is cut off; the caller checked the range"
-)]
-fn whole_part(x: f32) -> u64 {
-    x as u64
 }
 
 /// The smallest counts of candidates.

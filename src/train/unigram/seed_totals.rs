@@ -1,7 +1,6 @@
 //! The totals of the seeds in one partial sum.
 //!
-//! Example: with three partial sums, the total of seed 1 in the last one is number 1 · 3 + 2 of the
-//! totals. Cost: one multiplication for each access.
+//! With three partial sums, the total of seed 1 in the last one is number 1 · 3 + 2 of the totals.
 
 /// The totals of the seeds in one of the partial sums of a group.
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! The candidates that training starts with ("seeds"): characters and frequent substrings.
 //!
-//! Input: the distinct texts of the corpus with their counts. Output: the characters by count, then
-//! the substrings with the highest score, by default count times length, that may be pieces; with
-//! probabilities proportional to these scores. [`seed_rules`](super::seed_rules) has the other
-//! scores, and the smallest counts.
+//! The seeds are the characters by count, then the substrings with the highest score, by default
+//! count times length, that may be pieces; with probabilities proportional to these scores.
+//! [`seed_rules`](super::seed_rules) has the other scores, and the smallest counts.
 //!
 //! Which substrings. The reference builds a suffix array over the bytes of the corpus, in which a
 //! NUL follows every sentence. Its candidates are the internal nodes of the suffix tree: the
@@ -19,17 +18,16 @@
 //! the count 3. The substring `bc` occurs once, so it is no node. `a` and `b` are single
 //! characters.
 //!
-//! Method: all suffixes of all entries that begin at a character are sorted, in
-//! [groups](super::suffixes) of equal first bytes that fit into memory; a [walk](super::seed_nodes)
-//! over neighbours finds the nodes of the suffix tree.
+//! All suffixes of all entries that begin at a character are sorted, in [groups](super::suffixes)
+//! of equal first bytes that fit into memory; a [walk](super::seed_nodes) over neighbours finds the
+//! nodes of the suffix tree.
 //!
 //! The reference divides the corpus into chunks of 500 MiB, adds the counts that a substring has as
 //! a node in each chunk, and drops the worst candidates when there are too many. A sentence that
 //! repeats beyond the end of a chunk loses the remaining repetitions. See
 //! [`sentences`](super::sentences) for the chunks.
 //!
-//! Cost: sorting the suffixes of the distinct texts, each compared up to the longest piece; 16
-//! bytes for each suffix of the groups in work.
+//! Memory: 16 bytes for each suffix of the groups in work.
 
 use std::sync::{Mutex, PoisonError};
 

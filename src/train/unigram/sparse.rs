@@ -1,7 +1,5 @@
 //! Pruning by a threshold on expected counts ("sparse pruning"), instead of by losses.
 //!
-//! Input: the pieces, and the E step. Output: the pieces that remain, with new scores.
-//!
 //! An epoch is one E step, after which a threshold is subtracted from the expected counts. Pieces
 //! below the threshold are dropped; the differences of the others, at least 0.0001 each, are
 //! normalized to probabilities. The threshold never falls. While there are more than 1.05 times the
@@ -16,8 +14,7 @@
 //! 1 and drops `abc`. With three pieces the rank is 2: for the counts 8.5, 4.5 and 3.5 the
 //! threshold becomes 3.5.
 //!
-//! Cost: an E step and a selection for each epoch. Source: function `TrainSparsePruning` of
-//! SentencePiece 0.2.3.
+//! Source: function `TrainSparsePruning` of SentencePiece 0.2.3.
 
 use super::Estimation;
 use super::pieces::{PieceList, ScoredSeed, log_probabilities};
@@ -74,28 +71,22 @@ impl SparsePruning {
 
     /// The new threshold for these expected counts by seed, at least the previous `threshold`.
     fn raised(self, threshold: f32, pieces: &PieceList, counts: &[f32]) -> f32 {
-        if !self.are_too_many(pieces.len()) {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "the reference compares in 64 bits"
+        )]
+        let are_too_many = pieces.len() as f64 > self.wanted as f64 * TOLERANCE;
+        if !are_too_many {
             return threshold;
         }
         let mut ranked: Vec<f32> = pieces.iter().map(|piece| piece.value_in(counts)).collect();
-        let rank = self.target().size(ranked.len());
-        let (_, at_rank, _) = ranked.select_nth_unstable_by(rank, |a, b| b.total_cmp(a));
-        threshold.max(*at_rank)
-    }
-
-    fn target(self) -> PruneTarget {
-        PruneTarget {
+        let target = PruneTarget {
             wanted: self.wanted,
             shrinking_factor: KEPT_SHARE,
-        }
-    }
-
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "the reference compares in 64 bits"
-    )]
-    fn are_too_many(self, pieces: usize) -> bool {
-        pieces as f64 > self.wanted as f64 * TOLERANCE
+        };
+        let rank = target.size(ranked.len());
+        let (_, at_rank, _) = ranked.select_nth_unstable_by(rank, |a, b| b.total_cmp(a));
+        threshold.max(*at_rank)
     }
 }
 

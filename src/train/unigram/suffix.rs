@@ -1,6 +1,6 @@
 //! A suffix of an entry.
 //!
-//! Example: the suffix `b` of the entry `ab` is the entry and the offset 1. Cost: 16 bytes.
+//! The suffix `b` of the entry `ab` is the entry and the offset 1.
 
 use crate::base::num::low_usize;
 

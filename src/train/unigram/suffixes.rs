@@ -1,7 +1,7 @@
 //! The sorted suffixes of the entries of the corpus.
 //!
-//! Input: the [`Entries`], whose suffixes begin at characters. Output: groups of suffixes. Each
-//! group consists of parts, which are sorted one by one.
+//! The suffixes begin at characters. They are divided into groups of parts, which are sorted one by
+//! one.
 //!
 //! The suffixes of a part begin with the same two bytes. Candidates have two bytes or more, so that
 //! the suffixes of a candidate are in one part. A group contains the parts of consecutive pairs of
@@ -12,8 +12,7 @@
 //! `c`. The parts of their group are `ab`; `ac`; `b`; `b▁`; `c`; and `▁ab`, `▁`, which become `▁`,
 //! `▁ab`.
 //!
-//! Cost: a pass over all entries for each group; sorting each part, in which suffixes are compared
-//! up to the longest piece.
+//! Suffixes are compared up to the length of the longest piece.
 
 use std::cmp::Reverse;
 use std::ops::Range;

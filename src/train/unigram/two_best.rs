@@ -1,8 +1,7 @@
 //! The two best segmentations of a lattice.
 //!
-//! Input: a lattice. Output: the edges of the best and of the second-best path. Method: A* search
-//! from the end of the text. A hypothesis is a path from an edge to the end; its priority is its
-//! score plus the score of the best path from the start to it, which a Viterbi search gives
+//! A* search from the end of the text. A hypothesis is a path from an edge to the end; its priority
+//! is its score plus the score of the best path from the start to it, which a Viterbi search gives
 //! exactly. The first two hypotheses that reach the start are the result.
 //!
 //! Example, with the pieces `a` (-2), `b` (-2) and `ab` (-3) and the text `ab`:
@@ -20,8 +19,8 @@
 //! heap. So the heap is that of the reference (libstdc++'s `priority_queue`), and so are the limits
 //! of the search.
 //!
-//! Cost: linear in the edges for texts without many paths of almost equal score; at most 500,000
-//! hypotheses. Source: function `Lattice::NBest` of SentencePiece 0.2.3.
+//! A search makes at most 500,000 hypotheses; it is linear in the edges unless many paths have
+//! almost equal scores. Source: function `Lattice::NBest` of SentencePiece 0.2.3.
 
 use std::iter;
 
@@ -237,29 +236,20 @@ impl TwoBest {
     /// The child with the higher priority, the right one of equal children; `None` for a leaf.
     #[inline]
     fn higher_child(&self, at: usize) -> Option<usize> {
-        let left = 2 * at + 1;
-        (left < self.queue.len()).then(|| left + usize::from(self.is_right_higher(left)))
-    }
-
-    /// Whether the entry after `left` exists and has no lower priority.
-    #[inline]
-    fn is_right_higher(&self, left: usize) -> bool {
-        let right = left + 1;
-        right < self.queue.len() && self.priority(left) <= self.priority(right)
+        let (left, right) = (2 * at + 1, 2 * at + 2);
+        if right < self.queue.len() && self.priority(left) <= self.priority(right) {
+            return Some(right);
+        }
+        (left < self.queue.len()).then_some(left)
     }
 
     /// Keeps only the [`SHRUNK_QUEUE`] first hypotheses of the queue.
     fn shrink(&mut self) {
-        let kept = self.pop_first(SHRUNK_QUEUE);
+        let kept: Vec<u32> = iter::from_fn(|| self.pop()).take(SHRUNK_QUEUE).collect();
         self.queue.clear();
         for number in kept {
             self.enqueue(number);
         }
-    }
-
-    /// Removes the `count` first hypotheses of the queue, or all of them if there are fewer.
-    fn pop_first(&mut self, count: usize) -> Vec<u32> {
-        iter::from_fn(|| self.pop()).take(count).collect()
     }
 
     /// The number of hypotheses that are in the queue or are extended by those.

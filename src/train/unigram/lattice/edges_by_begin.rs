@@ -1,16 +1,15 @@
 //! The edges of a lattice by their beginnings.
 //!
-//! Input: the edges by end and then by beginning. Output: for each position a list ("row") of the
-//! edges that begin there, by end. The edge of an unknown character is the last of its row, as in
-//! the reference.
+//! Each position has a list ("row") of the edges that begin there, by end. The edge of an unknown
+//! character is the last of its row, as in the reference.
 //!
-//! Method: linked lists of indices. The edges are added from the last to the first, each at the
-//! start of its row.
+//! The rows are linked lists of indices. The edges are added from the last to the first, each at
+//! the start of its row.
 //!
 //! Example: of the edges `a` 0..1, `ab` 0..2, `b` 1..2, unknown 2..3 the rows are `a`, `ab`; `b`;
 //! unknown.
 //!
-//! Cost: linear in the edges and positions. Sorting copies of the edges took half as long again.
+//! Sorting copies of the edges took half as long again.
 
 use super::{Edge, index};
 

@@ -1,13 +1,11 @@
 //! The best segmentation of a lattice.
 //!
-//! Input: a lattice. Output: the score of the best path to each position, and the edges of the best
-//! path. Method: dynamic programming over the positions.
+//! The positions that a text shares with the previous one are not visited again.
 //!
 //! Example, with the pieces `a` (-2), `b` (-2) and `ab` (-3) and the text `ab`: the best paths to
 //! the three positions have the scores 0, -2 and -3 (`a b` has -4, `ab` has -3). The best path is
 //! `ab`.
 //!
-//! Cost: linear in the edges, except those that end at positions shared with the previous text.
 //! Source: A. Viterbi, "Error Bounds for Convolutional Codes and an Asymptotically Optimum Decoding
 //! Algorithm", 1967; function `Lattice::Viterbi` of SentencePiece 0.2.3.
 
