@@ -36,6 +36,7 @@
 //! | encode and decode texts, from any number of threads | [`Tokenizer`] |
 //! | encode with options, spans, n-best lists or sampling, on one thread | [`Encoder`], from [`Tokenizer::encoder`] |
 //! | decode ids while they arrive | [`IncrementalDecoder`] |
+//! | run a byte-level vocabulary: GPT, Llama 3, Qwen, DeepSeek | [`ByteBpe`] |
 //! | normalize text without a vocabulary | [`TextNormalizer`] |
 //! | read a model file: pieces, scores, specs | [`Model`] |
 //! | make a model from pieces | [`ModelBuilder`] |
@@ -99,6 +100,7 @@
 //! | `jsonl` | training on the texts of JSON Lines files; implies `train` |
 //! | `convert` | what the formats of other programs have in common; implied by each of them |
 //! | `tokenizer-json` | models from and to the `tokenizer.json` of the library `tokenizers` |
+//! | `nfc` | byte-level vocabularies that encode text in normalization form C; implied by `tokenizer-json` |
 //! | `gguf` | models from and to the GGUF files of llama.cpp |
 //! | `serde` | `Serialize` and `Deserialize` for plain data: ids, kinds, tokens, options of encoding |
 //! | `proto` | the messages of model files as types of `prost` |
@@ -121,6 +123,7 @@ mod normalize;
 mod pattern;
 mod encode;
 mod decode;
+pub mod byte_bpe;
 mod tokenizer;
 #[cfg(feature = "train")]
 pub mod adapt;
@@ -138,6 +141,7 @@ mod error;
 
 pub use base::offsets::Offsets;
 pub use base::rng::Rng;
+pub use byte_bpe::ByteBpe;
 pub use decode::DecodeError;
 pub use decode::incremental::IncrementalDecoder;
 pub use decode::spans::{DecodedText, DecodedToken};

@@ -34,7 +34,7 @@
 //! | 3 | up to 32 characters | [`short_merge`](strategies::short_merge): all candidates are compared for each merge | it is the definition, carried out in arrays | n²/4 without branches |
 //! | 4 | longer, up to 1,024 bytes, encoded by row 6 or 7 before | [`strategies`]`::long_chunks`: a cache of whole texts | the ids of a chunk depend on its text alone | one hash, one comparison |
 //! | 5 | longer | [`windowed`](strategies::windowed): windows of 23 bytes, of which the safe part is committed | every adjacent pair of the result is proved valid ([`token_pairs`](strategies::token_pairs)) | linear |
-//! | 6 | longer, and the windows do not fit together | [`windowed`](strategies::windowed) with windows of 32 characters, which are cached by their whole texts | as row 5 | linear |
+//! | 6 | longer, where these windows do not fit | [`windowed`](strategies::windowed) with windows of 32 characters, and then of four times the longest piece, which are cached by their whole texts | as row 5 | linear |
 //! | 7 | longer, and no windows fit together | [`heap_merge`](strategies::heap_merge) | it is the definition, carried out with a priority queue | n log n |
 //!
 //! Models that were extended by pieces of several words are encoded in two layers: the table
@@ -53,8 +53,7 @@
 //! Linear in the text, except for rows 0 and 7 and for [`superwords`]. Memory of a worker: see
 //! [`BpeCache::with_max_bytes`].
 
-#[cfg(test)]
-mod bytes;
+pub(crate) mod bytes;
 mod classes;
 mod lookup;
 mod scan;
@@ -197,7 +196,7 @@ impl BpeEncoder {
         let tables = ScanTables {
             ascii: AsciiBigrams::new(&chars, &bigrams, user_defined),
             bigrams,
-            merge: MergeTables::new(symbols, chars, vocabulary.unknown()),
+            merge: MergeTables::new(symbols, vocabulary.table(), chars, vocabulary.unknown()),
             user_defined: Arc::clone(user_defined),
         };
         Self {

@@ -27,7 +27,9 @@ impl PieceLookup {
     /// The id of a piece that has the text of one before it, in the same table.
     pub(super) fn of_unique(pieces: &PieceTable, model_type: ModelType) -> Result<Self, usize> {
         if model_type == ModelType::Bpe {
-            return PieceHashes::of_unique(pieces).map(Arc::new).map(Self::Bpe);
+            // The reference leaves a lone NUL out of its tables.
+            let hashes = PieceHashes::of_unique(pieces, |text| text == b"\0");
+            return hashes.map(Arc::new).map(Self::Bpe);
         }
         let mut meta = PieceIndex::default();
         let mut text = PieceIndex::with_capacity(pieces.len());

@@ -37,11 +37,14 @@ struct PieceSlot {
 }
 
 impl PieceHashes {
-    /// The table of all pieces whose text is not a single NUL.
+    /// The table of all pieces, except for those with a text for which `is_left_out` holds.
     ///
     /// # Errors
     /// The id of a piece that has the text of one before it.
-    pub(crate) fn of_unique(pieces: &PieceTable) -> Result<Self, usize> {
+    pub(crate) fn of_unique(
+        pieces: &PieceTable,
+        is_left_out: impl Fn(&[u8]) -> bool,
+    ) -> Result<Self, usize> {
         let slots = (pieces.len() * 2).next_power_of_two().max(64);
         let free = PieceSlot { tag: 0, id: FREE };
         let mut table = Self {
@@ -54,7 +57,7 @@ impl PieceHashes {
             let text = pieces.text(id);
             let hash = table.hasher.hash(text).hash();
             table.hashes.push(hash);
-            if text == b"\0" {
+            if is_left_out(text) {
                 continue;
             }
             let slot = table.find_slot(hash, |id| pieces.text(id as usize) == text);
@@ -123,7 +126,8 @@ mod tests {
         }
         pieces.push(b"\0", 0.0, PieceKind::Unused);
         pieces.push(b"\0", 0.0, PieceKind::Unused);
-        let table = PieceHashes::of_unique(&pieces).unwrap();
+        let is_nul = |text: &[u8]| text == b"\0";
+        let table = PieceHashes::of_unique(&pieces, is_nul).unwrap();
         for number in 0..1_000 {
             let text = number.to_string();
             assert_eq!(table.get(&pieces, text.as_bytes()), Some(number));
@@ -131,6 +135,10 @@ mod tests {
         assert_eq!(table.get(&pieces, b"1000"), None);
         assert_eq!(table.get(&pieces, b"\0"), None);
         pieces.push(b"77", 0.0, PieceKind::Control);
-        assert_eq!(PieceHashes::of_unique(&pieces).unwrap_err(), 1_002);
+        assert_eq!(PieceHashes::of_unique(&pieces, is_nul).unwrap_err(), 1_002);
+        assert_eq!(
+            PieceHashes::of_unique(&pieces, |_| false).unwrap_err(),
+            1_001
+        );
     }
 }

@@ -1,41 +1,42 @@
 //! Byte-level BPE: every byte is an initial symbol.
 //!
+//! A text is cut into pretokens by a pattern; in each of them, of all adjacent parts whose joined
+//! bytes are a token, those with the lowest rank are joined, the leftmost first. That is the merge
+//! rule of the other models with bytes for characters, so the merger is the same
+//! ([`strategies`](super::strategies)), with [`Bytes`] as its spelling.
+//!
 //! The tokens stand in a [`PieceTable`] in the order of their merge ranks, so that the symbol, the
-//! rank and the index of a token are one number. Among them are all single bytes.
+//! rank and the index of a token are one number. All single bytes are tokens; so there are no
+//! unknown symbols. The ids of tokens may be any numbers; the cache of pretokens has ids, all others
+//! have symbols.
+//!
+//! Example: the pretoken ` low` with the tokens `lo` (rank 256), ` l` (257) and ` low` (300). `lo` is
+//! merged first, and ` lo` and `low` are no tokens, so the result is ` `, `lo`, `w`. If *whole
+//! pretokens come first*, the result is ` low`.
+//!
+//! Cost: a pretoken that was seen before takes one tag and one cache line; others are merged in
+//! linear time, and only in rare cases by the heap.
+
+use std::ops::Range;
 
 use super::BpeCache;
 use super::lookup::ascii_pairs::AsciiCode;
 use super::lookup::symbol_table::SymbolTable;
 use super::spelling::{Spelling, Unit};
 use super::strategies::chunk_context::ChunkContext;
+use super::strategies::full_merge::FullMerge;
 use super::strategies::merge_context::MergeTables;
 use crate::base::num::low_u32;
+use crate::encode::chunk_cache::{ChunkKey, KeyedText};
+use crate::encode::vocabulary::NO_UNKNOWN;
+use crate::pattern::Pretokenizer;
 use crate::piece::{PieceHashes, PieceId, PieceTable};
+use crate::trie::prefix::PrefixTrie;
 
 /// The units of all bytes.
 #[derive(Debug)]
 struct Bytes {
     units: Box<[Unit; 256]>,
-}
-
-impl Bytes {
-    /// Bytes that are no tokens get new symbols.
-    fn new(symbols: &mut SymbolTable, tokens: &PieceTable) -> Self {
-        let units = (0..=u8::MAX).map(|byte| {
-            let text = [byte];
-            let symbol = symbols.add_char(tokens, &text);
-            Unit {
-                hash: symbols.hash(symbol),
-                symbol,
-                width: 1,
-                code: AsciiCode::of(&text),
-            }
-        });
-        let units: Vec<Unit> = units.collect();
-        Self {
-            units: units.try_into().expect("there are 256 bytes"),
-        }
-    }
 }
 
 impl Spelling for Bytes {
@@ -55,35 +56,186 @@ impl Spelling for Bytes {
     }
 }
 
-/// Merges the bytes of pretokens.
+/// A byte-level vocabulary, ready to encode.
 #[derive(Debug)]
-struct ByteMerger {
+pub(crate) struct ByteEncoder {
     tables: MergeTables<Bytes>,
+    /// In the order of their ranks.
     tokens: PieceTable,
+    longest: usize,
+    /// The ids of the tokens, in the same order.
+    ids: Vec<PieceId>,
+    has_other_ids: bool,
+    whole_pretokens_first: bool,
+    /// Empty: special tokens are no matter of this module.
+    user_defined: PrefixTrie,
 }
 
-impl ByteMerger {
-    /// # Errors
-    /// The index of a token that has the text of one before it.
-    fn new(tokens: PieceTable) -> Result<Self, usize> {
-        let hashes = PieceHashes::of_unique(&tokens)?;
+/// Why tokens are no vocabulary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ByteTokensError {
+    /// The token at this index has the bytes of one before it.
+    Repeated(usize),
+    /// No token is this single byte.
+    NoToken(u8),
+}
+
+impl ByteEncoder {
+    /// `tokens` are in the order of their ranks, not empty, and at most
+    /// [`MAX_PIECES`](crate::piece::MAX_PIECES); `ids` has the id of each of them. If
+    /// `whole_pretokens_first`, a pretoken that is a token is this token, whether merging gives it
+    /// or not.
+    pub(crate) fn new(
+        tokens: PieceTable,
+        ids: Vec<PieceId>,
+        whole_pretokens_first: bool,
+    ) -> Result<Self, ByteTokensError> {
+        let hashes =
+            PieceHashes::of_unique(&tokens, |_| false).map_err(ByteTokensError::Repeated)?;
         let ranks = (0..low_u32(tokens.len() as u64)).collect();
-        let mut symbols = SymbolTable::new(&tokens, hashes.into(), ranks);
-        let bytes = Bytes::new(&mut symbols, &tokens);
+        let symbols = SymbolTable::new(&tokens, hashes.into(), ranks);
+        let unit = |byte: u8| {
+            let text = [byte];
+            let symbol = symbols.find_text(&tokens, &text);
+            let symbol = symbol.ok_or(ByteTokensError::NoToken(byte))?;
+            Ok(Unit {
+                hash: symbols.hash(symbol),
+                symbol,
+                width: 1,
+                code: AsciiCode::of(&text),
+            })
+        };
+        let mut units = Box::new([unit(0)?; 256]);
+        for byte in 0..=u8::MAX {
+            units[usize::from(byte)] = unit(byte)?;
+        }
+        let lengths = (0..tokens.len()).map(|symbol| tokens.text(symbol).len());
         Ok(Self {
-            tables: MergeTables::new(symbols, bytes, PieceId::new(u32::MAX)),
+            longest: lengths.max().unwrap_or_default(),
+            tables: MergeTables::new(symbols, &tokens, Bytes { units }, NO_UNKNOWN),
+            has_other_ids: ids.iter().enumerate().any(|(at, id)| id.index() != at),
             tokens,
+            ids,
+            whole_pretokens_first,
+            user_defined: PrefixTrie::default(),
         })
     }
 
-    /// Appends the symbols of a pretoken.
-    fn merge(&self, pretoken: &[u8], cache: &mut BpeCache, out: &mut Vec<PieceId>) {
-        let mut context = ChunkContext {
+    /// The id of a token.
+    pub(crate) fn id_of(&self, bytes: &[u8]) -> Option<PieceId> {
+        if bytes.len() > self.longest {
+            return None;
+        }
+        let symbol = self.tables.symbols.find_text(&self.tokens, bytes)?;
+        Some(self.ids[symbol as usize])
+    }
+
+    /// Appends the ids of the pretokens of `text`.
+    pub(crate) fn encode(
+        &self,
+        pretokenizer: &Pretokenizer,
+        text: &[u8],
+        cache: &mut BpeCache,
+        out: &mut Vec<PieceId>,
+    ) {
+        let text = KeyedText::new(text);
+        pretokenizer.for_each(text.text(), &mut |pretoken| {
+            self.encode_pretoken(&text, pretoken, cache, out);
+        });
+    }
+
+    /// Passes each pretoken of a text with its ids.
+    pub(crate) fn for_each_pretoken(
+        &self,
+        (pretokenizer, text): (&Pretokenizer, &[u8]),
+        cache: &mut BpeCache,
+        mut on_pretoken: impl FnMut(Range<usize>, &[PieceId]),
+    ) {
+        let text = KeyedText::new(text);
+        let mut ids = Vec::new();
+        pretokenizer.for_each(text.text(), &mut |pretoken| {
+            ids.clear();
+            self.encode_pretoken(&text, pretoken.clone(), cache, &mut ids);
+            on_pretoken(pretoken, &ids);
+        });
+    }
+
+    /// Appends the ids of a pretoken.
+    #[inline(always)]
+    fn encode_pretoken(
+        &self,
+        text: &KeyedText<'_>,
+        pretoken: Range<usize>,
+        cache: &mut BpeCache,
+        out: &mut Vec<PieceId>,
+    ) {
+        let key = text.key(pretoken.start, pretoken.len());
+        if !key.is_some_and(|key| cache.chunks.get_first_way(&key, out)) {
+            self.encode_rare(&text.text()[pretoken], key, cache, out);
+        }
+    }
+
+    /// Appends the ids of a pretoken that is not in the first way of the cache.
+    #[inline(never)]
+    fn encode_rare(
+        &self,
+        pretoken: &[u8],
+        key: Option<ChunkKey>,
+        cache: &mut BpeCache,
+        out: &mut Vec<PieceId>,
+    ) {
+        if let Some(key) = &key
+            && cache.chunks.get_other(key, out).is_some()
+        {
+            return;
+        }
+        let start = out.len();
+        let whole = self.whole_pretokens_first.then(|| self.id_of(pretoken));
+        match whole.flatten() {
+            Some(id) => out.push(id),
+            None => {
+                let mut context = ChunkContext {
+                    tables: &self.tables,
+                    pieces: &self.tokens,
+                    state: &mut cache.state,
+                };
+                context.encode_chunk(pretoken, out);
+                self.replace_symbols(&mut out[start..]);
+            }
+        }
+        if let Some(key) = &key {
+            cache.chunks.insert(key, &out[start..]);
+        }
+    }
+
+    /// Appends the ids of a pretoken; merges for which `skips_merge` returns true are skipped.
+    /// Whether it is a token as a whole does not matter.
+    pub(crate) fn sample_pretoken(
+        &self,
+        pretoken: &[u8],
+        skips_merge: impl FnMut() -> bool,
+        cache: &mut BpeCache,
+        out: &mut Vec<PieceId>,
+    ) {
+        let merge = FullMerge {
             tables: &self.tables,
+            symbols: &self.tables.symbols,
             pieces: &self.tokens,
-            state: &mut cache.state,
+            user_defined: &self.user_defined,
+            unused: &[],
         };
-        context.encode_chunk(pretoken, out);
+        let start = out.len();
+        merge.encode(pretoken, skips_merge, &mut cache.full, out);
+        self.replace_symbols(&mut out[start..]);
+    }
+
+    /// Replaces symbols by their ids.
+    fn replace_symbols(&self, symbols: &mut [PieceId]) {
+        if self.has_other_ids {
+            symbols
+                .iter_mut()
+                .for_each(|symbol| *symbol = self.ids[symbol.index()]);
+        }
     }
 }
 
@@ -93,7 +245,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::strategies::chunk_context::Strategy as Row;
+    use super::super::strategies::chunk_context::{Strategy as Row, StrategyCounts};
     use super::*;
     use crate::piece::PieceKind;
 
@@ -150,31 +302,97 @@ mod tests {
         })
     }
 
+    fn encoder(
+        texts: &[Vec<u8>],
+        id_of: &dyn Fn(usize) -> usize,
+        whole_first: bool,
+    ) -> ByteEncoder {
+        let mut tokens = PieceTable::default();
+        texts
+            .iter()
+            .for_each(|text| tokens.push(text, 0.0, PieceKind::Normal));
+        let ids = (0..texts.len()).map(|rank| PieceId::from_index(id_of(rank)));
+        ByteEncoder::new(tokens, ids.collect(), whole_first).unwrap()
+    }
+
+    #[test]
+    fn every_byte_has_to_be_a_token() {
+        for missing in [0, 97, 255] {
+            let mut tokens = PieceTable::default();
+            for byte in (0..=u8::MAX).filter(|byte| *byte != missing) {
+                tokens.push(&[byte], 0.0, PieceKind::Normal);
+            }
+            let ids = (0..255).map(PieceId::new).collect();
+            let error = ByteEncoder::new(tokens, ids, false).unwrap_err();
+            assert_eq!(error, ByteTokensError::NoToken(missing));
+        }
+    }
+
+    #[test]
+    fn long_runs_are_not_merged_by_the_heap() {
+        // Runs of up to 128 spaces are tokens, as in o200k.
+        let bytes = (0..=u8::MAX).map(|byte| vec![byte]);
+        let runs = (2..=128).map(|length| vec![b' '; length]);
+        let texts: Vec<Vec<u8>> = bytes.chain(runs).collect();
+        let encoder = encoder(&texts, &|rank| rank, false);
+        let mut cache = BpeCache::default();
+        for length in [1_000, 100_003] {
+            let mut ids = Vec::new();
+            let text = vec![b' '; length];
+            encoder.encode(&Pretokenizer::new(Vec::new()), &text, &mut cache, &mut ids);
+            let lengths = ids.iter().map(|id| texts[id.index()].len());
+            assert_eq!(lengths.sum::<usize>(), length);
+            let mut by_heap = Vec::new();
+            encoder.sample_pretoken(&text, || false, &mut cache, &mut by_heap);
+            assert_eq!(ids, by_heap);
+        }
+        assert_eq!(cache.state.counts[Row::Heap as usize], 0);
+    }
+
     #[test]
     fn pretokens_have_the_tokens_of_the_naive_merger() {
-        let counts = std::cell::RefCell::new([0; Row::Full as usize + 1]);
-        let case =
-            prop::sample::select(vec![&b"a"[..], b"ab", b"ab\x80\xFF"]).prop_flat_map(|alphabet| {
+        let counts = std::cell::RefCell::new(StrategyCounts::default());
+        let case = prop::sample::select(vec![&b"a"[..], b"ab", b"\0a\x80\xFF"]).prop_flat_map(
+            |alphabet| {
                 let text = prop::collection::vec(prop::sample::select(alphabet), 0..150);
                 (vocabulary(alphabet), text)
-            });
+            },
+        );
         proptest!(ProptestConfig::with_cases(400), |((texts, text) in case)| {
-            let mut tokens = PieceTable::default();
-            texts.iter().for_each(|text| tokens.push(text, 0.0, PieceKind::Normal));
             let ranks = texts.iter().enumerate().map(|(rank, text)| (&text[..], rank)).collect();
-            let merger = ByteMerger::new(tokens).unwrap();
+            let by_rank = encoder(&texts, &|rank| rank, false);
+            // Ids that are not ranks, and pretokens that are tokens as a whole.
+            let others = encoder(&texts, &|rank| 3 * rank + 1000, true);
+            let whole = Pretokenizer::new(Vec::new());
             let mut cache = BpeCache::default();
+            let mut other_cache = BpeCache::default();
             for text in [&text[..], &text[..text.len() / 2], &text] {
-                let mut symbols = Vec::new();
-                merger.merge(text, &mut cache, &mut symbols);
-                let found: Vec<usize> = symbols.iter().map(|symbol| symbol.index()).collect();
-                prop_assert_eq!(found, merge_naively(&ranks, text));
+                let mut found = Vec::new();
+                by_rank.encode(&whole, text, &mut cache, &mut found);
+                let expected = merge_naively(&ranks, text);
+                prop_assert!(found.iter().map(|id| id.index()).eq(expected.clone()));
+                found.clear();
+                by_rank.sample_pretoken(text, || false, &mut cache, &mut found);
+                prop_assert!(found.iter().map(|id| id.index()).eq(expected.clone()), "by the heap");
+                found.clear();
+                by_rank.sample_pretoken(text, || true, &mut cache, &mut found);
+                let bytes = found.iter().map(|id| &texts[id.index()][..]);
+                prop_assert!(bytes.eq(text.chunks(1)), "without merges");
+                found.clear();
+                others.encode(&whole, text, &mut other_cache, &mut found);
+                let expected = ranks.get(text).map_or(expected, |rank| vec![*rank]);
+                prop_assert!(found.iter().map(|id| id.index()).eq(expected.iter().map(|rank| 3 * rank + 1000)));
             }
             let mut counts = counts.borrow_mut();
             counts.iter_mut().zip(cache.state.counts).for_each(|(sum, count)| *sum += count);
         });
         let counts = counts.into_inner();
-        for row in [Row::Short, Row::Windowed, Row::LargeWindowed, Row::Heap] {
+        for row in [
+            Row::Short,
+            Row::Windowed,
+            Row::LargeWindowed,
+            Row::WidestWindowed,
+        ] {
             assert!(counts[row as usize] > 10, "{row:?}: {counts:?}");
         }
     }

@@ -3,7 +3,7 @@
 //! | module | job |
 //! |---|---|
 //! | [`short_merge`] | merges chunks of at most 32 units in arrays |
-//! | [`windowed`] | segments longer chunks by small or large windows, with [`token_pairs`] as the proof that the parts fit |
+//! | [`windowed`] | segments longer chunks by windows, with [`token_pairs`] as the proof that the parts fit |
 //! | [`heap_merge`] | merges chunks of any length with a priority queue |
 //! | [`long_chunks`] | caches the ids of large windows, and of chunks for which small windows do not fit together |
 //! | [`full_merge`] | merges whole texts, for dropout and for models with unused pieces |
@@ -37,28 +37,25 @@ impl<S: Spelling> ChunkContext<'_, S> {
     /// Appends the ids of a chunk that is not cached: rows 3 to 7 of the strategy table.
     pub(super) fn encode_chunk(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) {
         if self.encode_short(chunk, out) {
-            self.state.count(Strategy::Short);
-        } else if let Some(ids) = self.state.long_chunks.get(chunk) {
+            return self.state.count(Strategy::Short);
+        }
+        if let Some(ids) = self.state.long_chunks.get(chunk) {
             out.extend_from_slice(ids);
-            self.state.count(Strategy::Cached);
-        } else if self.encode_windowed(chunk, WindowSize::Small, out) {
-            self.state.count(Strategy::Windowed);
-        } else {
-            let start = out.len();
-            self.encode_repetitive(chunk, out);
-            self.state.long_chunks.insert(chunk, &out[start..]);
+            return self.state.count(Strategy::Cached);
         }
-    }
-
-    /// Appends the ids of a chunk with pieces that are longer than small windows: rows 6 and 7 of
-    /// the strategy table.
-    fn encode_repetitive(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) {
-        if self.encode_windowed(chunk, WindowSize::Large, out) {
-            self.state.count(Strategy::LargeWindowed);
-        } else {
-            self.encode_by_heap(chunk, out);
-            self.state.count(Strategy::Heap);
-        }
+        let start = out.len();
+        let strategy = match self.encode_windowed(chunk, out) {
+            // Chunks with unique content, such as URLs, would only fill the cache.
+            Some(WindowSize::Small) => return self.state.count(Strategy::Windowed),
+            Some(WindowSize::Large) => Strategy::LargeWindowed,
+            Some(WindowSize::Widest) => Strategy::WidestWindowed,
+            None => {
+                self.encode_by_heap(chunk, out);
+                Strategy::Heap
+            }
+        };
+        self.state.count(strategy);
+        self.state.long_chunks.insert(chunk, &out[start..]);
     }
 
     /// Appends the ids of a chunk of at most [`short_merge::MAX_UNITS`] units. Returns false,

@@ -18,7 +18,7 @@ use crate::base::WHITESPACE_MARK_STR;
 use crate::base::rng::SplitMix64;
 use crate::encode::encoded_lines::EncodedLines;
 use crate::encode::vocabulary::Vocabulary;
-use crate::model::Model;
+use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};
 use crate::trie::prefix::PrefixTrie;
 
@@ -215,7 +215,7 @@ fn each_strategy_gives_the_ids_of_the_naive_encoder() {
         (Strategy::Short, 50),
         (Strategy::Windowed, 20),
         (Strategy::LargeWindowed, 20),
-        (Strategy::Heap, 5),
+        (Strategy::WidestWindowed, 5),
         (Strategy::Full, 100),
     ] {
         let count = totals[strategy as usize];
@@ -252,13 +252,14 @@ fn the_length_in_characters_chooses_the_strategy() {
 /// A model with the pieces `unit`, twice `unit`, and so on up to 2^`doublings` times `unit`, which
 /// merge in this order.
 fn doublings_model(unit: &str, doublings: u16) -> Model {
-    let mut model = ModelBytes::default();
-    model.add("<unk>", 0.0, PieceKind::Unknown);
+    let mut builder = Model::builder();
+    builder.model_type(ModelType::Bpe);
+    builder.piece("<unk>", 0.0, PieceKind::Unknown);
     for doubling in 0..=doublings {
-        let score = -f32::from(doubling);
-        model.add(&unit.repeat(1 << doubling), score, PieceKind::Normal);
+        let text = unit.repeat(1 << doubling);
+        builder.piece(&text, -f32::from(doubling), PieceKind::Normal);
     }
-    model.build()
+    builder.build().unwrap()
 }
 
 #[test]
@@ -275,15 +276,23 @@ fn runs_of_spaces_are_encoded_by_large_windows() {
 }
 
 #[test]
-fn windows_that_do_not_fit_together_are_merged_by_the_heap() {
-    // A piece is as long as a large window, which therefore commits nothing.
+fn pieces_as_long_as_large_windows_are_found_by_the_widest() {
+    // A large window is one piece, so it commits nothing.
     let model = doublings_model("a", 5);
     let mut fixture = Fixture::new(&model);
-    check_strategy(&mut fixture, &"a".repeat(1100), Strategy::Heap);
+    check_strategy(&mut fixture, &"a".repeat(1100), Strategy::WidestWindowed);
     // Up to 1,024 bytes the result is cached.
-    check_strategy(&mut fixture, &"a".repeat(200), Strategy::Heap);
+    check_strategy(&mut fixture, &"a".repeat(200), Strategy::WidestWindowed);
     check_strategy(&mut fixture, &"a".repeat(200), Strategy::Cached);
-    check_strategy(&mut fixture, &"a".repeat(1100), Strategy::Heap);
+    check_strategy(&mut fixture, &"a".repeat(1100), Strategy::WidestWindowed);
+}
+
+#[test]
+fn chunks_with_pieces_beyond_the_limit_are_merged_by_the_heap() {
+    // The last merges of pieces of more than 512 bytes are not computed.
+    let model = doublings_model("a", 10);
+    let mut fixture = Fixture::new(&model);
+    check_strategy(&mut fixture, &"a".repeat(2500), Strategy::Heap);
 }
 
 #[test]

@@ -168,7 +168,7 @@ struct MergeRecorder<'r> {
 }
 
 impl MergeObserver for MergeRecorder<'_> {
-    fn on_merge(&mut self, symbol: u32, [left, right, end]: [usize; 3]) {
+    fn on_merge(&mut self, symbol: u32, _parts: [u32; 2], [left, right, end]: [usize; 3]) {
         self.is_joined[right] = true;
         let [begin, middle, end] = [left, right, end].map(|node| self.nodes[node]);
         let halves = [begin..middle, middle..end];

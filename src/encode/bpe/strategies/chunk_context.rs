@@ -96,6 +96,7 @@ pub(in crate::encode::bpe) enum Strategy {
     Short,
     Windowed,
     LargeWindowed,
+    WidestWindowed,
     Heap,
     Full,
 }

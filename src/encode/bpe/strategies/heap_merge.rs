@@ -33,9 +33,9 @@ pub(in crate::encode::bpe) trait MergeObserver {
     /// A pair that merges to `symbol` became a candidate, in the reference's order.
     fn on_candidate(&mut self, _symbol: u32, _left: u32, _right: u32) {}
 
-    /// Two symbols became `symbol`. The numbers are the positions in the input at which they begin,
+    /// Two symbols became `symbol`. The nodes are the positions in the input at which they begin,
     /// and at which the right one ends.
-    fn on_merge(&mut self, _symbol: u32, _nodes: [usize; 3]) {}
+    fn on_merge(&mut self, _symbol: u32, _parts: [u32; 2], _nodes: [usize; 3]) {}
 }
 
 /// Skips nothing.
@@ -99,8 +99,10 @@ impl HeapMerge {
                 continue;
             }
             let MergeCandidate { left, symbol, .. } = candidate;
+            let node = self.nodes[left];
+            let parts = [node.symbol, self.nodes[node.next].symbol];
             let [right, end] = self.join_with_next(left, symbol);
-            observer.on_merge(symbol, [left, right, end]);
+            observer.on_merge(symbol, parts, [left, right, end]);
             let previous = self.nodes[left].previous;
             if previous != NO_NODE {
                 self.add_candidate(previous, pairs, observer);

@@ -8,9 +8,10 @@
 //! is (`th`, `e`). `hers` is [`Unreachable`](LastMerge::Unreachable): its text becomes `he r s`,
 //! because neither `rs` nor `her` is a piece.
 //!
-//! Cost: one load; a short merge per symbol once. Only long chunks need last merges, so the table
+//! Cost: one load; a merge per symbol once. Only long chunks need last merges, so the table
 //! of 8 bytes per piece is allocated when the first of them comes.
 
+use super::heap_merge::{HeapMerge, MergeObserver};
 use super::last_merge_table::LastMerge;
 use super::merge_context::MergeContext;
 use super::short_merge::ShortMerge;
@@ -43,19 +44,45 @@ pub(in crate::encode::bpe) enum LastPair {
     TooLong,
 }
 
-/// Merges the text of a piece alone.
+/// The longest text of a symbol whose last merge is computed. The parts of a symbol are computed
+/// first, one call inside the other, so that the limit bounds the stack.
+pub(in crate::encode::bpe) const MAX_SYMBOL_BYTES: usize = 512;
+
+/// Merges the text of a piece alone. Not inlined, since its buffers would be on the stack of each
+/// level of [`compute_last_merge`].
+#[inline(never)]
 pub(in crate::encode::bpe) fn last_pair(
     symbol: u32,
     context: &mut MergeContext<'_, impl Spelling>,
 ) -> LastPair {
     let text = context.pairs.pieces.text(symbol as usize);
-    let mut short = ShortMerge::default();
-    if !short.push_text(text, context.tables) {
+    if text.len() > MAX_SYMBOL_BYTES {
         return LastPair::TooLong;
     }
-    match short.merge_with_last::<true>(&mut context.pairs) {
-        Some((left, right)) if short.symbols().eq([symbol]) => LastPair::Of(left, right),
+    let mut short = ShortMerge::default();
+    let (last, is_whole) = if short.push_text(text, context.tables) {
+        let last = short.merge_with_last::<true>(&mut context.pairs);
+        (last, short.symbols().eq([symbol]))
+    } else {
+        let mut heap = HeapMerge::default();
+        heap.symbols
+            .extend(context.tables.spelling.symbols_of(text));
+        let mut last = LastMergeObserver(None);
+        heap.merge(&mut context.pairs, &mut last);
+        (last.0, heap.symbols == [symbol])
+    };
+    match last {
+        Some((left, right)) if is_whole => LastPair::Of(left, right),
         _ => LastPair::None,
+    }
+}
+
+/// Stores the two symbols that were merged last.
+struct LastMergeObserver(Option<(u32, u32)>);
+
+impl MergeObserver for LastMergeObserver {
+    fn on_merge(&mut self, _symbol: u32, parts: [u32; 2], _nodes: [usize; 3]) {
+        self.0 = Some(parts.into());
     }
 }
 

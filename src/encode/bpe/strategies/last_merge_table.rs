@@ -20,7 +20,7 @@ pub(in crate::encode::bpe) enum LastMerge {
     Unreachable,
     /// It is merged from two symbols that do not meet the condition of [`Pair`](Self::Pair).
     OutOfRankOrder,
-    /// The text has too many units for the short merge.
+    /// The text is longer than [`MAX_SYMBOL_BYTES`](super::last_merge::MAX_SYMBOL_BYTES).
     TooLong,
 }
 

@@ -1,6 +1,7 @@
 //! What merging needs to know about a model: the structs that the strategies pass on. They are in a
 //! file of their own so that no strategy imports from the module that chooses among the strategies.
 
+use super::last_merge::MAX_SYMBOL_BYTES;
 use super::last_merge_table::LastMergeTable;
 use crate::encode::bpe::lookup::pair_cache::{PairCache, PairLookup};
 use crate::encode::bpe::lookup::symbol_table::SymbolTable;
@@ -16,12 +17,23 @@ pub(in crate::encode::bpe) struct MergeTables<S> {
     /// The number of pieces; lower symbols are pieces.
     pub(in crate::encode::bpe) piece_count: usize,
     pub(in crate::encode::bpe) unknown: PieceId,
+    /// Four times the length of the longest piece in bytes, within limits: a window of this length
+    /// always has a symbol that ends between a third and two thirds of it.
+    pub(in crate::encode::bpe) widest_window: usize,
 }
 
 impl<S> MergeTables<S> {
     /// `unknown` is the id of symbols that are no pieces.
-    pub(in crate::encode::bpe) fn new(symbols: SymbolTable, spelling: S, unknown: PieceId) -> Self {
+    pub(in crate::encode::bpe) fn new(
+        symbols: SymbolTable,
+        pieces: &PieceTable,
+        spelling: S,
+        unknown: PieceId,
+    ) -> Self {
+        let texts = (0..symbols.piece_count()).map(|id| pieces.text(id));
+        let longest = texts.map(<[u8]>::len).max().unwrap_or_default();
         Self {
+            widest_window: (4 * longest).clamp(256, 4 * MAX_SYMBOL_BYTES),
             last_merges: LastMergeTable::new(symbols.piece_count()),
             piece_count: symbols.piece_count(),
             symbols,

@@ -35,6 +35,7 @@
 //! model; only models with pieces such as `aaaaaaaaaaaaaaaa` pay, with about 1,500 instructions per
 //! character of a long run of `a` instead of 90.
 
+use super::heap_merge::HeapMerge;
 use super::last_merge::last_merge;
 use super::last_merge_table::LastMerge;
 use super::merge_context::MergeContext;
@@ -115,28 +116,28 @@ fn compute_validity(
     match (last_merge(left, context), last_merge(right, context)) {
         (LastMerge::TooLong, _) | (_, LastMerge::TooLong) => None,
         (LastMerge::OutOfRankOrder, _) | (_, LastMerge::OutOfRankOrder) => {
-            merge_both(left, right, context)
+            Some(merge_both(left, right, context))
         }
         _ => Some(undo_both(left, right, context)),
     }
 }
 
-/// Merges the joined text of two symbols; `None` if it is too long.
-fn merge_both(
-    left: u32,
-    right: u32,
-    context: &mut MergeContext<'_, impl Spelling>,
-) -> Option<bool> {
+/// Merges the joined text of two symbols.
+fn merge_both(left: u32, right: u32, context: &mut MergeContext<'_, impl Spelling>) -> bool {
     let tables = context.tables;
+    let texts = [left, right].map(|symbol| tables.symbols.text(context.pairs.pieces, symbol));
     let mut short = ShortMerge::default();
-    for symbol in [left, right] {
-        let text = tables.symbols.text(context.pairs.pieces, symbol);
-        if !short.push_text(text, tables) {
-            return None;
-        }
+    if texts.iter().all(|text| short.push_text(text, tables)) {
+        short.merge(&mut context.pairs);
+        return short.symbols().eq([left, right]);
     }
-    short.merge(&mut context.pairs);
-    Some(short.symbols().eq([left, right]))
+    let mut heap = HeapMerge::default();
+    let units = texts
+        .iter()
+        .flat_map(|text| tables.spelling.symbols_of(text));
+    heap.symbols.extend(units);
+    heap.merge(&mut context.pairs, &mut ());
+    heap.symbols == [left, right]
 }
 
 /// Undoes the merges of two symbols, the latest first; equal ranks merge from left to right, so the

@@ -1,20 +1,18 @@
 //! Long chunks, one window after the other.
 //!
-//! Input: a chunk of more than 32 units. Output: its ids, or failure if this strategy cannot
-//! find them.
+//! The first bytes of the chunk are a window, which is merged alone (or found in a cache). A symbol
+//! near the end of a window may be cut off, so only symbols that end within two thirds of the window
+//! are committed; the next window begins after them. The first symbol of a window and the last
+//! committed one have to be a valid pair (see [`token_pairs`](super::token_pairs)).
 //!
-//! Method: the first bytes of the chunk are a window, which is merged alone (or found in a cache).
-//! A symbol near the end of a window may be cut off, so only symbols that end within two thirds of
-//! the window are committed; the next window begins after them. If the first symbol of a window and
-//! the last committed symbol are no valid pair (see [`token_pairs`](super::token_pairs)), the
-//! strategy gives up.
-//!
-//! A chunk is first tried with windows of [`MAX_KEY_BYTES`] bytes, whose ids are in a chunk cache.
-//! If these windows do not fit together, it is tried with windows of [`MAX_UNITS`] units: pieces
-//! of 16 spaces have 48 bytes in normalized text. The ids of large windows are cached by
-//! their whole texts, so a run of spaces costs two or three lookups for every 32 spaces, even if no
-//! other run has the same length. If large windows do not fit together either, the heap merges the
-//! whole chunk.
+//! Windows have at most [`MAX_KEY_BYTES`] bytes at first, and their ids are in a chunk cache. Where
+//! such a window does not fit, the window before it is taken back, and the work goes on from there
+//! with windows of [`MAX_UNITS`] units: pieces of 16 spaces have 48 bytes in normalized text. Their
+//! ids are cached by their whole texts, so a run of spaces costs two or three lookups for every 32
+//! spaces, even if no other run has the same length. Where these do not fit either, windows have four
+//! times the length of the longest piece, and the heap merges them; so a window of this size
+//! always commits enough. Only if a pair across two of them is not valid, or if the chunk has unknown
+//! symbols, the strategy gives up, and the heap merges the whole chunk.
 //!
 //! **Lemma (window commit).** If the strategy does not give up, the committed symbols are the
 //! result of merging the whole chunk. Proof: all symbols of one window are adjacent in the result
@@ -28,9 +26,9 @@
 //! committed. The next window begins at `ization`; if `al ization` is a valid pair, the work goes
 //! on there.
 //!
-//! Cost: linear; every window commits at least a third of its length, or the strategy gives up.
-//! Windows are short enough to be cached, so text that repeats itself costs little more than cache
-//! hits.
+//! Cost: linear; every window commits at least a third of its length, or the size grows, or the
+//! strategy gives up. Small windows are short enough to be cached, so text that repeats itself costs
+//! little more than cache hits.
 
 use std::ops::Range;
 
@@ -43,27 +41,23 @@ use crate::encode::chunk_cache::{KeyedText, MAX_KEY_BYTES};
 use crate::piece::PieceId;
 
 /// How long the windows are. The size also decides which cache has their ids.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WindowSize {
     /// At most [`MAX_KEY_BYTES`] bytes.
     Small,
     /// At most [`MAX_UNITS`] units.
     Large,
+    /// At most [`MergeTables::widest_window`](super::merge_context::MergeTables::widest_window)
+    /// bytes.
+    Widest,
 }
 
 impl WindowSize {
-    /// The end of the window that begins at `at`: the start of a unit, or the end of the chunk.
-    fn end<S: Spelling>(self, chunk: &[u8], at: usize) -> usize {
+    fn larger(self) -> Option<Self> {
         match self {
-            Self::Small => {
-                let end = (at + MAX_KEY_BYTES).min(chunk.len());
-                match S::floor_border(chunk, end) {
-                    // Malformed text: no character begins in the window.
-                    border if border <= at => end,
-                    border => border,
-                }
-            }
-            Self::Large => (0..MAX_UNITS).fold(at, |end, _| end + S::unit_length(&chunk[end..])),
+            Self::Small => Some(Self::Large),
+            Self::Large => Some(Self::Widest),
+            Self::Widest => None,
         }
     }
 
@@ -71,68 +65,78 @@ impl WindowSize {
     fn commit_bytes(self, length: usize) -> usize {
         match self {
             Self::Small => 16,
-            Self::Large => length * 2 / 3,
+            Self::Large | Self::Widest => length * 2 / 3,
         }
     }
 
-    /// The strategy gives up if fewer bytes of a window of `length` bytes are committed.
+    /// The window does not fit if fewer of its `length` bytes are committed.
     fn min_committed_bytes(self, length: usize) -> usize {
         match self {
             Self::Small => MAX_KEY_BYTES / 3,
-            Self::Large => length / 3,
+            Self::Large | Self::Widest => length / 3,
         }
     }
 }
 
 impl<S: Spelling> ChunkContext<'_, S> {
-    /// Appends the ids of a chunk. Returns false, and appends nothing, if the windows do not fit
-    /// together.
+    /// Appends the ids of a chunk. Returns the size of the last window; `None`, and appends
+    /// nothing, if the windows do not fit together.
     pub(super) fn encode_windowed(
         &mut self,
         chunk: &[u8],
-        size: WindowSize,
         out: &mut Vec<PieceId>,
-    ) -> bool {
-        let start = out.len();
-        let is_encoded = self.encode_all_windows(chunk, size, out);
-        if !is_encoded {
-            out.truncate(start);
-        }
-        is_encoded
-    }
-
-    /// As [`encode_windowed`](Self::encode_windowed), but leaves the ids of the first windows in
-    /// `out` on failure.
-    fn encode_all_windows(
-        &mut self,
-        chunk: &[u8],
-        size: WindowSize,
-        out: &mut Vec<PieceId>,
-    ) -> bool {
+    ) -> Option<WindowSize> {
         let keyed = KeyedText::new(chunk);
-        let mut committed: Option<PieceId> = None;
-        let mut at = 0;
-        while at < chunk.len() {
-            let window = at..size.end::<S>(chunk, at);
-            let first = out.len();
+        let start = out.len();
+        let mut size = WindowSize::Small;
+        // Where the window begins, in the chunk and in `out`; and the same of the window before.
+        let (mut at, mut first) = (0, start);
+        let mut previous = (at, first);
+        loop {
+            let window = at..self.window_end(chunk, at, size);
             match size {
                 WindowSize::Small => self.encode_small_window(&keyed, window.clone(), out),
-                WindowSize::Large => self.encode_large_window(&chunk[window.clone()], out),
+                _ => self.encode_large_window(&chunk[window.clone()], out),
             }
-            if !self.joins_previous(committed, &out[first..]) {
-                return false;
+            let committed = out[start..first].last().copied();
+            let mut bytes = 0;
+            if self.joins_previous(committed, &out[first..]) {
+                if window.end == chunk.len() {
+                    return Some(size);
+                }
+                bytes = self.commit(first, size.commit_bytes(window.len()), out);
             }
-            if window.end == chunk.len() {
-                return true;
+            if bytes >= size.min_committed_bytes(window.len()) {
+                previous = (at, first);
+                at += bytes;
+                first = out.len();
+                continue;
             }
-            let bytes = self.commit(first, size.commit_bytes(window.len()), out);
-            if bytes < size.min_committed_bytes(window.len()) {
-                return false;
-            }
-            committed = out.last().copied();
-            at += bytes;
+            let Some(larger) = size.larger() else {
+                out.truncate(start);
+                return None;
+            };
+            size = larger;
+            (at, first) = previous;
+            out.truncate(first);
         }
-        true
+    }
+
+    /// The end of the window that begins at `at`: the start of a unit, or the end of the chunk.
+    fn window_end(&self, chunk: &[u8], at: usize, size: WindowSize) -> usize {
+        let max_bytes = match size {
+            WindowSize::Small => MAX_KEY_BYTES,
+            WindowSize::Large => {
+                return (0..MAX_UNITS).fold(at, |end, _| end + S::unit_length(&chunk[end..]));
+            }
+            WindowSize::Widest => self.tables.widest_window,
+        };
+        let end = (at + max_bytes).min(chunk.len());
+        match S::floor_border(chunk, end) {
+            // Malformed text: no character begins in the window.
+            border if border <= at => end,
+            border => border,
+        }
     }
 
     /// Appends the ids of one window, which has at most [`MAX_KEY_BYTES`] bytes.
@@ -156,13 +160,15 @@ impl<S: Spelling> ChunkContext<'_, S> {
         }
     }
 
-    /// Appends the ids of one window, which has at most [`MAX_UNITS`] units.
+    /// Appends the ids of one window of any length.
     fn encode_large_window(&mut self, window: &[u8], out: &mut Vec<PieceId>) {
         if let Some(ids) = self.state.large_windows.get(window) {
             return out.extend_from_slice(ids);
         }
         let start = out.len();
-        self.encode_short(window, out);
+        if !self.encode_short(window, out) {
+            self.encode_by_heap(window, out);
+        }
         self.state.large_windows.insert(window, &out[start..]);
     }
 

@@ -1,0 +1,482 @@
+//! Byte-level BPE: the tokenizers of GPT, Llama 3, Qwen, DeepSeek and Mistral.
+//!
+//! Tokens are byte strings. A text is encoded in these steps:
+//!
+//! 1. Special tokens that the caller allows are cut out; without an allowance their text is
+//!    ordinary text.
+//! 2. What remains is normalized (NFC, in few vocabularies), and gets a space before it, in few.
+//! 3. A pattern cuts it into pretokens ([`pattern`](crate::pattern)).
+//! 4. Each pretoken is looked up as a whole, if the vocabulary asks for it; otherwise its bytes are
+//!    merged by rank.
+//!
+//! Every byte is a token, so every text can be encoded, and unless the text is normalized or gets a
+//! space, or the pattern leaves bytes out, decoding gives the same bytes, well-formed UTF-8 or not.
+//!
+//! Example: `low<|end|>` with the special token allowed is `low` and `<|end|>`; without, `<|end|>`
+//! is cut into the pretokens `<|`, `end` and `|>` by the pattern of GPT-2.
+
+pub(crate) mod error;
+#[cfg_attr(not(feature = "nfc"), path = "byte_bpe/no_nfc.rs")]
+mod nfc;
+pub(crate) mod parts;
+pub(crate) mod special;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+pub use self::error::{ByteBpeError, RefusedSpecialError};
+use self::nfc::{NfcText, to_nfc};
+pub use self::parts::{ByteBpeParts, ByteToken, SpecialToken, TextForm};
+use self::special::{Cutter, Segment};
+pub use self::special::{SpecialNames, SpecialSet};
+use crate::base::TextArena;
+use crate::base::rng::Rng;
+use crate::decode::DecodeError;
+use crate::encode::bpe::BpeCache;
+use crate::encode::bpe::bytes::{ByteEncoder, ByteTokensError};
+use crate::pattern::Pretokenizer;
+use crate::piece::{MAX_PIECES, MAX_TEXT_BYTES, PieceId, PieceKind, PieceTable};
+
+/// Parts of a long text that threads encode have at least so many bytes.
+const MIN_PART_BYTES: usize = 128 << 10;
+
+/// A byte-level tokenizer; see the [module page](self).
+///
+/// [`ByteBpeParts`] has an example.
+#[derive(Debug)]
+pub struct ByteBpe {
+    encoder: ByteEncoder,
+    pretokenizer: Pretokenizer,
+    text_form: TextForm,
+    adds_prefix_space: bool,
+    special: Cutter,
+    /// The tokens that are found in every text.
+    found_always: SpecialSet,
+    special_ids: HashMap<String, PieceId>,
+    /// The bytes of each id; empty for ids without a token.
+    texts: TextArena,
+}
+
+/// A part of a text that is ready to be cut into pretokens, or a special token.
+enum Part<'p> {
+    Text(&'p [u8], Origins<'p>),
+    Special(PieceId, Range<usize>),
+}
+
+/// Where the bytes of a part come from.
+struct Origins<'p> {
+    /// Where the text that the part belongs to begins in the caller's text.
+    start: usize,
+    /// That text in normalized form, if the form changed it.
+    nfc: Option<&'p NfcText>,
+    /// Where the part begins in that text.
+    offset: usize,
+    has_prefix_space: bool,
+}
+
+impl Origins<'_> {
+    /// The range of the caller's text that a range of the part comes from.
+    fn of(&self, part: Range<usize>) -> Range<usize> {
+        let prefix = usize::from(self.has_prefix_space);
+        let [begin, end] = [part.start, part.end].map(|at| at.saturating_sub(prefix) + self.offset);
+        let range = match self.nfc {
+            Some(nfc) => nfc.origin(begin..end),
+            None => begin..end,
+        };
+        self.start + range.start..self.start + range.end
+    }
+}
+
+impl ByteBpe {
+    /// The highest id that a token may have. Known vocabularies have ids below 2^18; the limit
+    /// bounds the memory of a vocabulary with gaps.
+    pub const MAX_ID: u32 = (1 << 24) - 1;
+
+    /// A tokenizer of these parts.
+    ///
+    /// # Errors
+    /// The tokens are no vocabulary; see the variants of [`ByteBpeError`].
+    pub fn new(parts: ByteBpeParts) -> Result<Self, ByteBpeError> {
+        let ByteBpeParts {
+            tokens,
+            special_tokens,
+            pretokenizer,
+            whole_pretokens_first,
+            text_form,
+            adds_prefix_space,
+        } = parts;
+        if text_form == TextForm::Nfc && !cfg!(feature = "nfc") {
+            return Err(ByteBpeError::NoNfc);
+        }
+        if tokens.len() > MAX_PIECES {
+            return Err(ByteBpeError::TooManyTokens {
+                tokens: tokens.len(),
+            });
+        }
+        let bytes = tokens.iter().map(|token| token.bytes.len()).sum();
+        if bytes > MAX_TEXT_BYTES {
+            return Err(ByteBpeError::TooManyBytes { bytes });
+        }
+        let texts = texts_by_id(&tokens, &special_tokens)?;
+        let mut special_ids = HashMap::with_capacity(special_tokens.len());
+        for token in &special_tokens {
+            let id = PieceId::new(token.id);
+            if special_ids.insert(token.text.clone(), id).is_some() {
+                let text = token.text.clone();
+                return Err(ByteBpeError::RepeatedSpecial { text });
+            }
+        }
+        let mut table = PieceTable::with_capacity(tokens.len(), bytes);
+        for token in &tokens {
+            table.push(&token.bytes, 0.0, PieceKind::Normal);
+        }
+        let ids = tokens.iter().map(|token| PieceId::new(token.id)).collect();
+        let encoder = ByteEncoder::new(table, ids, whole_pretokens_first);
+        let encoder = encoder.map_err(|error| match error {
+            ByteTokensError::NoToken(byte) => ByteBpeError::MissingByte { byte },
+            ByteTokensError::Repeated(index) => ByteBpeError::RepeatedToken {
+                bytes: tokens[index].bytes.clone(),
+                id: tokens[index].id,
+            },
+        })?;
+        let special = Cutter::new(special_tokens)?;
+        let none = SpecialNames::None;
+        let form = |text: &str| in_form(text_form, text);
+        Ok(Self {
+            found_always: SpecialSet::new(&special.tokens, form, &none, &none)?,
+            encoder,
+            pretokenizer,
+            text_form,
+            adds_prefix_space,
+            special,
+            special_ids,
+            texts,
+        })
+    }
+
+    /// The number of ids: one more than the highest. Some of them may have no token.
+    pub fn vocab_size(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// The bytes of a token, or the text of a special token; `None` if no token has the id.
+    pub fn id_to_bytes(&self, id: PieceId) -> Option<&[u8]> {
+        let is_in_range = id.index() < self.texts.len();
+        let bytes = is_in_range.then(|| self.texts.get(id.index()))?;
+        (!bytes.is_empty()).then_some(bytes)
+    }
+
+    /// The id of the token with these bytes; if none merges to them, that of the special token with
+    /// this text.
+    pub fn bytes_to_id(&self, bytes: impl AsRef<[u8]>) -> Option<PieceId> {
+        let bytes = bytes.as_ref();
+        let special = || {
+            self.special_ids
+                .get(std::str::from_utf8(bytes).ok()?)
+                .copied()
+        };
+        self.encoder.id_of(bytes).or_else(special)
+    }
+
+    /// The special tokens, in the order in which they were given.
+    pub fn special_tokens(&self) -> &[SpecialToken] {
+        &self.special.tokens
+    }
+
+    /// The pretokenizer.
+    pub fn pretokenizer(&self) -> &Pretokenizer {
+        &self.pretokenizer
+    }
+
+    /// Which special tokens are found in texts, and which are refused; all others are ordinary text.
+    /// tiktoken allows none and refuses all others by default; to tokenizers all are allowed.
+    ///
+    /// # Errors
+    /// [`ByteBpeError::NotSpecial`]
+    pub fn special_set(
+        &self,
+        allowed: &SpecialNames,
+        refused: &SpecialNames,
+    ) -> Result<SpecialSet, ByteBpeError> {
+        let form = |text: &str| in_form(self.text_form, text);
+        SpecialSet::new(&self.special.tokens, form, allowed, refused)
+    }
+
+    /// An encoder with caches of its own, for one thread.
+    pub fn encoder(&self) -> ByteBpeEncoder<'_> {
+        ByteBpeEncoder {
+            bpe: self,
+            special: self.found_always.clone(),
+            cache: BpeCache::default(),
+            ids: Vec::new(),
+        }
+    }
+
+    /// The ids of a text, special tokens being ordinary text. For many texts use an
+    /// [`encoder`](Self::encoder).
+    pub fn encode(&self, text: impl AsRef<[u8]>) -> Vec<PieceId> {
+        let mut ids = Vec::new();
+        let mut cache = BpeCache::default();
+        self.encode_into(text.as_ref(), &self.found_always, &mut cache, &mut ids);
+        ids
+    }
+
+    /// The ids of one long text, equal to those of [`encode`](Self::encode), by the threads of
+    /// rayon's current pool. Texts of less than 256 KiB gain nothing.
+    pub fn encode_long(&self, text: impl AsRef<[u8]>) -> Vec<PieceId> {
+        let mut ids = Vec::new();
+        self.for_each_part(text.as_ref(), &self.found_always, |part| {
+            let text = match part {
+                Part::Special(id, _) => return ids.push(id),
+                Part::Text(text, _) => text,
+            };
+            let mut parts = Vec::new();
+            let mut rest = text;
+            let boundaries = self.pretokenizer.find_boundaries(text, MIN_PART_BYTES);
+            for boundary in boundaries.iter().rev() {
+                let (before, part) = rest.split_at(*boundary);
+                parts.push(part);
+                rest = before;
+            }
+            parts.push(rest);
+            parts.reverse();
+            let encoded = parts.par_iter().map_init(BpeCache::default, |cache, part| {
+                let mut ids = Vec::new();
+                self.encoder
+                    .encode(&self.pretokenizer, part, cache, &mut ids);
+                ids
+            });
+            ids.extend(encoded.collect::<Vec<_>>().into_iter().flatten());
+        });
+        ids
+    }
+
+    /// Appends the ids of a text. Refused tokens are not looked for.
+    pub(crate) fn encode_into(
+        &self,
+        text: &[u8],
+        special: &SpecialSet,
+        cache: &mut BpeCache,
+        ids: &mut Vec<PieceId>,
+    ) {
+        self.for_each_part(text, special, |part| match part {
+            Part::Special(id, _) => ids.push(id),
+            Part::Text(text, _) => self.encoder.encode(&self.pretokenizer, text, cache, ids),
+        });
+    }
+
+    /// Passes the ids of a text with their spans in it.
+    pub(crate) fn for_each_token(
+        &self,
+        text: &[u8],
+        special: &SpecialSet,
+        cache: &mut BpeCache,
+        mut on_token: impl FnMut(PieceId, Range<usize>),
+    ) {
+        self.for_each_part(text, special, |part| match part {
+            Part::Special(id, span) => on_token(id, span),
+            Part::Text(text, origins) => {
+                let pretokens = (&self.pretokenizer, text);
+                self.encoder
+                    .for_each_pretoken(pretokens, cache, |pretoken, ids| {
+                        let mut at = pretoken.start;
+                        for id in ids {
+                            let end = at + self.texts.get(id.index()).len();
+                            on_token(*id, origins.of(at..end));
+                            at = end;
+                        }
+                    });
+            }
+        });
+    }
+
+    /// Appends the ids of a text, of which merges are skipped if `skips_merge` returns true.
+    pub(crate) fn sample_into(
+        &self,
+        text: &[u8],
+        special: &SpecialSet,
+        mut skips_merge: impl FnMut() -> bool,
+        cache: &mut BpeCache,
+        ids: &mut Vec<PieceId>,
+    ) {
+        self.for_each_part(text, special, |part| match part {
+            Part::Special(id, _) => ids.push(id),
+            Part::Text(text, _) => self.pretokenizer.for_each(text, &mut |pretoken| {
+                self.encoder
+                    .sample_pretoken(&text[pretoken], &mut skips_merge, cache, ids);
+            }),
+        });
+    }
+
+    /// Steps 1 and 2 of the [module page](self).
+    fn for_each_part(&self, text: &[u8], special: &SpecialSet, mut on_part: impl FnMut(Part<'_>)) {
+        let id = |index: usize| PieceId::new(self.special.tokens[index].id);
+        self.special.cut(&special.as_is, text, |segment| {
+            let range = match segment {
+                Segment::Special(index, range) => return on_part(Part::Special(id(index), range)),
+                Segment::Text(range) => range,
+            };
+            let raw = &text[range.clone()];
+            let nfc = (self.text_form == TextForm::Nfc).then(|| to_nfc(raw));
+            let nfc = nfc.flatten();
+            let text = nfc.as_ref().map_or(raw, NfcText::text);
+            self.special.cut(&special.normalized, text, |segment| {
+                let (Segment::Text(part) | Segment::Special(_, part)) = &segment;
+                let mut origins = Origins {
+                    start: range.start,
+                    nfc: nfc.as_ref(),
+                    offset: part.start,
+                    has_prefix_space: false,
+                };
+                let part = &text[part.clone()];
+                match segment {
+                    Segment::Special(index, _) => {
+                        on_part(Part::Special(id(index), origins.of(0..part.len())));
+                    }
+                    Segment::Text(_) if self.adds_prefix_space && part[0] != b' ' => {
+                        origins.has_prefix_space = true;
+                        on_part(Part::Text(&[b" ", part].concat(), origins));
+                    }
+                    Segment::Text(_) => on_part(Part::Text(part, origins)),
+                }
+            });
+        });
+    }
+
+    /// The bytes of ids, those of special tokens included.
+    ///
+    /// # Errors
+    /// No token has one of the ids.
+    pub fn decode_to_bytes(&self, ids: &[PieceId]) -> Result<Vec<u8>, DecodeError> {
+        let mut bytes = Vec::with_capacity(ids.len() * 4);
+        for id in ids {
+            let pieces = self.vocab_size();
+            let token = self
+                .id_to_bytes(*id)
+                .ok_or(DecodeError { id: *id, pieces })?;
+            bytes.extend_from_slice(token);
+        }
+        Ok(bytes)
+    }
+}
+
+/// A text in the form of a vocabulary.
+fn in_form(form: TextForm, text: &str) -> Vec<u8> {
+    let nfc = (form == TextForm::Nfc).then(|| to_nfc(text.as_bytes()));
+    let text = text.as_bytes();
+    nfc.flatten().as_ref().map_or(text, NfcText::text).to_vec()
+}
+
+/// The bytes of each id, empty for ids without a token.
+fn texts_by_id(tokens: &[ByteToken], special: &[SpecialToken]) -> Result<TextArena, ByteBpeError> {
+    if let Some(empty) = tokens.iter().find(|token| token.bytes.is_empty()) {
+        return Err(ByteBpeError::EmptyToken { id: empty.id });
+    }
+    let cannot_be_found =
+        |token: &&SpecialToken| token.text.is_empty() || token.text.contains('\0');
+    if let Some(token) = special.iter().find(cannot_be_found) {
+        return Err(ByteBpeError::SpecialText { id: token.id });
+    }
+    let tokens = tokens.iter().map(|token| (token.id, &token.bytes[..]));
+    let special = special
+        .iter()
+        .map(|token| (token.id, token.text.as_bytes()));
+    let mut by_id: Vec<(u32, &[u8])> = tokens.chain(special).collect();
+    by_id.sort_unstable();
+    by_id.dedup();
+    if let Some(pair) = by_id.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        return Err(ByteBpeError::RepeatedId { id: pair[0].0 });
+    }
+    let highest = by_id.last().map_or(0, |(id, _)| *id);
+    if highest > ByteBpe::MAX_ID {
+        return Err(ByteBpeError::IdTooLarge { id: highest });
+    }
+    let bytes = by_id.iter().map(|(_, text)| text.len()).sum();
+    let mut texts = TextArena::with_capacity(highest as usize + 1, bytes);
+    for (id, text) in by_id {
+        while texts.len() < id as usize {
+            texts.push(b"");
+        }
+        texts.push(text);
+    }
+    Ok(texts)
+}
+
+/// Encodes texts on one thread, with caches of its own; from [`ByteBpe::encoder`].
+#[derive(Debug)]
+pub struct ByteBpeEncoder<'t> {
+    bpe: &'t ByteBpe,
+    special: SpecialSet,
+    cache: BpeCache,
+    ids: Vec<PieceId>,
+}
+
+impl ByteBpeEncoder<'_> {
+    /// From now on, special tokens are found or refused as this set says; it is from the same
+    /// tokenizer.
+    pub fn set_special(&mut self, special: SpecialSet) {
+        self.special = special;
+    }
+
+    /// The ids of a text, valid until the next call.
+    ///
+    /// # Errors
+    /// The text has a special token that is refused.
+    pub fn encode(&mut self, text: impl AsRef<[u8]>) -> Result<&[PieceId], RefusedSpecialError> {
+        let text = text.as_ref();
+        self.special.check(&self.bpe.special.tokens, text)?;
+        self.ids.clear();
+        self.bpe
+            .encode_into(text, &self.special, &mut self.cache, &mut self.ids);
+        Ok(&self.ids)
+    }
+
+    /// The ids of a text with their spans, in bytes of the text. Characters that normalization
+    /// changed together belong, as a whole, to each of their tokens.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn tokens(
+        &mut self,
+        text: impl AsRef<[u8]>,
+    ) -> Result<Vec<(PieceId, Range<usize>)>, RefusedSpecialError> {
+        let text = text.as_ref();
+        self.special.check(&self.bpe.special.tokens, text)?;
+        let mut tokens = Vec::new();
+        let cache = &mut self.cache;
+        self.bpe
+            .for_each_token(text, &self.special, cache, |id, span| {
+                tokens.push((id, span))
+            });
+        Ok(tokens)
+    }
+
+    /// The ids of a text, each merge of which is skipped with this probability (BPE-dropout); valid
+    /// until the next call.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn sample(
+        &mut self,
+        text: impl AsRef<[u8]>,
+        probability: f32,
+        rng: &mut Rng,
+    ) -> Result<&[PieceId], RefusedSpecialError> {
+        let text = text.as_ref();
+        self.special.check(&self.bpe.special.tokens, text)?;
+        self.ids.clear();
+        let skips_merge = || rng.0.unit() < f64::from(probability);
+        self.bpe.sample_into(
+            text,
+            &self.special,
+            skips_merge,
+            &mut self.cache,
+            &mut self.ids,
+        );
+        Ok(&self.ids)
+    }
+}

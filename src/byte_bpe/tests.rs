@@ -1,0 +1,366 @@
+//! Special tokens, spans, normalization, refusals. That merging is right is tested in
+//! `encode/bpe/bytes`.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::base::rng::Rng;
+use crate::pattern::Pattern;
+
+fn pretokenizer() -> Pretokenizer {
+    Pretokenizer::of(Pattern::named("gpt2").unwrap())
+}
+
+/// All bytes (in an order that makes ids and bytes differ), and some words.
+fn parts() -> ByteBpeParts {
+    let mut parts = ByteBpeParts::new(pretokenizer());
+    let bytes = (0..=u8::MAX).map(|byte| vec![byte ^ 0x55]);
+    let words =
+        ["lo", " l", "ow", " low", "er", "\u{e9}", " \u{e9}"].map(|word| word.as_bytes().to_vec());
+    let texts = bytes.chain(words);
+    parts.tokens = (10..)
+        .zip(texts)
+        .map(|(id, bytes)| ByteToken {
+            bytes: bytes.into(),
+            id,
+        })
+        .collect();
+    parts
+}
+
+fn special(text: &str, id: u32) -> SpecialToken {
+    SpecialToken::new(text, id)
+}
+
+fn with_special(tokens: impl IntoIterator<Item = SpecialToken>) -> ByteBpe {
+    let mut parts = parts();
+    parts.special_tokens = tokens.into_iter().collect();
+    ByteBpe::new(parts).unwrap()
+}
+
+/// The bytes and the surface of each token of a text, with these special tokens allowed.
+fn tokens(bpe: &ByteBpe, allowed: &SpecialNames, text: &str) -> Vec<(String, String)> {
+    let mut encoder = bpe.encoder();
+    encoder.set_special(bpe.special_set(allowed, &SpecialNames::None).unwrap());
+    let tokens = encoder.tokens(text).unwrap();
+    assert!(
+        tokens
+            .iter()
+            .map(|(id, _)| id)
+            .eq(encoder.encode(text).unwrap())
+    );
+    let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let texts = |(id, span): (PieceId, Range<usize>)| {
+        let bytes = bpe.id_to_bytes(id).unwrap();
+        (lossy(bytes), lossy(&text.as_bytes()[span]))
+    };
+    tokens.into_iter().map(texts).collect()
+}
+
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = pairs
+        .iter()
+        .map(|(bytes, surface)| (bytes.to_string(), surface.to_string()));
+    owned.collect()
+}
+
+fn names(texts: &[&str]) -> SpecialNames {
+    SpecialNames::Of(texts.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn whole_pretokens_come_first_only_if_asked_for() {
+    let mut parts = parts();
+    let ids = |parts: &ByteBpeParts| {
+        let bpe = ByteBpe::new(parts.clone()).unwrap();
+        let ids = bpe.encode("low low");
+        ids.iter()
+            .map(|id| String::from_utf8_lossy(bpe.id_to_bytes(*id).unwrap()).into_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&parts), ["lo", "w", " low"]);
+    parts.whole_pretokens_first = false;
+    assert_eq!(ids(&parts), ["lo", "w", " ", "lo", "w"]);
+}
+
+#[test]
+fn special_tokens_are_text_unless_they_are_allowed() {
+    let bpe = with_special([
+        special("<end>", 900),
+        special("<end>>", 901),
+        special("<x>", 7),
+    ]);
+    let text = "lo<end>>er<x>";
+    let plain = bpe.encode(text);
+    assert!(plain.iter().all(|id| id.get() < 900 && id.get() >= 10));
+    assert_eq!(bpe.decode_to_bytes(&plain).unwrap(), text.as_bytes());
+    let found = tokens(&bpe, &names(&["<end>"]), text);
+    assert_eq!(found[1], ("<end>".to_owned(), "<end>".to_owned()));
+    let found = tokens(&bpe, &SpecialNames::All, text);
+    let surfaces: Vec<&str> = found.iter().map(|(_, surface)| &surface[..]).collect();
+    assert_eq!(
+        surfaces,
+        ["lo", "<end>>", "er", "<x>"],
+        "the longest counts"
+    );
+    let unknown = bpe.special_set(&names(&["<y>"]), &SpecialNames::None);
+    let text = "<y>".to_owned();
+    assert_eq!(unknown.unwrap_err(), ByteBpeError::NotSpecial { text });
+}
+
+#[test]
+fn refused_tokens_are_an_error_wherever_they_are() {
+    let bpe = with_special([special("<end>", 900), special("<x>", 901)]);
+    let mut encoder = bpe.encoder();
+    let set = bpe
+        .special_set(&names(&["<x>"]), &SpecialNames::All)
+        .unwrap();
+    encoder.set_special(set);
+    assert_eq!(encoder.encode("<x>lo").unwrap()[0].get(), 901);
+    let refused = encoder.encode("<x>lo<end>").unwrap_err();
+    assert_eq!((&refused.token[..], refused.begin), ("<end>", 5));
+    assert!(encoder.tokens("<end>").is_err());
+    assert!(
+        encoder
+            .sample("<end>", 0.1, &mut Rng::with_seed(1))
+            .is_err()
+    );
+}
+
+#[test]
+fn added_tokens_have_the_properties_of_tokenizers() {
+    let strips = SpecialToken {
+        special: false,
+        lstrip: true,
+        rstrip: true,
+        ..special("<m>", 900)
+    };
+    let normalized = SpecialToken {
+        special: false,
+        normalized: true,
+        ..special("m>", 901)
+    };
+    let bpe = with_special([strips, normalized]);
+    let surfaces = |text| {
+        let found = tokens(&bpe, &SpecialNames::None, text);
+        found
+            .into_iter()
+            .map(|(_, surface)| surface)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(surfaces("lo \u{a0}<m>\t lo"), ["lo", " \u{a0}<m>\t ", "lo"]);
+    assert_eq!(
+        surfaces("<m> <m>"),
+        ["<m> ", "<m>"],
+        "white space belongs to the first"
+    );
+    assert_eq!(surfaces("m><m>"), ["m>", "<m>"]);
+    assert_eq!(
+        surfaces("<<m>"),
+        ["<", "<m>"],
+        "tokens that are not normalized are cut out first"
+    );
+}
+
+#[cfg(feature = "regex")]
+#[test]
+fn single_words_are_not_found_inside_of_words() {
+    let word = SpecialToken {
+        special: false,
+        single_word: true,
+        ..special("low", 900)
+    };
+    let bpe = with_special([word]);
+    for (text, count) in [
+        ("low", 1),
+        (" low.low", 2),
+        ("lower", 0),
+        ("_low", 0),
+        ("\u{e9}low", 0),
+        ("low\u{301}", 0),
+        ("low\u{bd}low", 2),
+        ("lowlow low", 1),
+    ] {
+        let found = tokens(&bpe, &SpecialNames::None, text);
+        let found = found
+            .iter()
+            .filter(|(bytes, surface)| bytes == "low" && surface == "low");
+        assert_eq!(found.count(), count, "{text}");
+    }
+}
+
+#[test]
+fn a_space_is_put_before_each_part_without_one() {
+    let mut parts = parts();
+    parts.adds_prefix_space = true;
+    parts.special_tokens = vec![special("<x>", 900)];
+    let bpe = ByteBpe::new(parts).unwrap();
+    let found = tokens(&bpe, &SpecialNames::All, "low low<x>low<x> low");
+    let expected = [
+        (" low", "low"),
+        (" low", " low"),
+        ("<x>", "<x>"),
+        (" low", "low"),
+        ("<x>", "<x>"),
+        (" low", " low"),
+    ];
+    assert_eq!(found, pairs(&expected));
+}
+
+#[cfg(feature = "nfc")]
+#[test]
+fn normalized_text_has_the_spans_of_its_origin() {
+    let mut parts = parts();
+    parts.text_form = TextForm::Nfc;
+    let normalized = SpecialToken {
+        special: false,
+        normalized: true,
+        ..special("E\u{301}!", 901)
+    };
+    parts.special_tokens = vec![special("<x>", 900), normalized];
+    let bpe = ByteBpe::new(parts).unwrap();
+    let found = tokens(
+        &bpe,
+        &SpecialNames::All,
+        "lo<x>a e\u{301}low\u{c9}!w<x> \u{e9}",
+    );
+    let expected = [
+        ("lo", "lo"),
+        ("<x>", "<x>"),
+        ("a", "a"),
+        (" \u{e9}", " e\u{301}"),
+        ("lo", "lo"),
+        ("w", "w"),
+        ("E\u{301}!", "\u{c9}!"),
+        ("w", "w"),
+        ("<x>", "<x>"),
+        (" \u{e9}", " \u{e9}"),
+    ];
+    assert_eq!(found, pairs(&expected));
+}
+
+#[test]
+fn any_bytes_are_decoded_to_themselves() {
+    let bpe = with_special([special("<x>", 900)]);
+    let mut encoder = bpe.encoder();
+    encoder.set_special(
+        bpe.special_set(&SpecialNames::All, &SpecialNames::None)
+            .unwrap(),
+    );
+    let encoder = std::cell::RefCell::new(encoder);
+    let bytes = proptest::collection::vec(
+        proptest::sample::select(&b"low er<x>\xC3\xA9\x80\xFF\n"[..]),
+        0..60,
+    );
+    proptest!(|(text in bytes, seed in any::<u64>())| {
+        let mut encoder = encoder.borrow_mut();
+        let tokens = encoder.tokens(&text).unwrap();
+        let mut end = 0;
+        for (id, span) in &tokens {
+            prop_assert_eq!(bpe.id_to_bytes(*id).unwrap(), &text[span.clone()]);
+            prop_assert_eq!(span.start, end);
+            end = span.end;
+        }
+        prop_assert_eq!(end, text.len());
+        let ids = encoder.encode(&text).unwrap();
+        prop_assert_eq!(bpe.decode_to_bytes(ids).unwrap(), &text[..]);
+        let best = ids.to_vec();
+        prop_assert_eq!(encoder.sample(&text, 1.0, &mut Rng::with_seed(seed)).unwrap().len() >= best.len(), true);
+        let sampled = encoder.sample(&text, 0.5, &mut Rng::with_seed(seed)).unwrap();
+        prop_assert_eq!(bpe.decode_to_bytes(sampled).unwrap(), &text[..]);
+        prop_assert_eq!(bpe.encode_long(&text), bpe.encode(&text));
+    });
+}
+
+#[test]
+fn long_texts_are_divided_without_a_change() {
+    let bpe = with_special([SpecialToken {
+        special: false,
+        ..special("<x>", 900)
+    }]);
+    let text = "low lower \u{e9}\u{4e00}  er\n\n<x>".repeat(40_000);
+    assert!(text.len() > 4 * MIN_PART_BYTES);
+    assert_eq!(bpe.encode_long(&text), bpe.encode(&text));
+}
+
+#[test]
+fn tokens_and_ids_are_found_by_each_other() {
+    let bpe = with_special([special("<x>", 900), special("lo", 266)]);
+    assert_eq!(bpe.vocab_size(), 901);
+    assert_eq!(bpe.bytes_to_id("lo"), Some(PieceId::new(266)));
+    assert_eq!(bpe.bytes_to_id("<x>"), Some(PieceId::new(900)));
+    assert_eq!(bpe.bytes_to_id([0]), Some(PieceId::new(10 + 0x55)));
+    assert_eq!(bpe.bytes_to_id("lower"), None);
+    assert_eq!(bpe.id_to_bytes(PieceId::new(900)), Some(&b"<x>"[..]));
+    for unknown in [0, 9, 800, 901, u32::MAX] {
+        let id = PieceId::new(unknown);
+        assert_eq!(bpe.id_to_bytes(id), None);
+        assert_eq!(
+            bpe.decode_to_bytes(&[PieceId::new(20), id]).unwrap_err().id,
+            id
+        );
+    }
+}
+
+#[test]
+fn vocabularies_that_cannot_work_are_refused() {
+    type Change = fn(&mut ByteBpeParts);
+    let cases: Vec<(Change, ByteBpeError)> = vec![
+        (
+            |parts| parts.tokens.retain(|token| *token.bytes != *b"0"),
+            ByteBpeError::MissingByte { byte: b'0' },
+        ),
+        (
+            |parts| parts.tokens[260].bytes = Box::default(),
+            ByteBpeError::EmptyToken { id: 270 },
+        ),
+        (
+            |parts| parts.tokens[260].bytes = (*b"lo").into(),
+            ByteBpeError::RepeatedToken {
+                bytes: (*b"lo").into(),
+                id: 270,
+            },
+        ),
+        (
+            |parts| parts.tokens[260].id = 11,
+            ByteBpeError::RepeatedId { id: 11 },
+        ),
+        (
+            |parts| parts.tokens[260].id = 1 << 24,
+            ByteBpeError::IdTooLarge { id: 1 << 24 },
+        ),
+        (
+            |parts| parts.special_tokens.push(special("<x>", u32::MAX)),
+            ByteBpeError::IdTooLarge { id: u32::MAX },
+        ),
+        (
+            |parts| parts.special_tokens.push(special("", 900)),
+            ByteBpeError::SpecialText { id: 900 },
+        ),
+        (
+            |parts| parts.special_tokens.push(special("a\0", 900)),
+            ByteBpeError::SpecialText { id: 900 },
+        ),
+        (
+            |parts| parts.special_tokens.push(special("<x>", 12)),
+            ByteBpeError::RepeatedId { id: 12 },
+        ),
+        (
+            |parts| {
+                parts
+                    .special_tokens
+                    .extend([special("<x>", 900), special("<x>", 901)])
+            },
+            ByteBpeError::RepeatedSpecial {
+                text: "<x>".to_owned(),
+            },
+        ),
+    ];
+    for (change, expected) in cases {
+        let mut parts = parts();
+        change(&mut parts);
+        let error = ByteBpe::new(parts).unwrap_err();
+        assert_eq!(error, expected);
+        assert!(!error.to_string().is_empty());
+    }
+}
