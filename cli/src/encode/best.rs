@@ -129,3 +129,68 @@ impl<'m> BestWriter<'m> {
         format::end_line(start, out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::documents::DocumentRules;
+    use crate::input::Input;
+    use crate::progress::Messages;
+    use spiece::Tokenizer;
+    use spiece::input::Documents;
+
+    /// The blocks of a file, each document of which is written by [`format::write`] in one list and
+    /// by [`BestWriter`] in the other.
+    fn both(model: &str, path: &Path, documents: Documents, format: Format) -> [Vec<u8>; 2] {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata");
+        let tokenizer = Tokenizer::open(root.join(model)).unwrap();
+        let mut encoder = tokenizer.encoder();
+        let best = BestWriter::new(tokenizer.model(), format);
+        let rules = Arc::new(DocumentRules::of(documents));
+        let mut input = Input::new(vec![path.to_owned()], &rules, &Messages::new(true));
+        let mut block = Block::default();
+        let [mut expected, mut written] = [Vec::new(), Vec::new()];
+        while input.read_block(&mut block).unwrap() {
+            best.write(&mut encoder, &block, &mut written).unwrap();
+            let write = |_: u64, document: &[u8]| {
+                format::write(format, &encoder.tokens(document), &mut expected);
+                Ok(())
+            };
+            block.for_each_document(write).unwrap();
+        }
+        [expected, written]
+    }
+
+    #[test]
+    fn best_segmentations_are_those_of_the_general_writer() {
+        let text = include_str!("../../../testdata/udhr.txt");
+        // Unknown characters in most models, some of them adjacent, and lines without tokens.
+        let rare = ["\u{1F980}\u{1F980} x \u{1F980}", "", "   ", "\u{2047}"];
+        let lines = text.lines().step_by(9).chain(rare).chain(["last"]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        std::fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
+        for model in [
+            "golden/llama2.model",
+            "golden/word_symbols.model",
+            "run/unigram.model",
+        ] {
+            for documents in [Documents::Lines, Documents::Files] {
+                for format in [Format::Id, Format::Piece] {
+                    let [expected, written] = both(model, &path, documents.clone(), format);
+                    assert!(expected == written, "{model} {documents:?} {format:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_has_room_for_14_bytes_and_a_space() {
+        let lengths = [0, 1, 15, 16, 300].map(|length| Row::new(&vec![b'x'; length]).length);
+        assert_eq!(lengths, [0, 1, 15, 0, 0]);
+        assert!(Row::new(b"278 ").text.starts_with(b"278 \0"));
+    }
+}
