@@ -143,8 +143,14 @@ pub enum TrainError {
         what: &'static str,
     },
     /// Training of a unigram model ended with no pieces or with scores that are not finite.
-    #[error("the corpus is too small to estimate a unigram model; give more text")]
-    Diverged,
+    #[error(
+        "the corpus is too small to estimate a unigram model; give more text{}",
+        too_long_note(*too_long)
+    )]
+    Diverged {
+        /// Sentences that were skipped because they are longer than `max_sentence_length`.
+        too_long: u64,
+    },
     /// 100 pruning steps of a unigram model in a row dropped no piece.
     #[error(
         "vocab_size: {vocab_size} is too small; {pieces} pieces remain, none of which can be dropped. Raise vocab_size"

@@ -32,7 +32,12 @@ impl Trainer {
         let seed_file = self.read_seed_file()?;
         let config = self.unigram_config(seed_file);
         let (texts, alphabet) = self.unigram_texts(corpus, config.chunk_bytes, run)?;
-        unigram::learn(texts, &alphabet, &config, run)
+        unigram::learn(texts, &alphabet, &config, run).map_err(|error| match error {
+            TrainError::Diverged { .. } => TrainError::Diverged {
+                too_long: run.summary.sentences.too_long,
+            },
+            error => error,
+        })
     }
 
     /// The corpus of a unigram model, with U+2585 for characters that are not in the alphabet, and

@@ -325,6 +325,14 @@ fn lines_that_are_too_long_are_counted_and_the_flag_is_named() {
             && message.contains("1 with U+2585"),
         "{message}"
     );
+    // Nothing but a symbol is left to learn from.
+    fs::write(folder.path().join("t"), format!("a\n{}\n", "x".repeat(50))).unwrap();
+    let symbol = ["--add_dummy_prefix=false", "--user_defined_symbols=a"];
+    let message = train(&[&symbol[..], &["--model_type=unigram", limit]].concat());
+    assert!(
+        message.contains("too small to estimate") && message.contains("raise max_sentence_length"),
+        "{message}"
+    );
 }
 
 #[test]

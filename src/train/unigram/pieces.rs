@@ -262,7 +262,8 @@ impl PieceList {
     /// As [`PieceList::new`].
     pub(super) fn replace(&mut self, pieces: Vec<ScoredSeed>) -> Result<(), TrainError> {
         if pieces.is_empty() || !pieces.iter().all(|piece| piece.score.is_finite()) {
-            return Err(TrainError::Diverged);
+            // The caller who read the sentences knows how many were skipped.
+            return Err(TrainError::Diverged { too_long: 0 });
         }
         for piece in self.pieces.drain(..) {
             self.states[piece.seed as usize].score = DROPPED;
