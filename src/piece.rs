@@ -265,7 +265,8 @@ impl PieceTable {
 
     /// The ids of the pieces of this kind, ascending.
     pub(crate) fn ids_of(&self, kind: PieceKind) -> impl Iterator<Item = usize> {
-        (0..self.len()).filter(move |id| self.kinds[*id] == kind)
+        let numbered = self.kinds.iter().enumerate();
+        numbered.filter_map(move |(id, other)| (*other == kind).then_some(id))
     }
 
     pub(crate) fn kind(&self, index: usize) -> PieceKind {

@@ -84,6 +84,11 @@ impl<T: Copy> Arena<T> {
         (0..self.len()).map(|index| self.get(index))
     }
 
+    /// The lengths of all slices.
+    pub(crate) fn lengths(&self) -> impl Iterator<Item = usize> {
+        self.starts.windows(2).map(|ends| ends[1] - ends[0])
+    }
+
     /// Number of slices.
     #[inline]
     pub(crate) fn len(&self) -> usize {

@@ -71,10 +71,16 @@ pub(crate) fn char_starts(text: &[u8]) -> impl Iterator<Item = usize> {
 pub(crate) fn common_length(a: &[u8], b: &[u8]) -> usize {
     let (a_words, _) = a.as_chunks::<8>();
     let (b_words, _) = b.as_chunks::<8>();
-    let words = a_words.iter().zip(b_words).take_while(|(a, b)| a == b);
-    let start = words.count() * 8;
-    let rest = a[start..].iter().zip(&b[start..]);
-    start + rest.take_while(|(a, b)| a == b).count()
+    let mut length = 0;
+    for (a, b) in a_words.iter().zip(b_words) {
+        let differences = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if differences != 0 {
+            return length + differences.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    let rest = a[length..].iter().zip(&b[length..]);
+    length + rest.take_while(|(a, b)| a == b).count()
 }
 
 /// The last position that is not after `at` and does not lie inside a character of well-formed

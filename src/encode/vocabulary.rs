@@ -67,8 +67,9 @@ impl<'m> Vocabulary<'m> {
     /// Whether the piece can be found in text, unused pieces included.
     #[inline]
     pub(crate) fn is_from_text(&self, id: usize) -> bool {
-        (self.has_symbols || !self.is_symbol(id))
-            && self.kind(id).is_from_text()
+        let kind = self.kind(id);
+        kind.is_from_text()
+            && (self.has_symbols || kind != PieceKind::UserDefined)
             && self.text(id) != [0]
     }
 
@@ -102,8 +103,11 @@ impl<'m> Vocabulary<'m> {
 
     /// The ids of the pieces that take part in merges, unused pieces included.
     pub(crate) fn mergeable(&self) -> Vec<u32> {
+        // Most pieces are mergeable.
+        let mut mergeable = Vec::with_capacity(self.len());
         let ids = 0..self.len_u32();
-        ids.filter(|id| self.is_from_text(*id as usize)).collect()
+        mergeable.extend(ids.filter(|id| self.is_from_text(*id as usize)));
+        mergeable
     }
 
     /// The pieces by the hashes of their texts.

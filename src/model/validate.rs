@@ -133,7 +133,8 @@ fn check_text_bytes(bytes: usize) -> Result<(), ModelError> {
 
 /// Checks the lengths of all texts.
 fn check_lengths(pieces: &PieceTable) -> Result<(), ModelError> {
-    let too_long = (0..pieces.len()).find(|id| pieces.text(*id).len() >= MAX_PIECE_BYTES);
+    let mut lengths = pieces.texts().lengths();
+    let too_long = lengths.position(|length| length >= MAX_PIECE_BYTES);
     let Some(id) = too_long else {
         return Ok(());
     };

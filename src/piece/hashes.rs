@@ -47,28 +47,32 @@ impl PieceHashes {
     ) -> Result<Self, usize> {
         let slots = (pieces.len() * 2).next_power_of_two().max(64);
         let free = PieceSlot { tag: 0, id: FREE };
+        let hasher = TextHasher::new();
+        let texts = (0..pieces.len()).map(|id| pieces.text(id));
+        let hashes: Vec<u64> = texts.map(|text| hasher.hash(text).hash()).collect();
         let mut table = Self {
-            hasher: TextHasher::new(),
-            hashes: Vec::with_capacity(pieces.len()),
+            hasher,
+            hashes: Vec::new(),
             slots: vec![free; slots],
             shift: 64 - slots.trailing_zeros(),
         };
-        for id in 0..pieces.len() {
+        // The slots are anywhere in memory. In a loop without the computation of hashes, the
+        // processor waits for several of them at once.
+        for (id, hash) in hashes.iter().enumerate() {
             let text = pieces.text(id);
-            let hash = table.hasher.hash(text).hash();
-            table.hashes.push(hash);
             if is_left_out(text) {
                 continue;
             }
-            let slot = table.find_slot(hash, |id| pieces.text(id as usize) == text);
+            let slot = table.find_slot(*hash, |id| pieces.text(id as usize) == text);
             if table.slots[slot].id != FREE {
                 return Err(id);
             }
             table.slots[slot] = PieceSlot {
-                tag: low_u32(hash),
+                tag: low_u32(*hash),
                 id: low_u32(id as u64),
             };
         }
+        table.hashes = hashes;
         Ok(table)
     }
 

@@ -19,16 +19,23 @@ pub(in crate::encode::bpe) fn score_ranks(
         let score = vocabulary.score(*id as usize);
         u64::from(descending_key(score)) << 32 | u64::from(*id)
     };
-    let mut best_first: Vec<u64> = mergeable.iter().map(key).collect();
-    // Trainers write pieces in this order, except for a few. The stable sort is fast on sorted
-    // runs.
+    // Trainers write pieces in this order, except for a few. Without these, the stable sort finds two
+    // sorted runs, which takes half the time.
+    let mut best_first = Vec::with_capacity(mergeable.len());
+    let mut displaced = Vec::new();
+    for key in mergeable.iter().map(key) {
+        displaced.extend(best_first.pop_if(|last| *last > key));
+        best_first.push(key);
+    }
+    best_first.extend(displaced);
     best_first.sort();
     let mut ranks = vec![NO_RANK; vocabulary.len()];
-    let equal_scores = best_first.chunk_by(|a, b| high_u32(*a) == high_u32(*b));
-    for (rank, group) in (0..NO_RANK).zip(equal_scores) {
-        for key in group {
-            ranks[low_u32(*key) as usize] = rank;
-        }
+    let mut rank = 0;
+    let mut key_before = best_first.first().copied().unwrap_or_default();
+    for key in best_first {
+        rank += u32::from(high_u32(key) != high_u32(key_before));
+        key_before = key;
+        ranks[low_u32(key) as usize] = rank;
     }
     ranks
 }

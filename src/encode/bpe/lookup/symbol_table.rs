@@ -90,9 +90,9 @@ impl SymbolTable {
         let mergeable = ranks.iter().filter(|rank| **rank != NO_RANK).count();
         let mut filter = BloomFilter::with_capacity(mergeable * 2);
         let mut hashes = Vec::with_capacity(ranks.len());
-        for (id, (hash, rank)) in pieces.hashes().iter().zip(&ranks).enumerate() {
-            let power = pieces.hasher().power(texts.text(id).len());
-            hashes.push(TextHash::new(*hash, power));
+        let lengths = texts.texts().lengths();
+        for (length, (hash, rank)) in lengths.zip(pieces.hashes().iter().zip(&ranks)) {
+            hashes.push(TextHash::new(*hash, pieces.hasher().power(length)));
             if *rank != NO_RANK {
                 filter.insert(*hash);
             }
