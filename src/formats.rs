@@ -11,12 +11,15 @@
 //! | `order` | an order of these merges for programs that merge by rank |
 //! | `tokenizer_json` | `tokenizer.json` and the folder for `transformers` |
 //! | `gguf` | GGUF files of llama.cpp |
+//! | `bytes` | byte-level vocabularies of tiktoken, GPT-2, Mistral and minbpe |
 //!
 //! The verdict is derived from the model alone, before anything is written: it holds for every
 //! text, not for a sample of texts. `docs/DESIGN.md` has the argument. Where the analysis cannot
 //! prove equality, it gives a reason. So a verdict without reasons is certain, whereas a reason
 //! without an example may not apply to any text.
 
+#[cfg(feature = "tokenizer-json")]
+pub(crate) mod bytes;
 mod error;
 mod format;
 #[cfg(feature = "gguf")]
@@ -29,6 +32,8 @@ mod order;
 mod tokenizer_json;
 mod verdict;
 
+#[cfg(feature = "tokenizer-json")]
+pub use self::bytes::{ByteFormatError, ByteFormatOptions, ByteVocabulary, Place};
 pub use self::error::ConvertError;
 pub use self::format::FileFormat;
 #[cfg(feature = "gguf")]

@@ -80,6 +80,8 @@ use self::strategies::merge_context::MergeTables;
 use self::superwords::{Layers, SuperwordLayer};
 #[cfg(feature = "tokenizer-json")]
 pub(crate) use self::trace::MergeTrace;
+#[cfg(feature = "tokenizer-json")]
+pub(crate) use self::trace::PairMerger;
 #[cfg(any(feature = "train", feature = "tokenizer-json"))]
 pub(crate) use self::trace::Tracer;
 use crate::base::WHITESPACE_MARK;

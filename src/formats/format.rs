@@ -2,7 +2,9 @@
 //!
 //! Input: the first bytes of a file, or a path. Output: a [`FileFormat`]. A GGUF file starts with
 //! its magic number. A `tokenizer.json` is a JSON object, so it starts with a brace and a quote (or
-//! a second brace), apart from whitespace. Everything else is treated as a `.model` file, whose
+//! a second brace), apart from whitespace; so do `vocab.json`, whose first value is a number, and
+//! `tekken.json`, which has fields that no other file has. The first line tells the files of
+//! tiktoken and minbpe, and lists of merges. Everything else is treated as a `.model` file, whose
 //! reader reports what is wrong with it. No usual `.model` file starts like JSON: the brace would
 //! be the length of its first piece (123 bytes), and the quote the length of that piece's text (34
 //! bytes), which do not fit together.
@@ -11,6 +13,9 @@
 
 use std::fmt;
 use std::path::{Path, is_separator};
+
+#[cfg(feature = "tokenizer-json")]
+use super::bytes;
 
 /// The first bytes of a GGUF file.
 const GGUF_MAGIC: &[u8] = b"GGUF";
@@ -36,6 +41,14 @@ pub enum FileFormat {
     TokenizerJson,
     /// A GGUF file of llama.cpp.
     Gguf,
+    /// Byte-level tokens and ranks of tiktoken.
+    Tiktoken,
+    /// The `vocab.json` or `merges.txt` of GPT-2, of which one needs the other.
+    VocabMerges,
+    /// The `tekken.json` of Mistral.
+    Tekken,
+    /// A `.model` file of minbpe.
+    Minbpe,
     /// A folder for `AutoTokenizer.from_pretrained` of the library `transformers`.
     Folder,
 }
@@ -47,8 +60,22 @@ impl FileFormat {
         if start.starts_with(GGUF_MAGIC) {
             Self::Gguf
         } else if is_json_object(start) {
+            #[cfg(feature = "tokenizer-json")]
+            if bytes::is_start_of_vocab(start) {
+                return Self::VocabMerges;
+            } else if bytes::is_start_of_tekken(start) {
+                return Self::Tekken;
+            }
             Self::TokenizerJson
         } else {
+            #[cfg(feature = "tokenizer-json")]
+            if bytes::is_start_of_minbpe(start) {
+                return Self::Minbpe;
+            } else if bytes::is_start_of_merges(start) {
+                return Self::VocabMerges;
+            } else if bytes::is_start_of_tiktoken(start) {
+                return Self::Tiktoken;
+            }
             Self::Model
         }
     }
@@ -73,6 +100,10 @@ impl FileFormat {
             Self::Model => ".model",
             Self::TokenizerJson => "tokenizer.json",
             Self::Gguf => "GGUF",
+            Self::Tiktoken => ".tiktoken",
+            Self::VocabMerges => "vocab.json and merges.txt",
+            Self::Tekken => "tekken.json",
+            Self::Minbpe => "minbpe .model",
             Self::Folder => "folder",
         }
     }
@@ -106,7 +137,13 @@ mod tests {
 
     #[test]
     fn json_is_recognized_behind_whitespace_and_a_byte_order_mark() {
-        for json in ["{\"a\": 1}", " \n\t{ \"a\"", "{}", "\u{feff}{\"a\"", "{\n}"] {
+        for json in [
+            "{\"a\": {}}",
+            " \n\t{ \"a\"",
+            "{}",
+            "\u{feff}{\"a\"",
+            "{\n}",
+        ] {
             let format = FileFormat::of_content(json.as_bytes());
             assert_eq!(format, FileFormat::TokenizerJson, "{json:?}");
         }
@@ -114,6 +151,42 @@ mod tests {
         for other in [&b"\n{\nt"[..], b"", b"{", b"[1]", b"\x0a\x0e\x0a\x05<unk>"] {
             let format = FileFormat::of_content(other);
             assert_eq!(format, FileFormat::Model, "{other:?}");
+        }
+    }
+
+    #[cfg(feature = "tokenizer-json")]
+    #[test]
+    fn byte_level_vocabularies_are_recognized() {
+        let vocab = [
+            "{\"!\": 0",
+            "{ \"\\\"\": 1, ",
+            "\u{feff}{\"a\":7}",
+            "#version: 0.2\n",
+        ];
+        let tekken = ["{\"config\": {\"pattern\": \"\", \"default_num_special_tokens\": 1"];
+        let minbpe = ["minbpe v1\n", "minbpe v1\r\n\r\n0"];
+        let tiktoken = ["IQ== 0\nIg== 1\nIw== 2\n", "\nIQ== 0", "IQ==\t0\r\n\r\n"];
+        for (format, starts) in [
+            (FileFormat::VocabMerges, &vocab[..]),
+            (FileFormat::Tekken, &tekken),
+            (FileFormat::Minbpe, &minbpe),
+            (FileFormat::Tiktoken, &tiktoken),
+            (
+                FileFormat::Model,
+                &["minbpe v10", "IQ= 0", "IQ== x", "abcd", "IQ== 0 1"],
+            ),
+            (
+                FileFormat::TokenizerJson,
+                &["{\"a\": \"1\"", "{\"a\": {\"b\": 1}"],
+            ),
+        ] {
+            for start in starts {
+                assert_eq!(
+                    FileFormat::of_content(start.as_bytes()),
+                    format,
+                    "{start:?}"
+                );
+            }
         }
     }
 

@@ -34,6 +34,7 @@
 //! SentencePiece. Verdicts compare like with like: the default of `tokenizers` with all control
 //! pieces allowed, and `split_special_tokens=True` with the default of SentencePiece.
 
+mod byte_level;
 mod components;
 mod export;
 mod folder;
@@ -43,9 +44,12 @@ mod parse;
 mod symbols;
 mod write;
 
+pub(super) use self::byte_level::read_byte_level;
 use self::export::JsonParts;
 pub use self::folder::TransformersFolder;
-use super::{ConvertedModel, FileFormat, Reason, Verdict};
+use self::parse::JsonFile;
+pub(super) use self::parse::{JsonText, JsonVocab};
+use super::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
 use crate::formats::ConvertError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
@@ -128,6 +132,27 @@ fn syntax(problem: impl ToString) -> ConvertError {
         format: FileFormat::TokenizerJson,
         problem: problem.to_string(),
     }
+}
+
+/// The settings with which `tokenizers` changes ids.
+fn setting_reasons(file: &JsonFile<'_>) -> Vec<Reason> {
+    let settings = [
+        (
+            file.model.has_dropout(),
+            "model.dropout is set: tokenizers skips merges at random",
+        ),
+        (
+            file.truncation.is_some(),
+            "truncation is set: tokenizers cuts off long texts",
+        ),
+        (
+            file.padding.is_some(),
+            "padding is set: tokenizers fills up short texts",
+        ),
+    ];
+    let set = settings.into_iter().filter(|(is_set, _)| *is_set);
+    set.map(|(_, explanation)| Reason::new(ReasonKind::Setting, explanation))
+        .collect()
 }
 
 fn pieces_of_kind(model: &Model, kind: PieceKind) -> impl Iterator<Item = Piece<'_>> {

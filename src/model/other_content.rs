@@ -219,7 +219,7 @@ impl fmt::Display for OtherContent {
                 "this is a web page; download the file itself (on huggingface.co: /resolve/ instead of /blob/ in the address, and a token for models with restricted access)"
             }
             Self::TiktokenRanks => {
-                "this is a vocabulary of tiktoken (as in Llama 3's tokenizer.model), not of SentencePiece; use tiktoken, or tokenizers with the tokenizer.json"
+                "this is a vocabulary of tiktoken (as in Llama 3's tokenizer.model), not of SentencePiece; formats::ByteVocabulary reads it (feature tokenizer-json)"
             }
             Self::Gguf => {
                 "this is a GGUF file; build spiece with the feature gguf, or convert it with `spiece convert FILE m.model`"

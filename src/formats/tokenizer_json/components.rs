@@ -305,7 +305,9 @@ fn symbol_texts<'f>(file: &'f JsonFile<'_>) -> Vec<&'f str> {
 }
 
 /// The components in order, those of sequences included.
-fn flattened<'c, 'j>(component: Option<&'c JsonComponent<'j>>) -> Vec<&'c JsonComponent<'j>> {
+pub(super) fn flattened<'c, 'j>(
+    component: Option<&'c JsonComponent<'j>>,
+) -> Vec<&'c JsonComponent<'j>> {
     let mut waiting: Vec<&JsonComponent<'_>> = component.into_iter().collect();
     let mut flat = Vec::new();
     while let Some(component) = waiting.pop() {

@@ -19,10 +19,11 @@ use std::borrow::Cow;
 use self::entries::VocabularyEntries;
 use self::special_pieces::record_special_pieces;
 use super::super::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
+use super::byte_level::is_byte_level;
 use super::components::JsonFlags;
 use super::normalization::rules_reasons;
 use super::parse::{JsonFile, JsonVocab};
-use super::{add_reasons, syntax};
+use super::{add_reasons, setting_reasons, syntax};
 use crate::formats::ConvertError;
 use crate::model::validate::byte_of_piece;
 use crate::model::{Model, ModelType};
@@ -65,6 +66,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
         if let Some(text) = text.as_deref().filter(|text| !text.is_empty()) {
             return Err(unsupported(name, format!("{text:?}")));
         }
+    }
+    if is_byte_level(&file) {
+        return Err(ConvertError::Unsupported {
+            format: FileFormat::TokenizerJson,
+            component: "pre_tokenizer".to_owned(),
+            found: "\"ByteLevel\"".to_owned(),
+            remedy: "it is a byte-level vocabulary, which formats::ByteVocabulary reads",
+        });
     }
     let entries = VocabularyEntries::new(vocab, file.tokens())?;
     let mut import = Import {
@@ -117,23 +126,7 @@ impl Import<'_, '_> {
     fn add_reasons_of_settings(&mut self) {
         let reasons = std::mem::take(&mut self.flags.reasons);
         self.add_reasons(reasons);
-        let file = self.file;
-        let settings = [
-            (
-                file.model.has_dropout(),
-                "model.dropout is set: tokenizers skips merges at random",
-            ),
-            (
-                file.truncation.is_some(),
-                "truncation is set: tokenizers cuts off long texts",
-            ),
-            (
-                file.padding.is_some(),
-                "padding is set: tokenizers fills up short texts",
-            ),
-        ];
-        let set = settings.into_iter().filter(|(is_set, _)| *is_set);
-        set.for_each(|(_, explanation)| self.reason(ReasonKind::Setting, explanation));
+        self.add_reasons(setting_reasons(self.file));
     }
 
     /// Finds out whether every byte has a piece. If none has, `tokenizers` gives the unknown piece,

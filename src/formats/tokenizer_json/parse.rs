@@ -17,7 +17,7 @@ use crate::piece::PieceKind;
 
 /// A text that is borrowed if it can be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct JsonText<'j>(pub(super) Cow<'j, str>);
+pub(in crate::formats) struct JsonText<'j>(pub(super) Cow<'j, str>);
 
 impl Deref for JsonText<'_> {
     type Target = str;
@@ -140,6 +140,10 @@ pub(super) struct JsonComponent<'j> {
     pub(super) behavior: Option<JsonText<'j>>,
     #[serde(default)]
     pub(super) invert: Option<bool>,
+    #[serde(default)]
+    pub(super) use_regex: Option<bool>,
+    #[serde(default)]
+    pub(super) individual_digits: Option<bool>,
 }
 
 /// What a component looks for.
@@ -193,7 +197,7 @@ impl JsonModel<'_> {
 
 /// The vocabulary, in the order of the file.
 #[derive(Debug)]
-pub(super) enum JsonVocab<'j> {
+pub(in crate::formats) enum JsonVocab<'j> {
     /// Texts and ids.
     Ids(Vec<(JsonText<'j>, u32)>),
     /// Texts and scores; the position is the id.

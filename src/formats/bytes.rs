@@ -1,0 +1,399 @@
+//! Byte-level vocabularies from the files of other programs.
+//!
+//! | module | files |
+//! |---|---|
+//! | [`tiktoken`] | `.tiktoken`, also `tokenizer.model` of Llama 3 and `tiktoken.model` of Kimi |
+//! | [`vocab_merges`] | `vocab.json` and `merges.txt`, or `encoder.json` and `vocab.bpe` |
+//! | [`tekken`] | `tekken.json` of Mistral |
+//! | [`minbpe`] | `.model` of minbpe |
+//! | `tokenizer_json::byte_level` | byte-level `tokenizer.json` |
+//!
+//! Each becomes a [`ByteVocabulary`]: the parts of a tokenizer, and a verdict on whether its ids equal
+//! those of the program that the file is made for. What the readers share:
+//!
+//! | module | job |
+//! |---|---|
+//! | [`tokens`] | tokens with their ids, checked: no two equal, no byte missing, no large id |
+//! | [`byte_chars`] | bytes as printable characters |
+//! | [`printable`] | tokens in these characters with a list of merges |
+//! | [`merge_list`] | a list of merges as an order of tokens, and why that is exact |
+//! | [`known`] | patterns and special tokens of published files that lack them |
+
+mod byte_chars;
+mod error;
+mod known;
+mod merge_list;
+mod minbpe;
+mod printable;
+mod tekken;
+mod tiktoken;
+mod tokens;
+#[cfg(test)]
+mod tests;
+mod vocab_merges;
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+pub use self::error::{ByteFormatError, Place};
+use self::known::KnownVocabulary;
+use self::merge_list::MergeOrder;
+pub(super) use self::minbpe::is_start as is_start_of_minbpe;
+pub(super) use self::printable::PrintableVocabulary;
+pub(super) use self::tekken::is_start as is_start_of_tekken;
+pub(super) use self::tiktoken::is_start as is_start_of_tiktoken;
+use self::tokens::{TokenList, shown, syntax};
+pub(super) use self::vocab_merges::{is_start_of_merges, is_start_of_vocab};
+use crate::byte_bpe::{ByteBpeParts, ByteToken, SpecialToken, TextForm};
+use crate::formats::{FileFormat, Reason, ReasonKind, Verdict};
+use crate::pattern::{Pattern, Pretokenizer};
+
+/// Files of this many bytes or more are refused.
+const MAX_FILE_BYTES: usize = 1 << 31;
+/// The bytes that decide the format of a file.
+const START_BYTES: u64 = 1 << 16;
+/// The files of a folder that can hold its vocabulary, in the order in which they are looked for.
+const FILES_OF_FOLDERS: [&str; 4] = [
+    "tokenizer.json",
+    "tekken.json",
+    "vocab.json",
+    "encoder.json",
+];
+
+/// What a byte-level vocabulary needs and its file lacks.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ByteFormatOptions {
+    /// The pattern, for files that have none: `.tiktoken`, `vocab.json` and `merges.txt`.
+    pub pattern: Option<Pattern>,
+    /// The special tokens, for the same files.
+    pub special_tokens: Option<Vec<SpecialToken>>,
+}
+
+impl ByteFormatOptions {
+    /// Refuses options for a file that has its own pattern and special tokens.
+    pub(super) fn refuse_pattern(&self, format: FileFormat) -> Result<(), ByteFormatError> {
+        match (&self.pattern, &self.special_tokens) {
+            (None, None) => Ok(()),
+            _ => Err(ByteFormatError::PatternGiven { format }),
+        }
+    }
+}
+
+/// A byte-level vocabulary that was read from a file.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ByteVocabulary {
+    /// The parts of the tokenizer.
+    pub parts: ByteBpeParts,
+    /// Whether its ids equal those of the program that the file is made for.
+    pub verdict: Verdict,
+}
+
+impl ByteVocabulary {
+    /// Reads a byte-level vocabulary: `.tiktoken`, tokenizer.json, tekken.json, minbpe's `.model`,
+    /// `vocab.json` or `merges.txt` (`encoder.json`, `vocab.bpe`) with the other one beside it, or a
+    /// folder with one of these. The content decides the format; only the other half of `vocab.json`
+    /// and `merges.txt` is found by name. `None` if it has another format, such as SentencePiece's.
+    ///
+    /// Files of 2 GiB and more are refused. Cost: linear, plus that of merging each token once if
+    /// the merges are a list.
+    ///
+    /// # Errors
+    /// The file cannot be read, is malformed, or asks for something that is not supported.
+    pub fn open(
+        path: impl AsRef<Path>,
+        options: &ByteFormatOptions,
+    ) -> Result<Option<Self>, ByteFormatError> {
+        let mut path = path.as_ref().to_owned();
+        if path.is_dir() {
+            let files = FILES_OF_FOLDERS.map(|name| path.join(name));
+            match files.into_iter().find(|file| file.is_file()) {
+                Some(file) => path = file,
+                None => return Ok(None),
+            }
+        }
+        let read_error = |source| ByteFormatError::Read {
+            path: path.clone(),
+            source,
+        };
+        // Models with weights are not read as a whole.
+        let mut file = Vec::new();
+        let mut reader = std::fs::File::open(&path).map_err(read_error)?;
+        let mut start = reader.by_ref().take(START_BYTES);
+        start.read_to_end(&mut file).map_err(read_error)?;
+        if !is_byte_format(FileFormat::of_content(&file)) {
+            return Ok(None);
+        }
+        reader.read_to_end(&mut file).map_err(read_error)?;
+        read(&file, Some(&path), options)
+    }
+
+    /// Reads a byte-level vocabulary from the bytes of a file; see [`open`](Self::open).
+    ///
+    /// ```
+    /// use spiece::formats::{ByteFormatOptions, ByteVocabulary};
+    ///
+    /// let file = b"minbpe v1\n\n0\n97 98\n256 99\n";
+    /// let vocabulary = ByteVocabulary::from_bytes(file, &ByteFormatOptions::default())?.unwrap();
+    /// assert_eq!(&*vocabulary.parts.tokens[257].bytes, b"abc");
+    /// assert!(vocabulary.verdict.is_exact());
+    /// # Ok::<(), spiece::formats::ByteFormatError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); and `vocab.json` and `merges.txt` need their paths.
+    pub fn from_bytes(
+        file: &[u8],
+        options: &ByteFormatOptions,
+    ) -> Result<Option<Self>, ByteFormatError> {
+        read(file, None, options)
+    }
+
+    /// Reads the contents of `vocab.json` and `merges.txt`, or of `encoder.json` and `vocab.bpe`.
+    ///
+    /// # Errors
+    /// One of them is malformed, or the pattern is missing.
+    pub fn from_vocab_and_merges(
+        vocab: &[u8],
+        merges: &[u8],
+        options: &ByteFormatOptions,
+    ) -> Result<Self, ByteFormatError> {
+        let [vocab, merges] = [vocab, merges].map(|file| text(FileFormat::VocabMerges, file));
+        vocab_merges::read(vocab?, merges?, options)
+    }
+}
+
+/// Whether a format is one of this module, or can be.
+fn is_byte_format(format: FileFormat) -> bool {
+    match format {
+        FileFormat::Tiktoken
+        | FileFormat::VocabMerges
+        | FileFormat::Tekken
+        | FileFormat::Minbpe
+        | FileFormat::TokenizerJson => true,
+        FileFormat::Model | FileFormat::Gguf | FileFormat::Folder => false,
+    }
+}
+
+/// A file as text, without a byte order mark.
+fn text(format: FileFormat, file: &[u8]) -> Result<&str, ByteFormatError> {
+    let text = file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file);
+    std::str::from_utf8(text).map_err(|_| syntax(format, Place::File, "it is not UTF-8"))
+}
+
+/// Reads the content of a file; `path` is where it stands.
+fn read(
+    file: &[u8],
+    path: Option<&Path>,
+    options: &ByteFormatOptions,
+) -> Result<Option<ByteVocabulary>, ByteFormatError> {
+    let format = FileFormat::of_content(file);
+    if is_byte_format(format) && file.len() >= MAX_FILE_BYTES {
+        return Err(syntax(format, Place::File, "it has 2 GiB or more"));
+    }
+    let text = || text(format, file);
+    let vocabulary = match format {
+        FileFormat::Tiktoken => tiktoken::read(file, options)?,
+        FileFormat::Minbpe => minbpe::read(text()?, options)?,
+        FileFormat::Tekken => tekken::read(text()?, options)?,
+        FileFormat::TokenizerJson => {
+            return super::tokenizer_json::read_byte_level(text()?, options);
+        }
+        FileFormat::VocabMerges => {
+            let other = path.and_then(companion).ok_or(ByteFormatError::Half)?;
+            let companion = std::fs::read(&other).map_err(|source| {
+                let path = other;
+                ByteFormatError::Read { path, source }
+            })?;
+            let [vocab, merges] = match is_start_of_vocab(file) {
+                true => [file, &companion],
+                false => [&companion, file],
+            };
+            ByteVocabulary::from_vocab_and_merges(vocab, merges, options)?
+        }
+        FileFormat::Model | FileFormat::Gguf | FileFormat::Folder => return Ok(None),
+    };
+    Ok(Some(vocabulary))
+}
+
+/// The path of the file that belongs to `vocab.json`, `merges.txt`, or the like.
+fn companion(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let pairs = vocab_merges::NAMES.into_iter();
+    let mut ends = pairs.flat_map(|[vocab, merges]| [[vocab, merges], [merges, vocab]]);
+    let name = ends.find_map(|[end, other]| Some(format!("{}{other}", name.strip_suffix(end)?)))?;
+    Some(path.with_file_name(name))
+}
+
+/// The parts of a tokenizer but its tokens.
+#[derive(Debug)]
+pub(super) struct PartsWithoutTokens {
+    pub(super) special_tokens: Vec<SpecialToken>,
+    pub(super) pretokenizer: Pretokenizer,
+    pub(super) whole_pretokens_first: bool,
+    pub(super) text_form: TextForm,
+    pub(super) adds_prefix_space: bool,
+}
+
+impl PartsWithoutTokens {
+    /// Parts of files whose program looks up pretokens first, as tiktoken does.
+    fn of_tiktoken(special_tokens: Vec<SpecialToken>, pattern: Pattern) -> Self {
+        Self {
+            special_tokens,
+            pretokenizer: Pretokenizer::of(pattern),
+            whole_pretokens_first: true,
+            text_form: TextForm::AsIs,
+            adds_prefix_space: false,
+        }
+    }
+
+    /// What is known of a published vocabulary, unless it is given; `by_id` has the positions of its
+    /// tokens by id.
+    ///
+    /// # Errors
+    /// There is no pattern.
+    fn known_or_given(
+        tokens: &TokenList,
+        by_id: &[usize],
+        options: &ByteFormatOptions,
+    ) -> Result<Self, ByteFormatError> {
+        let known = KnownVocabulary::of(tokens, by_id);
+        let known_pattern = known.and_then(|known| Pattern::named(known.pattern));
+        let pattern = options.pattern.clone().or(known_pattern);
+        let pattern = pattern.ok_or(ByteFormatError::NoPattern {
+            format: tokens.format,
+        })?;
+        let special_tokens = match &options.special_tokens {
+            Some(given) => given.clone(),
+            None => known.map_or_else(Vec::new, KnownVocabulary::special_tokens),
+        };
+        Ok(Self {
+            text_form: known.map_or(TextForm::AsIs, |known| known.text_form),
+            ..Self::of_tiktoken(special_tokens, pattern)
+        })
+    }
+}
+
+impl ByteVocabulary {
+    /// A vocabulary that is merged by rank; `order` has the positions of all tokens by rank.
+    ///
+    /// # Errors
+    /// Two special tokens have the same text or id, or one has the id of a token.
+    fn of_ranks(
+        tokens: &TokenList,
+        order: &[usize],
+        parts: PartsWithoutTokens,
+    ) -> Result<Self, ByteFormatError> {
+        let order = MergeOrder {
+            tokens: order.to_vec(),
+            merging: order.len(),
+            reason: None,
+        };
+        Self::of_order(tokens, order, parts)
+    }
+
+    /// A vocabulary of printable characters with a list of merges.
+    ///
+    /// # Errors
+    /// As [`of_order`](Self::of_order).
+    pub(super) fn of_printable(
+        mut vocabulary: PrintableVocabulary<'_>,
+        parts: PartsWithoutTokens,
+    ) -> Result<Self, ByteFormatError> {
+        let unprintable = vocabulary.add_others(&parts.special_tokens)?;
+        let order = MergeOrder::new(&vocabulary.tokens, &vocabulary.pairs);
+        let mut read = Self::of_order(&vocabulary.tokens, order, parts)?;
+        if let Some(text) = unprintable.filter(|_| read.parts.whole_pretokens_first) {
+            let explanation = format!(
+                "the token {text:?} has characters that stand for no byte, so that tokenizers never finds it"
+            );
+            let reason = Reason::new(ReasonKind::PieceText, explanation);
+            read.verdict.add(reason.with_example(text));
+        }
+        Ok(read)
+    }
+
+    /// A vocabulary in the order of its merges.
+    ///
+    /// # Errors
+    /// As [`of_ranks`](Self::of_ranks); but a token that no text is merged to can be a special one.
+    fn of_order(
+        tokens: &TokenList,
+        order: MergeOrder,
+        parts: PartsWithoutTokens,
+    ) -> Result<Self, ByteFormatError> {
+        let format = tokens.format;
+        let place = |index| Place::entry("special tokens", index);
+        let mut texts = HashMap::new();
+        let mut ids = HashMap::new();
+        for (index, token) in parts.special_tokens.iter().enumerate() {
+            if token.text.is_empty() || token.text.contains('\0') {
+                let problem =
+                    "the text of a special token is empty or has a NUL, so that it cannot be found";
+                return Err(syntax(format, place(index), problem));
+            }
+            if let Some(first) = texts.insert(&*token.text, token.id) {
+                return Err(ByteFormatError::DuplicateToken {
+                    format,
+                    place: place(index),
+                    token: shown(token.text.as_bytes()),
+                    first,
+                });
+            }
+            if ids.insert(token.id, index).is_some() {
+                return Err(ByteFormatError::DuplicateId {
+                    format,
+                    place: place(index),
+                    id: token.id,
+                });
+            }
+        }
+        let mut byte_tokens = Vec::with_capacity(order.tokens.len());
+        for at in &order.tokens {
+            let (bytes, id) = (tokens.bytes(*at), tokens.id(*at));
+            // tokenizers and GPT-2 have special tokens in the vocabulary, too.
+            let special = ids.get(&id).copied();
+            if let Some(index) =
+                special.filter(|index| parts.special_tokens[*index].text.as_bytes() != bytes)
+            {
+                return Err(ByteFormatError::DuplicateId {
+                    format,
+                    place: place(index),
+                    id,
+                });
+            }
+            let bytes = bytes.into();
+            byte_tokens.push(ByteToken { bytes, id });
+        }
+        let PartsWithoutTokens {
+            special_tokens,
+            pretokenizer,
+            whole_pretokens_first,
+            text_form,
+            adds_prefix_space,
+        } = parts;
+        let mut verdict = Verdict::default();
+        order
+            .reason
+            .into_iter()
+            .for_each(|reason| verdict.add(reason));
+        Ok(Self {
+            parts: ByteBpeParts {
+                tokens: byte_tokens,
+                special_tokens,
+                pretokenizer,
+                whole_pretokens_first,
+                text_form,
+                adds_prefix_space,
+            },
+            verdict,
+        })
+    }
+}
+
+/// The error for JSON that cannot be parsed; the message has line and column.
+pub(super) fn json_error(format: FileFormat, error: &serde_json::Error) -> ByteFormatError {
+    syntax(format, Place::File, error)
+}

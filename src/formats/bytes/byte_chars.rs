@@ -1,0 +1,101 @@
+//! Bytes as printable characters, as GPT-2 writes tokens into JSON and merge lists.
+//!
+//! The 188 bytes that are printable in Latin-1 stand for themselves; the other 68 are the characters
+//! from U+0100 on, in their order. A space is `Ġ` (U+0120), a line feed `Ċ` (U+010A).
+
+/// The number of code points up to the last character of a byte.
+const CODE_POINTS: usize = 256 + 68;
+
+/// The byte of each code point; [`NO_BYTE`] where there is none.
+const BYTES: [u16; CODE_POINTS] = bytes_by_code_point();
+const NO_BYTE: u16 = 256;
+
+const fn is_printable(byte: u8) -> bool {
+    matches!(byte, 0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF)
+}
+
+const fn bytes_by_code_point() -> [u16; CODE_POINTS] {
+    let mut bytes = [NO_BYTE; CODE_POINTS];
+    let mut next = 256;
+    let mut byte = 0_u8;
+    loop {
+        if is_printable(byte) {
+            bytes[byte as usize] = byte as u16;
+        } else {
+            bytes[next] = byte as u16;
+            next += 1;
+        }
+        if byte == u8::MAX {
+            return bytes;
+        }
+        byte += 1;
+    }
+}
+
+/// The byte that a character stands for.
+fn byte_of(char: char) -> Option<u8> {
+    let byte = *BYTES.get(usize::try_from(u32::from(char)).ok()?)?;
+    u8::try_from(byte).ok()
+}
+
+/// Appends the bytes of a token. Returns false, and appends nothing, if one of its characters stands
+/// for no byte.
+pub(super) fn append_bytes(token: &str, bytes: &mut Vec<u8>) -> bool {
+    let start = bytes.len();
+    for char in token.chars() {
+        let Some(byte) = byte_of(char) else {
+            bytes.truncate(start);
+            return false;
+        };
+        bytes.push(byte);
+    }
+    true
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A token in printable characters.
+    pub(in super::super) fn printable(bytes: &[u8]) -> String {
+        let char_of = |byte: &u8| ('\0'..='\u{144}').find(|char| byte_of(*char) == Some(*byte));
+        bytes.iter().filter_map(char_of).collect()
+    }
+
+    /// The table of GPT-2's `bytes_to_unicode`, at places where it changes.
+    #[test]
+    fn characters_stand_for_the_bytes_of_gpt2() {
+        let rows = [
+            ('Ā', 0),
+            ('Ċ', b'\n'),
+            ('Ġ', b' '),
+            ('!', b'!'),
+            ('~', b'~'),
+            ('ġ', 0x7F),
+            ('ł', 0xA0),
+            ('¡', 0xA1),
+            ('¬', 0xAC),
+            ('Ń', 0xAD),
+            ('®', 0xAE),
+            ('ÿ', 0xFF),
+        ];
+        for (char, byte) in rows {
+            assert_eq!(byte_of(char), Some(byte), "{char}");
+        }
+        for char in [' ', '\n', '\u{a0}', '\u{ad}', '\u{144}', '▁', '中'] {
+            assert_eq!(byte_of(char), None, "{char:?}");
+        }
+        let mut all: Vec<u8> = ('\0'..='\u{144}').filter_map(byte_of).collect();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..=u8::MAX));
+    }
+
+    #[test]
+    fn tokens_with_other_characters_append_nothing() {
+        let mut bytes = b"x".to_vec();
+        assert!(append_bytes("Ġé", &mut bytes));
+        assert_eq!(bytes, b"x \xE9");
+        assert!(!append_bytes("Ġ中", &mut bytes));
+        assert_eq!(bytes, b"x \xE9");
+    }
+}

@@ -1,0 +1,195 @@
+//! Why a byte-level vocabulary cannot be read.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::formats::FileFormat;
+use crate::pattern::PatternError;
+
+/// A byte-level vocabulary that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ByteFormatError {
+    /// A file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Half of a vocabulary was given without a path at which the other half can be found.
+    #[error(
+        "vocab.json and merges.txt (encoder.json and vocab.bpe) belong together; open the folder with both, or one of them \
+         by its path"
+    )]
+    Half,
+    /// The file does not have the form that its beginning indicates, or it is damaged.
+    #[error("not a valid {format} file: {place}: {problem}")]
+    Syntax {
+        /// The format.
+        format: FileFormat,
+        /// Where.
+        place: Place,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Two tokens have the same bytes.
+    #[error(
+        "{format}: {place}: the token {token} has the id {first} already; each token has one id, remove one of the two"
+    )]
+    DuplicateToken {
+        /// The format.
+        format: FileFormat,
+        /// Where the second one stands.
+        place: Place,
+        /// The token.
+        token: String,
+        /// The id of the first one.
+        first: u32,
+    },
+    /// Two tokens have the same id.
+    #[error(
+        "{format}: {place}: the id {id} belongs to another token; give each token an id of its own"
+    )]
+    DuplicateId {
+        /// The format.
+        format: FileFormat,
+        /// Where the second one stands.
+        place: Place,
+        /// The id.
+        id: u32,
+    },
+    /// An id or rank is too large.
+    #[error("{format}: {place}: the id {id} is larger than {limit}; number the tokens from 0 on")]
+    IdTooLarge {
+        /// The format.
+        format: FileFormat,
+        /// Where.
+        place: Place,
+        /// The id.
+        id: u64,
+        /// The largest id that is allowed.
+        limit: u32,
+    },
+    /// A byte is no token, so that some text has no ids.
+    #[error(
+        "{format}: the byte 0x{byte:02X} is no token, so that some text has no ids; a byte-level vocabulary has all 256 bytes \
+         (train with `initial_alphabet=ByteLevel.alphabet()`)"
+    )]
+    MissingByte {
+        /// The format.
+        format: FileFormat,
+        /// The first byte that is missing.
+        byte: u8,
+    },
+    /// A merge names a token that does not exist.
+    #[error(
+        "{format}: {place}: the merge needs the token {token}, which is not in the vocabulary; the two lists do not belong together"
+    )]
+    UnknownToken {
+        /// The format.
+        format: FileFormat,
+        /// Where the merge stands.
+        place: Place,
+        /// The token.
+        token: String,
+    },
+    /// An added token has another id than its program gives it.
+    #[error(
+        "{format}: {place}: tokenizers gives the added token {token:?} the id {given}, whatever the file says ({stated}); \
+         correct the id, or list the added tokens in the order of their ids"
+    )]
+    AddedTokenId {
+        /// The format.
+        format: FileFormat,
+        /// Where.
+        place: Place,
+        /// The text of the token.
+        token: String,
+        /// The id in the file.
+        stated: u32,
+        /// The id that `tokenizers` gives it.
+        given: u32,
+    },
+    /// The file has no pattern, and is none of the files whose pattern is known.
+    #[error(
+        "{format} files have no pattern, and this is none of the published files whose pattern is known; \
+         give the pattern that the vocabulary was trained with, for example --pattern=gpt2"
+    )]
+    NoPattern {
+        /// The format.
+        format: FileFormat,
+    },
+    /// A pattern was given for a file that has its own.
+    #[error("{format} files have a pattern of their own; leave out the option --pattern")]
+    PatternGiven {
+        /// The format.
+        format: FileFormat,
+    },
+    /// The pattern cannot be used.
+    #[error("{format}: {place}")]
+    Pattern {
+        /// The format.
+        format: FileFormat,
+        /// Where it stands.
+        place: Place,
+        /// Why.
+        source: PatternError,
+    },
+    /// The file asks for something that is not supported.
+    #[error("{format}: {place} is {found}, which is not supported; {remedy}")]
+    Unsupported {
+        /// The format.
+        format: FileFormat,
+        /// Where.
+        place: Place,
+        /// Its value.
+        found: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+}
+
+/// Where in a file something stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// The file as a whole.
+    File,
+    /// A line, counted from 1.
+    Line(usize),
+    /// An entry of a list, counted from 0.
+    Entry {
+        /// The path of the list, such as `model.merges`.
+        list: &'static str,
+        /// The position.
+        index: usize,
+    },
+    /// A field, such as `config.pattern`.
+    Field(String),
+}
+
+impl Place {
+    /// The entry of a list.
+    pub(in crate::formats) fn entry(list: &'static str, index: usize) -> Self {
+        Self::Entry { list, index }
+    }
+
+    /// A field.
+    pub(in crate::formats) fn field(path: &str) -> Self {
+        Self::Field(path.to_owned())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File => f.write_str("the file"),
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Entry { list, index } => write!(f, "{list}[{index}]"),
+            Self::Field(path) => f.write_str(path),
+        }
+    }
+}

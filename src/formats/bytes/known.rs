@@ -1,0 +1,236 @@
+//! Published vocabularies whose files lack the pattern and the special tokens.
+//!
+//! `.tiktoken` files and pairs of `vocab.json` and `merges.txt` have tokens only. What is missing stands
+//! in the source code of the programs that publish them; it is known here for the most used ones.
+//!
+//! A vocabulary is recognized by its tokens and ids, so that line ends, the order of lines and the
+//! format do not matter: r50k_base.tiktoken and GPT-2's `vocab.json` are the same one. They are
+//! compared by a 64-bit hash (FNV-1a, <http://www.isthe.com/chongo/tech/comp/fnv/>), which costs no
+//! dependency and a millisecond. Accidental equality is out of question. Who makes another
+//! vocabulary with the same hash gets a known pattern for it, as if the pattern were written in the
+//! file: nothing is trusted because a vocabulary is known.
+
+use super::tokens::TokenList;
+use crate::byte_bpe::{SpecialToken, TextForm};
+
+/// What the program of a published vocabulary knows.
+#[derive(Debug)]
+pub(super) struct KnownVocabulary {
+    /// The name of the pattern.
+    pub(super) pattern: &'static str,
+    pub(super) text_form: TextForm,
+    special_tokens: SpecialTokens,
+    token_count: usize,
+    hash: u64,
+}
+
+/// The special tokens of a vocabulary.
+#[derive(Debug)]
+enum SpecialTokens {
+    /// Texts and ids.
+    Listed(&'static [(&'static str, u32)]),
+    /// Listed ones, and the reserved ones of Llama 3 or Kimi K2 between them.
+    Reserved {
+        listed: &'static [(&'static str, u32)],
+        ids: std::ops::Range<u32>,
+        naming: ReservedNames,
+    },
+}
+
+/// How reserved special tokens are named.
+#[derive(Debug, Clone, Copy)]
+enum ReservedNames {
+    /// `<|reserved_special_token_N|>`, where N counts them.
+    Counted,
+    /// `<|reserved_token_ID|>`.
+    ById,
+}
+
+/// The vocabularies, with the names of their `.tiktoken` files or programs:
+/// `tiktoken_ext/openai_public.py` of tiktoken 0.14.0, `llama/tokenizer.py` of Llama 3,
+/// the `tokenizer.json` of Qwen 3, and `tokenization_kimi.py` of Kimi K2.
+const KNOWN: [KnownVocabulary; 7] = [
+    // r50k_base, and GPT-2.
+    KnownVocabulary {
+        pattern: "r50k",
+        text_form: TextForm::AsIs,
+        special_tokens: SpecialTokens::Listed(&[("<|endoftext|>", 50_256)]),
+        token_count: 50_256,
+        hash: 0xE84D_B5C6_4BCE_D13C,
+    },
+    // p50k_base. The encoding p50k_edit has the same file and three special tokens more.
+    KnownVocabulary {
+        pattern: "r50k",
+        text_form: TextForm::AsIs,
+        special_tokens: SpecialTokens::Listed(&[("<|endoftext|>", 50_256)]),
+        token_count: 50_280,
+        hash: 0x6616_BAF4_BF77_8C00,
+    },
+    // cl100k_base.
+    KnownVocabulary {
+        pattern: "cl100k",
+        text_form: TextForm::AsIs,
+        special_tokens: SpecialTokens::Listed(&[
+            ("<|endoftext|>", 100_257),
+            ("<|fim_prefix|>", 100_258),
+            ("<|fim_middle|>", 100_259),
+            ("<|fim_suffix|>", 100_260),
+            ("<|endofprompt|>", 100_276),
+        ]),
+        token_count: 100_256,
+        hash: 0x31EF_14B1_712D_B7C4,
+    },
+    // o200k_base. The encoding o200k_harmony has the same file and more special tokens.
+    KnownVocabulary {
+        pattern: "o200k",
+        text_form: TextForm::AsIs,
+        special_tokens: SpecialTokens::Listed(&[
+            ("<|endoftext|>", 199_999),
+            ("<|endofprompt|>", 200_018),
+        ]),
+        token_count: 199_998,
+        hash: 0x18D0_51CE_F189_4E54,
+    },
+    // Llama 3. Later releases have the same file and give names to some reserved tokens.
+    KnownVocabulary {
+        pattern: "llama3",
+        text_form: TextForm::AsIs,
+        special_tokens: SpecialTokens::Reserved {
+            listed: &[
+                ("<|begin_of_text|>", 128_000),
+                ("<|end_of_text|>", 128_001),
+                ("<|start_header_id|>", 128_006),
+                ("<|end_header_id|>", 128_007),
+                ("<|eot_id|>", 128_009),
+            ],
+            ids: 128_000..128_256,
+            naming: ReservedNames::Counted,
+        },
+        token_count: 128_000,
+        hash: 0x2E50_C684_8E76_5CC7,
+    },
+    // Qwen 2 to 3.
+    KnownVocabulary {
+        pattern: "qwen2",
+        text_form: TextForm::Nfc,
+        special_tokens: SpecialTokens::Listed(&[
+            ("<|endoftext|>", 151_643),
+            ("<|im_start|>", 151_644),
+            ("<|im_end|>", 151_645),
+            ("<|object_ref_start|>", 151_646),
+            ("<|object_ref_end|>", 151_647),
+            ("<|box_start|>", 151_648),
+            ("<|box_end|>", 151_649),
+            ("<|quad_start|>", 151_650),
+            ("<|quad_end|>", 151_651),
+            ("<|vision_start|>", 151_652),
+            ("<|vision_end|>", 151_653),
+            ("<|vision_pad|>", 151_654),
+            ("<|image_pad|>", 151_655),
+            ("<|video_pad|>", 151_656),
+            ("<tool_call>", 151_657),
+            ("</tool_call>", 151_658),
+            ("<|fim_prefix|>", 151_659),
+            ("<|fim_middle|>", 151_660),
+            ("<|fim_suffix|>", 151_661),
+            ("<|fim_pad|>", 151_662),
+            ("<|repo_name|>", 151_663),
+            ("<|file_sep|>", 151_664),
+            ("<tool_response>", 151_665),
+            ("</tool_response>", 151_666),
+            ("<think>", 151_667),
+            ("</think>", 151_668),
+        ]),
+        token_count: 151_643,
+        hash: 0xD349_3E0C_07B7_90A4,
+    },
+    // Kimi K2.
+    KnownVocabulary {
+        pattern: "kimi",
+        text_form: TextForm::AsIs,
+        special_tokens: SpecialTokens::Reserved {
+            listed: &[
+                ("[BOS]", 163_584),
+                ("[EOS]", 163_585),
+                ("<|im_end|>", 163_586),
+                ("<|im_user|>", 163_587),
+                ("<|im_assistant|>", 163_588),
+                ("<|start_header_id|>", 163_590),
+                ("<|end_header_id|>", 163_591),
+                ("[EOT]", 163_593),
+                ("<|im_system|>", 163_594),
+                ("<|tool_calls_section_begin|>", 163_595),
+                ("<|tool_calls_section_end|>", 163_596),
+                ("<|tool_call_begin|>", 163_597),
+                ("<|tool_call_argument_begin|>", 163_598),
+                ("<|tool_call_end|>", 163_599),
+                ("<|im_middle|>", 163_601),
+                ("[UNK]", 163_838),
+                ("[PAD]", 163_839),
+            ],
+            ids: 163_584..163_840,
+            naming: ReservedNames::ById,
+        },
+        token_count: 163_584,
+        hash: 0xA502_EBB4_A3F4_883E,
+    },
+];
+
+impl KnownVocabulary {
+    /// The published vocabulary with these tokens; `order` has their positions by id.
+    pub(super) fn of(tokens: &TokenList, order: &[usize]) -> Option<&'static Self> {
+        let mut known = KNOWN
+            .iter()
+            .filter(|known| known.token_count == order.len());
+        let first = known.next()?;
+        let hash = token_hash(tokens, order);
+        std::iter::once(first)
+            .chain(known)
+            .find(|known| known.hash == hash)
+    }
+
+    pub(super) fn special_tokens(&self) -> Vec<SpecialToken> {
+        match &self.special_tokens {
+            SpecialTokens::Listed(listed) => {
+                let tokens = listed.iter();
+                tokens
+                    .map(|(text, id)| SpecialToken::new(*text, *id))
+                    .collect()
+            }
+            SpecialTokens::Reserved {
+                listed,
+                ids,
+                naming,
+            } => {
+                let mut count = 0;
+                let text_of = |id: u32| match listed.iter().find(|(_, other)| *other == id) {
+                    Some((text, _)) => (*text).to_owned(),
+                    None => match naming {
+                        ReservedNames::Counted => {
+                            count += 1;
+                            format!("<|reserved_special_token_{}|>", count - 1)
+                        }
+                        ReservedNames::ById => format!("<|reserved_token_{id}|>"),
+                    },
+                };
+                let texts: Vec<String> = ids.clone().map(text_of).collect();
+                let tokens = texts.into_iter().zip(ids.clone());
+                tokens
+                    .map(|(text, id)| SpecialToken::new(text, id))
+                    .collect()
+            }
+        }
+    }
+}
+
+/// The hash of ids and bytes.
+fn token_hash(tokens: &TokenList, order: &[usize]) -> u64 {
+    let mut hash = 0xCBF2_9CE4_8422_2325;
+    let mut add = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
+    for at in order {
+        // The bytes of each token are followed by its id in four bytes.
+        tokens.bytes(*at).iter().for_each(|byte| add(*byte));
+        tokens.id(*at).to_le_bytes().into_iter().for_each(&mut add);
+    }
+    hash
+}

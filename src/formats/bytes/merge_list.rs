@@ -1,0 +1,394 @@
+//! A list of merges as an order of tokens.
+//!
+//! tokenizers, GPT-2 and minbpe merge by a *list* of pairs: of all neighbouring symbols whose pair is
+//! in the list, the one that is listed first merges, of equal pairs the leftmost. tiktoken and
+//! spiece merge by *rank*: of all neighbours whose joined bytes are a token, those with the lowest
+//! rank merge, the leftmost first. A list may have several pairs of one token, or lack pairs whose
+//! joined bytes are a token: Llama 3's has 280,147 pairs for 127,744 tokens, DeepSeek V3's one for
+//! each. Still, **every list is an order of tokens**, which this module finds.
+//!
+//! **Locality.** Let two neighbouring symbols, or any run of symbols, span some bytes of a text. No
+//! merge has crossed the borders of the span. The candidates within it are those of its own bytes
+//! alone, and outside of it none is added or removed; so the merges within the span, in their
+//! order, are the first ones of merging its bytes alone. This holds for both rules.
+//!
+//! **Lemma.** Let l and r be neighbours while a text is merged by the list, and let their joined bytes
+//! be a token p. Merging the bytes of p alone comes to the two symbols l and r (locality). If the
+//! pair is in the list, its next and last merge is this pair. If it is not, l and r remain.
+//!
+//! So a token p is of one of three kinds, which merging its bytes alone by the list tells:
+//!
+//! | its bytes become | the neighbours that join to p | |
+//! |---|---|---|
+//! | p | one pair, the last one that merged; its place in the list is the *place* of p | merged |
+//! | two symbols | these two, which the list does not merge | divided |
+//! | three symbols or more | none, in no text | unreachable |
+//!
+//! **Theorem.** Merging by the list equals merging by rank, if the ranks of the merged tokens have the
+//! order of their places, and no token is divided. *Proof.* By induction over the merges both have
+//! the same symbols. Let neighbours l and r be a candidate of the list. By the lemma they are the
+//! last pair of p, which is a merged token, so that they are a candidate by rank, too. Let them be
+//! a candidate by rank: p is a token, not divided, and not unreachable by the lemma, so it is
+//! merged and its last pair is l and r, which is in the list. Both rules have the same candidates,
+//! compare them by the place of p, and take the leftmost of several places of one token. ∎
+//!
+//! A divided token would be merged by rank but not by the list. It is a [`Reason`], with its own bytes
+//! as the counterexample. No published vocabulary that we know has one.
+//!
+//! Example: the tokens `a b c ab bc abc` and the list `a b`, `b c`, `a bc`. Alone, `abc` becomes `ab c`,
+//! which is not listed: `abc` is divided. With `ab c` in the list at any place it is merged, and
+//! `a bc` never happens.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use super::tokens::{TokenList, shown};
+use crate::encode::bpe::PairMerger;
+use crate::formats::{Reason, ReasonKind};
+
+/// The number of bytes.
+const BYTES: u32 = 256;
+
+/// A pair of a list, by positions of tokens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ListedPair {
+    pub(super) left: u32,
+    pub(super) right: u32,
+    /// The token that it becomes.
+    pub(super) joined: u32,
+}
+
+/// The order of tokens that a list of merges stands for.
+#[derive(Debug)]
+pub(super) struct MergeOrder {
+    /// The positions of all tokens: single bytes, merged tokens in the order of their places, and
+    /// tokens that no text is merged to.
+    pub(super) tokens: Vec<usize>,
+    /// How many of them are single bytes or merged.
+    pub(super) merging: usize,
+    /// Why merging in this order can differ from merging by the list.
+    pub(super) reason: Option<Reason>,
+}
+
+impl MergeOrder {
+    /// The order of a list. The tokens have all single bytes.
+    ///
+    /// Cost: a few searches for each pair, and merging of few tokens.
+    pub(super) fn new(tokens: &TokenList, pairs: &[ListedPair]) -> Self {
+        let symbol_of = |at: u32| match tokens.bytes(at as usize) {
+            [byte] => u32::from(*byte),
+            _ => BYTES + at,
+        };
+        let merges = pairs
+            .iter()
+            .map(|pair| [pair.left, pair.right, pair.joined].map(symbol_of));
+        let list = PairList::new(merges.clone());
+        let mut last_merges = vec![None; BYTES as usize + tokens.len()];
+        for ([left, right, joined], place) in merges.zip(0..) {
+            let merge = LastMerge { place, left, right };
+            if list.merge_of(left, right) == Some((place, joined))
+                && last_merges[joined as usize].is_none()
+                && list.reaches(merge, &last_merges)
+            {
+                last_merges[joined as usize] = Some(merge);
+            }
+        }
+        let mut single = Vec::new();
+        let mut merged: Vec<(u32, usize)> = Vec::new();
+        let mut others = Vec::new();
+        let mut divided = Vec::new();
+        let mut merger = PairMerger::default();
+        for (at, known) in last_merges[BYTES as usize..].iter().enumerate() {
+            let bytes = tokens.bytes(at);
+            if let Some(merge) = known {
+                merged.push((merge.place, at));
+                continue;
+            }
+            if bytes.len() == 1 {
+                single.push(at);
+                continue;
+            }
+            // Few tokens are left: those that no text is merged to, or that have a part with a later
+            // place.
+            let symbols = bytes.iter().map(|byte| u32::from(*byte));
+            match merger.merge(symbols, |left, right| list.merge_of(left, right)) {
+                ([_], Some([left, right])) => {
+                    let merge = list.merge_of(left, right);
+                    merged.extend(merge.map(|(place, _)| (place, at)));
+                }
+                (symbols, _) => {
+                    others.push(at);
+                    if let [left, right] = symbols {
+                        divided.push((at, [*left, *right]));
+                    }
+                }
+            }
+        }
+        merged.sort_unstable();
+        let merging = single.len() + merged.len();
+        let merged = merged.into_iter().map(|(_, at)| at);
+        Self {
+            tokens: single.into_iter().chain(merged).chain(others).collect(),
+            merging,
+            reason: divided_tokens(tokens, &divided),
+        }
+    }
+}
+
+/// The pairs of a list by their symbols, which are bytes by value and, from 256 on, tokens by position.
+struct PairList {
+    /// Places and results of pairs of two bytes. Most pairs that are looked up are such pairs.
+    of_bytes: Vec<Option<(u32, u32)>>,
+    of_others: HashMap<u64, (u32, u32), RandomState>,
+}
+
+/// The last merge of a token whose parts are bytes, or tokens that merge at an earlier place.
+#[derive(Debug, Clone, Copy)]
+struct LastMerge {
+    place: u32,
+    left: u32,
+    right: u32,
+}
+
+impl PairList {
+    fn new(merges: impl ExactSizeIterator<Item = [u32; 3]>) -> Self {
+        let mut list = Self {
+            of_bytes: vec![None; 1 << 16],
+            of_others: HashMap::with_capacity_and_hasher(merges.len(), RandomState::default()),
+        };
+        // Of equal pairs tokenizers takes the last.
+        for ([left, right, joined], place) in merges.zip(0..) {
+            match byte_pair(left, right) {
+                Some(index) => list.of_bytes[index] = Some((place, joined)),
+                None => drop(
+                    list.of_others
+                        .insert(pair_key(left, right), (place, joined)),
+                ),
+            }
+        }
+        list
+    }
+
+    /// The place of a pair, and the symbol that it becomes.
+    fn merge_of(&self, left: u32, right: u32) -> Option<(u32, u32)> {
+        match byte_pair(left, right) {
+            Some(index) => self.of_bytes[index],
+            None => self.of_others.get(&pair_key(left, right)).copied(),
+        }
+    }
+
+    /// Whether both parts of a merge are bytes or known, and merging their joined bytes comes to the
+    /// two parts.
+    ///
+    /// As in `encode::bpe::strategies::token_pairs`: the merges of both parts are undone, the latest
+    /// first. Each time, the two symbols at the border existed at the same time; if their pair is
+    /// listed before the next merge that makes one of them part of something larger, they would
+    /// merge, of equal places the leftmost. The places of the merges within a part ascend, since
+    /// its own parts have earlier places.
+    fn reaches(&self, merge: LastMerge, last_merges: &[Option<LastMerge>]) -> bool {
+        let last_of = |symbol: u32| last_merges[symbol as usize];
+        let is_known = |symbol: u32| symbol < BYTES || last_of(symbol).is_some();
+        let LastMerge {
+            mut left,
+            mut right,
+            ..
+        } = merge;
+        if !is_known(left) || !is_known(right) {
+            return false;
+        }
+        // The places at which the two symbols become part of something larger.
+        let [mut left_until, mut right_until] = [u32::MAX; 2];
+        loop {
+            match (last_of(left), last_of(right)) {
+                (Some(before), Some(after)) if before.place > after.place => {
+                    left = before.right;
+                    left_until = before.place;
+                }
+                (_, Some(after)) => {
+                    right = after.left;
+                    right_until = after.place;
+                }
+                (Some(before), None) => {
+                    left = before.right;
+                    left_until = before.place;
+                }
+                (None, None) => return true,
+            }
+            let place = self.merge_of(left, right).map(|(place, _)| place);
+            if place.is_some_and(|place| place < left_until && place <= right_until) {
+                return false;
+            }
+        }
+    }
+}
+
+fn pair_key(left: u32, right: u32) -> u64 {
+    u64::from(left) << 32 | u64::from(right)
+}
+
+/// The position of a pair of two bytes in the table of such pairs.
+fn byte_pair(left: u32, right: u32) -> Option<usize> {
+    (left < BYTES && right < BYTES).then_some((left * BYTES + right) as usize)
+}
+
+/// The reason if tokens are divided: their positions, and the two symbols that remain of them.
+fn divided_tokens(tokens: &TokenList, divided: &[(usize, [u32; 2])]) -> Option<Reason> {
+    let (at, [left, _]) = *divided.first()?;
+    let token = tokens.bytes(at);
+    let middle = match left.checked_sub(BYTES) {
+        Some(at) => tokens.bytes(at as usize).len(),
+        None => 1,
+    };
+    let explanation = format!(
+        "{} tokens are merged although the list does not have the pair, for example {} from {} and {}",
+        divided.len(),
+        shown(token),
+        shown(&token[..middle]),
+        shown(&token[middle..]),
+    );
+    let reason = Reason::new(ReasonKind::MergeOrder, explanation);
+    Some(match std::str::from_utf8(token) {
+        Ok(text) => reason.with_example(text),
+        Err(_) => reason,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::formats::FileFormat;
+    use crate::formats::bytes::Place;
+
+    /// All bytes, then these tokens.
+    fn tokens(texts: &[Vec<u8>]) -> TokenList {
+        let mut tokens = TokenList::new(FileFormat::TokenizerJson);
+        let bytes = (0..=u8::MAX).map(|byte| vec![byte]);
+        for (text, id) in bytes.chain(texts.iter().cloned()).zip(0..) {
+            tokens.push(&text, id, || Place::File).unwrap();
+        }
+        tokens
+    }
+
+    /// The definition of both rules: the lowest rank first, the leftmost of equal ranks first.
+    fn merge_naively(text: &[u8], rank: impl Fn(&[u8], &[u8]) -> Option<usize>) -> Vec<Vec<u8>> {
+        let mut parts: Vec<Vec<u8>> = text.iter().map(|byte| vec![*byte]).collect();
+        loop {
+            let ranks = parts.windows(2).map(|pair| rank(&pair[0], &pair[1]));
+            let ranked = ranks.enumerate().filter_map(|(at, rank)| Some((rank?, at)));
+            let Some((_, at)) = ranked.min() else {
+                return parts;
+            };
+            let right = parts.remove(at + 1);
+            parts[at].extend(right);
+        }
+    }
+
+    /// All texts of up to seven of these bytes.
+    fn texts(alphabet: &[u8]) -> Vec<Vec<u8>> {
+        let mut texts = vec![Vec::new()];
+        let mut from = 0;
+        for _ in 0..7 {
+            let to = texts.len();
+            for at in from..to {
+                for byte in alphabet {
+                    texts.push([&texts[at][..], &[*byte]].concat());
+                }
+            }
+            from = to;
+        }
+        texts
+    }
+
+    /// Tokens over two letters, and pairs of them in any order: some missing, some repeated.
+    fn vocabulary_and_list() -> impl Strategy<Value = (Vec<Vec<u8>>, Vec<(usize, usize)>)> {
+        let text = prop::collection::vec(prop::sample::select(&b"ab"[..]), 2..6);
+        let texts = prop::collection::hash_set(text, 1..9);
+        texts.prop_flat_map(|texts| {
+            let texts: Vec<Vec<u8>> = texts.into_iter().collect();
+            let splits: Vec<(usize, usize)> = (0..texts.len())
+                .flat_map(|at| (1..texts[at].len()).map(move |split| (at, split)))
+                .collect();
+            let most = splits.len() + 3;
+            let list = prop::collection::vec(prop::sample::select(splits), 0..most);
+            (Just(texts), list)
+        })
+    }
+
+    #[test]
+    fn without_a_reason_all_texts_are_equal_and_with_one_the_example_differs() {
+        let all_texts = texts(b"ab");
+        let mut exact = 0;
+        let mut differing = 0;
+        let counts = std::cell::RefCell::new((&mut exact, &mut differing));
+        proptest!(ProptestConfig::with_cases(1500), |((texts, splits) in vocabulary_and_list())| {
+            let tokens = tokens(&texts);
+            let find = |text: &[u8]| tokens.find(text).and_then(|at| u32::try_from(at).ok());
+            let pairs: Vec<ListedPair> = splits
+                .iter()
+                .filter_map(|(at, split)| {
+                    let (left, right) = texts[*at].split_at(*split);
+                    Some(ListedPair {
+                        left: find(left)?,
+                        right: find(right)?,
+                        joined: find(&texts[*at])?,
+                    })
+                })
+                .collect();
+            let order = MergeOrder::new(&tokens, &pairs);
+            let by_list = |left: &[u8], right: &[u8]| {
+                let pair = [find(left)?, find(right)?];
+                pairs.iter().rposition(|listed| [listed.left, listed.right] == pair)
+            };
+            let by_rank = |left: &[u8], right: &[u8]| {
+                let joined = tokens.find(&[left, right].concat())?;
+                order.tokens.iter().position(|at| *at == joined)
+            };
+            let mut counts = counts.borrow_mut();
+            match &order.reason {
+                None => {
+                    *counts.0 += 1;
+                    for text in &all_texts {
+                        let [list, rank] = [merge_naively(text, by_list), merge_naively(text, by_rank)];
+                        prop_assert_eq!(list, rank, "{:?}", text);
+                    }
+                }
+                Some(reason) => {
+                    *counts.1 += 1;
+                    let text = reason.example.as_ref().unwrap().as_bytes();
+                    prop_assert_ne!(merge_naively(text, by_list), merge_naively(text, by_rank));
+                }
+            }
+        });
+        assert!(exact > 100 && differing > 100, "{exact} {differing}");
+    }
+
+    #[test]
+    fn several_pairs_of_a_token_are_one_rank() {
+        let texts = ["aa", "aaa", "aaaa", "ab"].map(|text| text.as_bytes().to_vec());
+        let tokens = tokens(&texts);
+        let at = |text: &str| u32::try_from(tokens.find(text.as_bytes()).unwrap()).unwrap();
+        let pair = |left: &str, right: &str| ListedPair {
+            left: at(left),
+            right: at(right),
+            joined: at(&format!("{left}{right}")),
+        };
+        let list = [
+            pair("a", "b"),
+            pair("a", "aa"),
+            pair("aa", "aa"),
+            pair("a", "a"),
+            pair("aa", "a"),
+        ];
+        let order = MergeOrder::new(&tokens, &list);
+        let merged: Vec<&[u8]> = order.tokens[256..]
+            .iter()
+            .map(|at| tokens.bytes(*at))
+            .collect();
+        // `aaaa` becomes `aa aa`, not `aaa a`: its place is 2.
+        assert_eq!(merged, [&b"ab"[..], b"aaaa", b"aa", b"aaa"]);
+        assert_eq!((order.merging, order.reason), (260, None));
+    }
+}

@@ -1,0 +1,126 @@
+//! `.model` files of minbpe: text, with the pattern, the special tokens and the merges.
+//!
+//! ```text
+//! minbpe v1
+//! PATTERN                  empty: the text is one pretoken (`BasicTokenizer`)
+//! NUMBER-OF-SPECIAL-TOKENS
+//! <|endoftext|> 100257
+//! 101 32                   the ids of the pair that becomes id 256
+//! 256 116                  257, and so on
+//! ```
+//!
+//! The first 256 ids are the bytes. minbpe merges all occurrences of the pair with the lowest id,
+//! from left to right, which is the rule "lowest rank first, leftmost first": a pair that a merge
+//! makes possible has a higher id. A pair can spell the bytes of an earlier token; minbpe never
+//! gives the later one then (`merge_list`, lemma), and it is an error here.
+
+use super::error::{ByteFormatError, Place};
+use super::merge_list::{ListedPair, MergeOrder};
+use super::tokens::{TokenList, checked_id, syntax};
+use super::{ByteFormatOptions, ByteVocabulary, PartsWithoutTokens};
+use crate::byte_bpe::{SpecialToken, TextForm};
+use crate::formats::FileFormat;
+use crate::pattern::{Pattern, Pretokenizer};
+
+const FORMAT: FileFormat = FileFormat::Minbpe;
+const VERSION: &str = "minbpe v1";
+/// The bytes of all tokens together, at most. Each merge can double the length of a token.
+const MAX_TOKEN_BYTES: usize = 1 << 28;
+
+/// Whether bytes begin like such a file.
+pub(in crate::formats) fn is_start(start: &[u8]) -> bool {
+    let rest = start.strip_prefix(VERSION.as_bytes());
+    rest.is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
+}
+
+/// Reads a file.
+pub(super) fn read(
+    text: &str,
+    options: &ByteFormatOptions,
+) -> Result<ByteVocabulary, ByteFormatError> {
+    options.refuse_pattern(FORMAT)?;
+    let mut lines = (1_usize..).zip(text.lines()).skip(1);
+    let end = || syntax(FORMAT, Place::File, "it ends before the merges");
+    let (_, pattern) = lines.next().ok_or_else(end)?;
+    let pretokenizer = match pattern.trim() {
+        "" => Pretokenizer::new(Vec::new()),
+        pattern => {
+            let pattern = Pattern::new(pattern).map_err(|source| ByteFormatError::Pattern {
+                format: FORMAT,
+                place: Place::Line(2),
+                source,
+            })?;
+            Pretokenizer::of(pattern)
+        }
+    };
+    let (line, count) = lines.next().ok_or_else(end)?;
+    let count: usize = count.trim().parse().map_err(|_| {
+        let problem = "the number of special tokens is not a number";
+        syntax(FORMAT, Place::Line(line), problem)
+    })?;
+    let mut special_tokens = Vec::new();
+    for _ in 0..count {
+        let (line, text) = lines.next().ok_or_else(end)?;
+        let place = || Place::Line(line);
+        let token = text
+            .trim()
+            .split_once(' ')
+            .and_then(|(text, id)| Some((text, id.parse().ok()?)));
+        let (text, id) = token.ok_or_else(|| {
+            syntax(
+                FORMAT,
+                place(),
+                "a special token is a text, a space and an id",
+            )
+        })?;
+        let id = checked_id(FORMAT, id, place)?;
+        special_tokens.push(SpecialToken::new(text, id));
+    }
+    let mut tokens = TokenList::new(FORMAT);
+    for byte in 0..=u8::MAX {
+        tokens.push(&[byte], u64::from(byte), || Place::File)?;
+    }
+    let mut pairs = Vec::new();
+    let mut token = Vec::new();
+    let mut size = 0;
+    for ((line, text), joined) in lines.zip(256..) {
+        let place = || Place::Line(line);
+        let ids = text.split_once(' ').and_then(|(left, right)| {
+            Some([left.trim().parse().ok()?, right.trim().parse().ok()?])
+        });
+        let ids: [u32; 2] =
+            ids.ok_or_else(|| syntax(FORMAT, place(), "a merge is two ids with a space between"))?;
+        token.clear();
+        for id in ids {
+            if id >= joined {
+                return Err(ByteFormatError::UnknownToken {
+                    format: FORMAT,
+                    place: place(),
+                    token: format!("with the id {id}"),
+                });
+            }
+            token.extend_from_slice(tokens.bytes(id as usize));
+        }
+        size += token.len();
+        if size > MAX_TOKEN_BYTES {
+            let problem = format!("the tokens up to here have more than {MAX_TOKEN_BYTES} bytes");
+            return Err(syntax(FORMAT, place(), problem));
+        }
+        tokens.push(&token, u64::from(joined), place)?;
+        let [left, right] = ids;
+        pairs.push(ListedPair {
+            left,
+            right,
+            joined,
+        });
+    }
+    let parts = PartsWithoutTokens {
+        special_tokens,
+        pretokenizer,
+        whole_pretokens_first: false,
+        text_form: TextForm::AsIs,
+        adds_prefix_space: false,
+    };
+    let order = MergeOrder::new(&tokens, &pairs);
+    ByteVocabulary::of_order(&tokens, order, parts)
+}

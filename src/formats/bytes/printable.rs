@@ -1,0 +1,114 @@
+//! Vocabularies whose tokens are written in the characters of [`byte_chars`](super::byte_chars), with a
+//! list of merges: the `vocab.json` and `merges.txt` of GPT-2, and the model of a `tokenizer.json`.
+
+use std::collections::HashSet;
+
+use super::byte_chars::append_bytes;
+use super::error::{ByteFormatError, Place};
+use super::merge_list::ListedPair;
+use super::tokens::TokenList;
+use crate::byte_bpe::SpecialToken;
+use crate::formats::FileFormat;
+
+/// The tokens of a vocabulary and its merges.
+#[derive(Debug)]
+pub(in crate::formats) struct PrintableVocabulary<'j> {
+    /// The tokens that stand for bytes.
+    pub(super) tokens: TokenList,
+    pub(super) pairs: Vec<ListedPair>,
+    /// The tokens with a character that stands for no byte, which no text is merged to: texts, ids
+    /// and positions in the vocabulary.
+    others: Vec<(&'j str, u32, usize)>,
+    /// The path of the vocabulary in the file.
+    list: &'static str,
+}
+
+impl<'j> PrintableVocabulary<'j> {
+    /// The vocabulary with these texts and ids, and these merges; `list` and `place` say where they
+    /// stand.
+    pub(in crate::formats) fn new<'t>(
+        format: FileFormat,
+        list: &'static str,
+        vocab: impl Iterator<Item = (&'j str, u32)>,
+        merges: impl Iterator<Item = [&'t str; 2]>,
+        place: impl Fn(usize) -> Place,
+    ) -> Result<Self, ByteFormatError> {
+        let mut tokens = TokenList::new(format);
+        let mut others = Vec::new();
+        // The entries of the tokens.
+        let mut entries = Vec::new();
+        let mut bytes = Vec::new();
+        for (index, (text, id)) in vocab.enumerate() {
+            bytes.clear();
+            if append_bytes(text, &mut bytes) {
+                tokens.push(&bytes, u64::from(id), || Place::entry(list, index))?;
+                entries.push(index);
+            } else {
+                others.push((text, id, index));
+            }
+        }
+        tokens.check(|at| Place::entry(list, entries[at]))?;
+        let other_texts: HashSet<&str> = others.iter().map(|(text, ..)| *text).collect();
+        let mut pairs = Vec::new();
+        for (index, [left, right]) in merges.enumerate() {
+            let missing = |token: &str| ByteFormatError::UnknownToken {
+                format,
+                place: place(index),
+                token: format!("{token:?}"),
+            };
+            bytes.clear();
+            let middle = append_bytes(left, &mut bytes).then_some(bytes.len());
+            let is_printable = append_bytes(right, &mut bytes);
+            let (Some(middle), true) = (middle, is_printable) else {
+                // No text is merged to such tokens, so that no text has the pair.
+                let joined = [left, right].concat();
+                for text in [left, right, &joined] {
+                    let mut bytes = Vec::new();
+                    let is_known = match append_bytes(text, &mut bytes) {
+                        true => tokens.find(&bytes).is_some(),
+                        false => other_texts.contains(text),
+                    };
+                    if !is_known {
+                        return Err(missing(text));
+                    }
+                }
+                continue;
+            };
+            let find = |bytes: &[u8], text: &dyn Fn() -> String| {
+                let found = tokens.find(bytes).and_then(|at| u32::try_from(at).ok());
+                found.ok_or_else(|| missing(&text()))
+            };
+            pairs.push(ListedPair {
+                left: find(&bytes[..middle], &|| left.to_owned())?,
+                right: find(&bytes[middle..], &|| right.to_owned())?,
+                joined: find(&bytes, &|| [left, right].concat())?,
+            });
+        }
+        Ok(Self {
+            tokens,
+            pairs,
+            others,
+            list,
+        })
+    }
+
+    /// Adds the tokens with a character that stands for no byte, except special tokens. They stand
+    /// for the text that they are, as in tokenizers. Returns the first one.
+    ///
+    /// # Errors
+    /// Another token has the same bytes.
+    pub(super) fn add_others(
+        &mut self,
+        special_tokens: &[SpecialToken],
+    ) -> Result<Option<&'j str>, ByteFormatError> {
+        let mut first = None;
+        for (text, id, index) in &self.others {
+            if !special_tokens.iter().any(|token| token.text == **text) {
+                let place = || Place::entry(self.list, *index);
+                self.tokens.push(text.as_bytes(), u64::from(*id), place)?;
+                first.get_or_insert(*text);
+            }
+        }
+        Ok(first)
+    }
+}

@@ -1,0 +1,101 @@
+//! `.tiktoken` files: a token in base64, a space and its rank in each line.
+//!
+//! The rank is the order of merges and the id. A line can have any white space between the two, and
+//! lines can be empty, as tiktoken reads them; unlike there, what is no base64 is an error.
+//!
+//! ```text
+//! IQ== 0
+//! Ig== 1
+//! ```
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use super::error::{ByteFormatError, Place};
+use super::tokens::{TokenList, syntax};
+use super::{ByteFormatOptions, ByteVocabulary, PartsWithoutTokens};
+use crate::formats::FileFormat;
+
+const FORMAT: FileFormat = FileFormat::Tiktoken;
+
+/// Whether bytes begin with lines of such a file.
+pub(in crate::formats) fn is_start(start: &[u8]) -> bool {
+    // The last line can be cut off.
+    let lines = start.split(|byte| *byte == b'\n').take(3);
+    let mut lines = lines
+        .filter(|line| !line.trim_ascii().is_empty())
+        .peekable();
+    lines.peek().is_some()
+        && lines.all(|line| {
+            fields(line).is_some_and(|[token, rank]| {
+                let is_base64 =
+                    |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+                token.len() % 4 == 0
+                    && token.iter().all(is_base64)
+                    && rank.iter().all(u8::is_ascii_digit)
+            })
+        })
+}
+
+/// Reads a file.
+pub(super) fn read(
+    file: &[u8],
+    options: &ByteFormatOptions,
+) -> Result<ByteVocabulary, ByteFormatError> {
+    let mut tokens = TokenList::new(FORMAT);
+    let mut token = Vec::new();
+    // The lines of the tokens, unless it is the line after that of the token before.
+    let mut lines = Vec::new();
+    for (line, text) in (1..).zip(file.split(|byte| *byte == b'\n')) {
+        let text = text.trim_ascii();
+        if text.is_empty() {
+            continue;
+        }
+        let place = || Place::Line(line);
+        let [base64, rank] = fields(text).ok_or_else(|| {
+            syntax(
+                FORMAT,
+                place(),
+                "a line is a token in base64, a space and a rank",
+            )
+        })?;
+        token.clear();
+        BASE64_STANDARD
+            .decode_vec(base64, &mut token)
+            .map_err(|error| {
+                syntax(FORMAT, place(), format!("the token is not base64: {error}"))
+            })?;
+        let rank =
+            parse_rank(rank).ok_or_else(|| syntax(FORMAT, place(), "the rank is not a number"))?;
+        tokens.push(&token, rank, place)?;
+        lines.push(line);
+    }
+    tokens.check(|at| Place::Line(lines[at]))?;
+    let mut order: Vec<usize> = (0..tokens.len()).collect();
+    order.sort_by_key(|at| tokens.id(*at));
+    let parts = PartsWithoutTokens::known_or_given(&tokens, &order, options)?;
+    ByteVocabulary::of_ranks(&tokens, &order, parts)
+}
+
+/// The two fields of a line.
+fn fields(line: &[u8]) -> Option<[&[u8]; 2]> {
+    let mut fields = line
+        .split(u8::is_ascii_whitespace)
+        .filter(|field| !field.is_empty());
+    let fields = [
+        fields.next()?,
+        fields.next()?,
+        fields.next().unwrap_or_default(),
+    ];
+    match fields {
+        [token, rank, []] => Some([token, rank]),
+        _ => None,
+    }
+}
+
+/// A number of decimal digits; the largest one if it does not fit.
+fn parse_rank(digits: &[u8]) -> Option<u64> {
+    let digits = std::str::from_utf8(digits).ok()?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.parse().unwrap_or(u64::MAX))
+}

@@ -1,0 +1,167 @@
+//! The tokens of a file: their bytes, their ids, and an index by bytes.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use super::error::{ByteFormatError, Place};
+use crate::byte_bpe::ByteBpe;
+use crate::formats::FileFormat;
+
+/// Tokens in the order of a file, each with other bytes.
+#[derive(Debug)]
+pub(super) struct TokenList {
+    pub(super) format: FileFormat,
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    ids: Vec<u32>,
+    index: HashTable<usize>,
+    hasher: RandomState,
+}
+
+impl TokenList {
+    pub(super) fn new(format: FileFormat) -> Self {
+        Self {
+            format,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            ids: Vec::new(),
+            index: HashTable::new(),
+            hasher: RandomState::default(),
+        }
+    }
+
+    /// The number of tokens.
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// The bytes of the token at a position.
+    pub(super) fn bytes(&self, at: usize) -> &[u8] {
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[at]]
+    }
+
+    /// The id of the token at a position.
+    pub(super) fn id(&self, at: usize) -> u32 {
+        self.ids[at]
+    }
+
+    /// The position of the token with these bytes.
+    pub(super) fn find(&self, bytes: &[u8]) -> Option<usize> {
+        let hash = self.hasher.hash_one(bytes);
+        self.index
+            .find(hash, |at| self.bytes(*at) == bytes)
+            .copied()
+    }
+
+    /// Adds a token.
+    ///
+    /// # Errors
+    /// It is empty, there is one with the same bytes, or the id is too large.
+    pub(super) fn push(
+        &mut self,
+        token: &[u8],
+        id: u64,
+        place: impl Fn() -> Place,
+    ) -> Result<(), ByteFormatError> {
+        if token.is_empty() {
+            return Err(syntax(self.format, place(), "a token has no bytes"));
+        }
+        let id = checked_id(self.format, id, &place)?;
+        let at = self.len();
+        self.bytes.extend_from_slice(token);
+        self.ends.push(self.bytes.len());
+        self.ids.push(id);
+        let Self {
+            bytes,
+            ends,
+            index,
+            hasher,
+            ..
+        } = self;
+        let bytes_of = |at: usize| {
+            let start = at.checked_sub(1).map_or(0, |before| ends[before]);
+            &bytes[start..ends[at]]
+        };
+        let entry = index.entry(
+            hasher.hash_one(token),
+            |other| bytes_of(*other) == token,
+            |other| hasher.hash_one(bytes_of(*other)),
+        );
+        match entry {
+            hashbrown::hash_table::Entry::Vacant(vacant) => {
+                vacant.insert(at);
+                Ok(())
+            }
+            hashbrown::hash_table::Entry::Occupied(first) => Err(ByteFormatError::DuplicateToken {
+                format: self.format,
+                place: place(),
+                token: shown(token),
+                first: self.ids[*first.get()],
+            }),
+        }
+    }
+
+    /// Checks what concerns all tokens; `place` says where the token at a position stands.
+    ///
+    /// # Errors
+    /// Two tokens have the same id, or a byte is no token.
+    pub(super) fn check(&self, place: impl Fn(usize) -> Place) -> Result<(), ByteFormatError> {
+        let format = self.format;
+        let mut by_id: Vec<(u32, usize)> = self.ids.iter().copied().zip(0..).collect();
+        if !by_id.is_sorted() {
+            by_id.sort_unstable();
+        }
+        if let Some(pair) = by_id.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(ByteFormatError::DuplicateId {
+                format,
+                place: place(pair[1].1),
+                id: pair[1].0,
+            });
+        }
+        match (0..=u8::MAX).find(|byte| self.find(&[*byte]).is_none()) {
+            Some(byte) => Err(ByteFormatError::MissingByte { format, byte }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An id that is not too large.
+///
+/// # Errors
+/// It is.
+pub(super) fn checked_id(
+    format: FileFormat,
+    id: u64,
+    place: impl Fn() -> Place,
+) -> Result<u32, ByteFormatError> {
+    let small = u32::try_from(id).ok().filter(|id| *id <= ByteBpe::MAX_ID);
+    small.ok_or_else(|| ByteFormatError::IdTooLarge {
+        format,
+        place: place(),
+        id,
+        limit: ByteBpe::MAX_ID,
+    })
+}
+
+/// The error for something that is malformed.
+pub(super) fn syntax(format: FileFormat, place: Place, problem: impl ToString) -> ByteFormatError {
+    ByteFormatError::Syntax {
+        format,
+        place,
+        problem: problem.to_string(),
+    }
+}
+
+/// The start of a token for a message.
+pub(super) fn shown(token: &[u8]) -> String {
+    const LONGEST: usize = 60;
+    let start = &token[..token.len().min(LONGEST)];
+    let more = if start.len() < token.len() { "..." } else { "" };
+    match std::str::from_utf8(start) {
+        Ok(text) => format!("{text:?}{more}"),
+        Err(_) => format!("b\"{}\"{more}", start.escape_ascii()),
+    }
+}

@@ -1,0 +1,97 @@
+//! `vocab.json` and `merges.txt`, which GPT-2 calls `encoder.json` and `vocab.bpe`.
+//!
+//! The first is a JSON object of tokens and ids; the second has the two tokens of a merge in each line,
+//! after a line that begins with `#version`. Neither has the pattern or the special tokens.
+
+use super::error::{ByteFormatError, Place};
+use super::merge_list::MergeOrder;
+use super::printable::PrintableVocabulary;
+use super::tokens::syntax;
+use super::{ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, json_error};
+use crate::formats::FileFormat;
+use crate::formats::tokenizer_json::JsonVocab;
+
+const FORMAT: FileFormat = FileFormat::VocabMerges;
+
+/// The ends of the names of the two files.
+pub(super) const NAMES: [[&str; 2]; 2] =
+    [["vocab.json", "merges.txt"], ["encoder.json", "vocab.bpe"]];
+
+/// Whether bytes begin like a list of merges.
+pub(in crate::formats) fn is_start_of_merges(start: &[u8]) -> bool {
+    start.starts_with(b"#version")
+}
+
+/// Whether bytes begin like a JSON object of tokens and ids.
+pub(in crate::formats) fn is_start_of_vocab(start: &[u8]) -> bool {
+    // The value of the first key decides: a number.
+    let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start);
+    let Some(first) = start.trim_ascii_start().strip_prefix(b"{") else {
+        return false;
+    };
+    let Some(text) = first.trim_ascii_start().strip_prefix(b"\"") else {
+        return false;
+    };
+    let mut is_escaped = false;
+    let end = text.iter().position(|byte| {
+        let is_end = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        is_end
+    });
+    let value = end.and_then(|end| text[end + 1..].trim_ascii_start().strip_prefix(b":"));
+    value.is_some_and(|value| {
+        value
+            .trim_ascii_start()
+            .first()
+            .is_some_and(u8::is_ascii_digit)
+    })
+}
+
+/// Reads the two files.
+pub(super) fn read(
+    vocab: &str,
+    merges: &str,
+    options: &ByteFormatOptions,
+) -> Result<ByteVocabulary, ByteFormatError> {
+    let vocab: JsonVocab<'_> =
+        serde_json::from_str(vocab).map_err(|error| json_error(FORMAT, &error))?;
+    let JsonVocab::Ids(entries) = &vocab else {
+        return Err(syntax(
+            FORMAT,
+            Place::File,
+            "the vocabulary is not an object of tokens and ids",
+        ));
+    };
+    let mut lines = Vec::new();
+    let mut pairs = Vec::new();
+    for (line, text) in (1..).zip(merges.lines()) {
+        if text.is_empty() || text.starts_with("#version") {
+            continue;
+        }
+        let mut parts = text.split(' ');
+        let (Some(left), Some(right), None) = (parts.next(), parts.next(), parts.next()) else {
+            let problem = "a merge is two tokens with a space between";
+            return Err(syntax(FORMAT, Place::Line(line), problem));
+        };
+        lines.push(line);
+        pairs.push([left, right]);
+    }
+    let mut vocabulary = PrintableVocabulary::new(
+        FORMAT,
+        "vocab",
+        entries.iter().map(|(text, id)| (&**text, *id)),
+        pairs.into_iter(),
+        |index| Place::Line(lines[index]),
+    )?;
+    vocabulary.add_others(options.special_tokens.as_deref().unwrap_or_default())?;
+    let tokens = &vocabulary.tokens;
+    let order = MergeOrder::new(tokens, &vocabulary.pairs);
+    // Special tokens stand in the vocabulary, too, but have no merges.
+    let mut by_id = order.tokens[..order.merging].to_vec();
+    by_id.sort_by_key(|at| tokens.id(*at));
+    let parts = PartsWithoutTokens {
+        whole_pretokens_first: false,
+        ..PartsWithoutTokens::known_or_given(tokens, &by_id, options)?
+    };
+    ByteVocabulary::of_order(tokens, order, parts)
+}

@@ -1,0 +1,263 @@
+//! Byte-level `tokenizer.json` files.
+//!
+//! A file is byte-level if a pre-tokenizer is `ByteLevel`. What else such files have:
+//!
+//! | component | here |
+//! |---|---|
+//! | normalizer `NFC` | [`TextForm::Nfc`] |
+//! | pre-tokenizers `Split` with a regular expression or a text, before `ByteLevel` | splits, one after the other |
+//! | `Digits` | the split at numbers |
+//! | `ByteLevel` with `use_regex` | the pattern of GPT-2 behind the splits |
+//! | `ByteLevel` with `add_prefix_space`, as the only one | a space before every text that does not begin with one |
+//! | model `BPE` | tokens in the order of their merges (`bytes::merge_list`) |
+//! | `ignore_merges` | pretokens that are a token are looked up first |
+//! | added tokens | special tokens with their flags |
+//!
+//! Post-processors put special tokens around the ids or change offsets, and decoders and `trim_offsets`
+//! concern neither ids nor the text they stand for. `unk_token`, `fuse_unk` and `byte_fallback` have no
+//! effect, since every byte is a token. Other components are refused.
+//!
+//! Added tokens get the ids that `tokenizers` gives them, whatever the file says: that of the same text
+//! in the vocabulary, or the first one behind the vocabulary and the added tokens before.
+
+use std::collections::HashMap;
+
+use super::parse::{JsonComponent, JsonFile, JsonPattern, JsonVocab};
+use super::setting_reasons;
+use crate::byte_bpe::{SpecialToken, TextForm};
+use crate::formats::FileFormat;
+use crate::formats::bytes::{
+    ByteFormatError, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, Place,
+    PrintableVocabulary, json_error,
+};
+use crate::pattern::{Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
+
+const FORMAT: FileFormat = FileFormat::TokenizerJson;
+/// The expression of `ByteLevel` with `use_regex`.
+const BYTE_LEVEL_PATTERN: &str =
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+
+/// Reads a file; `None` if it is not byte-level.
+///
+/// # Errors
+/// It is malformed, or has a component that is not supported.
+pub(in crate::formats) fn read_byte_level(
+    json: &str,
+    options: &ByteFormatOptions,
+) -> Result<Option<ByteVocabulary>, ByteFormatError> {
+    // Almost all other files do not have the name at all, and are parsed by their own reader only.
+    if memchr::memmem::find(json.as_bytes(), b"\"ByteLevel\"").is_none() {
+        return Ok(None);
+    }
+    let file = JsonFile::parse(json).map_err(|error| json_error(FORMAT, &error))?;
+    if !is_byte_level(&file) {
+        return Ok(None);
+    }
+    options.refuse_pattern(FORMAT)?;
+    let model = &file.model;
+    if let Some(kind) = model.kind.as_deref().filter(|kind| *kind != "BPE") {
+        return Err(unsupported("model.type", format!("{kind:?}")));
+    }
+    for (field, text) in [
+        (
+            "model.continuing_subword_prefix",
+            &model.continuing_subword_prefix,
+        ),
+        ("model.end_of_word_suffix", &model.end_of_word_suffix),
+    ] {
+        if let Some(text) = text.as_deref().filter(|text| !text.is_empty()) {
+            return Err(unsupported(field, format!("{text:?}")));
+        }
+    }
+    let Some(JsonVocab::Ids(entries)) = &model.vocab else {
+        let problem = "it is not an object of tokens and ids".to_owned();
+        return Err(ByteFormatError::Syntax {
+            format: FORMAT,
+            place: Place::field("model.vocab"),
+            problem,
+        });
+    };
+    let (pretokenizer, adds_prefix_space) = pretokenizer(&file)?;
+    let parts = PartsWithoutTokens {
+        special_tokens: special_tokens(&file, entries)?,
+        pretokenizer,
+        whole_pretokens_first: model.ignore_merges == Some(true),
+        text_form: text_form(&file)?,
+        adds_prefix_space,
+    };
+    let vocabulary = PrintableVocabulary::new(
+        FORMAT,
+        "model.vocab",
+        entries.iter().map(|(text, id)| (&**text, *id)),
+        model.merges.iter().map(|[left, right]| [&**left, &**right]),
+        |index| Place::entry("model.merges", index),
+    )?;
+    let mut read = ByteVocabulary::of_printable(vocabulary, parts)?;
+    for reason in setting_reasons(&file) {
+        read.verdict.add(reason);
+    }
+    Ok(Some(read))
+}
+
+/// Whether a pre-tokenizer is `ByteLevel`.
+pub(super) fn is_byte_level(file: &JsonFile<'_>) -> bool {
+    let components = super::components::flattened(file.pre_tokenizer.as_ref());
+    components
+        .iter()
+        .any(|component| &*component.kind == "ByteLevel")
+}
+
+fn text_form(file: &JsonFile<'_>) -> Result<TextForm, ByteFormatError> {
+    let mut form = TextForm::AsIs;
+    for component in super::components::flattened(file.normalizer.as_ref()) {
+        match &*component.kind {
+            "NFC" => form = TextForm::Nfc,
+            kind => return Err(unsupported("normalizer", format!("{kind:?}"))),
+        }
+    }
+    Ok(form)
+}
+
+/// The pretokenizer, and whether it puts a space before texts.
+fn pretokenizer(file: &JsonFile<'_>) -> Result<(Pretokenizer, bool), ByteFormatError> {
+    const PLACE: &str = "pre_tokenizer";
+    let components = super::components::flattened(file.pre_tokenizer.as_ref());
+    let mut splits = Vec::new();
+    let Some((last, before)) = components.split_last() else {
+        return Ok((Pretokenizer::new(splits), false));
+    };
+    for component in before {
+        splits.push(match &*component.kind {
+            "Split" => split(component)?,
+            "Digits" => Split::at_numbers(component.individual_digits == Some(true))
+                .map_err(pattern_error)?,
+            // What stands behind `ByteLevel` sees the characters that stand for bytes.
+            "ByteLevel" => {
+                let found = format!("{:?} after \"ByteLevel\"", &*last.kind);
+                return Err(unsupported(PLACE, found));
+            }
+            kind => return Err(unsupported(PLACE, format!("{kind:?}"))),
+        });
+    }
+    if &*last.kind != "ByteLevel" {
+        return Err(unsupported(
+            PLACE,
+            format!("{:?} after \"ByteLevel\"", &*last.kind),
+        ));
+    }
+    let adds_prefix_space = last.add_prefix_space.unwrap_or(true);
+    if adds_prefix_space && !splits.is_empty() {
+        let found = "\"ByteLevel\" with add_prefix_space after a split".to_owned();
+        return Err(unsupported(PLACE, found));
+    }
+    if last.use_regex.unwrap_or(true) {
+        let pattern = pattern(BYTE_LEVEL_PATTERN)?;
+        splits.push(Split::new(pattern, SplitBehavior::Isolated));
+    }
+    Ok((Pretokenizer::new(splits), adds_prefix_space))
+}
+
+/// The split of a component `Split`.
+fn split(component: &JsonComponent<'_>) -> Result<Split, ByteFormatError> {
+    let place = |field: &str| Place::Field(format!("pre_tokenizer.{field}"));
+    let missing = |field: &str| ByteFormatError::Syntax {
+        format: FORMAT,
+        place: place(field),
+        problem: "it is missing".to_owned(),
+    };
+    let behavior = component.behavior.as_deref();
+    let behavior = match behavior.ok_or_else(|| missing("behavior"))? {
+        "Isolated" => SplitBehavior::Isolated,
+        "Removed" => SplitBehavior::Removed,
+        "MergedWithPrevious" => SplitBehavior::MergedWithPrevious,
+        "MergedWithNext" => SplitBehavior::MergedWithNext,
+        "Contiguous" => SplitBehavior::Contiguous,
+        other => return Err(unsupported("pre_tokenizer.behavior", format!("{other:?}"))),
+    };
+    let split = match component
+        .pattern
+        .as_ref()
+        .ok_or_else(|| missing("pattern"))?
+    {
+        JsonPattern::Regex(text) => Split::new(pattern(text)?, behavior),
+        JsonPattern::String(text) => Split::at_text(text, behavior).map_err(pattern_error)?,
+    };
+    Ok(Split {
+        invert: component.invert == Some(true),
+        ..split
+    })
+}
+
+fn pattern(expression: &str) -> Result<Pattern, ByteFormatError> {
+    Pattern::with_syntax(expression, PatternSyntax::Oniguruma).map_err(pattern_error)
+}
+
+fn pattern_error(source: PatternError) -> ByteFormatError {
+    ByteFormatError::Pattern {
+        format: FORMAT,
+        place: Place::field("pre_tokenizer.pattern"),
+        source,
+    }
+}
+
+/// The added tokens, with the ids that `tokenizers` gives them.
+fn special_tokens(
+    file: &JsonFile<'_>,
+    entries: &[(super::JsonText<'_>, u32)],
+) -> Result<Vec<SpecialToken>, ByteFormatError> {
+    // A few added tokens are searched in the vocabulary, not the vocabulary indexed for them.
+    let added = file.tokens();
+    let mut known: HashMap<&str, Option<u32>> =
+        added.iter().map(|token| (&*token.content, None)).collect();
+    for (text, id) in entries {
+        if let Some(known) = known.get_mut(&**text) {
+            *known = Some(*id);
+        }
+    }
+    let size = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+    let mut largest: Option<u32> = None;
+    let mut special_tokens = Vec::with_capacity(added.len());
+    for (index, token) in added.iter().enumerate() {
+        if token.content.is_empty() {
+            continue;
+        }
+        let next = match largest {
+            Some(largest) if largest >= size => largest.saturating_add(1),
+            _ => size,
+        };
+        let given = known
+            .get(&*token.content)
+            .copied()
+            .flatten()
+            .unwrap_or(next);
+        if given != token.id {
+            return Err(ByteFormatError::AddedTokenId {
+                format: FORMAT,
+                place: Place::entry("added_tokens", index),
+                token: token.content.to_string(),
+                stated: token.id,
+                given,
+            });
+        }
+        largest = largest.max(Some(given));
+        special_tokens.push(SpecialToken {
+            text: token.content.to_string(),
+            id: given,
+            special: token.special,
+            normalized: token.normalized,
+            lstrip: token.lstrip,
+            rstrip: token.rstrip,
+            single_word: token.single_word,
+        });
+    }
+    Ok(special_tokens)
+}
+
+fn unsupported(field: &str, found: String) -> ByteFormatError {
+    ByteFormatError::Unsupported {
+        format: FORMAT,
+        place: Place::field(field),
+        found,
+        remedy: "byte-level files have NFC or no normalizer, splits before ByteLevel, and a BPE model without prefixes and suffixes",
+    }
+}
