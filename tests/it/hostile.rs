@@ -64,6 +64,20 @@ fn models_keep_their_ids_through_tokenizer_json() {
     run("converted_model", 300, 2000);
 }
 
+#[cfg(feature = "tokenizer-json")]
+#[test]
+fn byte_level_vocabularies_make_tokenizers_or_are_refused() {
+    for reader in [
+        "tiktoken",
+        "vocab_merges",
+        "tekken",
+        "minbpe",
+        "byte_level_json",
+    ] {
+        run(reader, 200, 100);
+    }
+}
+
 /// Random bytes are refused at the first field, so that few cases show what there is to see.
 #[test]
 fn random_bytes_as_models_keep_the_promises() {

@@ -50,7 +50,7 @@ fn changed_json(input: &mut Unstructured<'_>) -> Result<Value> {
 }
 
 /// Goes down to some value in a document, which is removed, repeated or replaced.
-fn change_value(input: &mut Unstructured<'_>, value: &mut Value) -> Result<()> {
+pub(super) fn change_value(input: &mut Unstructured<'_>, value: &mut Value) -> Result<()> {
     let goes_on = input.ratio(7, 8)?;
     match value {
         Value::Object(members) if goes_on && !members.is_empty() => {

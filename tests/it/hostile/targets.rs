@@ -16,12 +16,15 @@
 //! | `corpus.rs` | training on anything |
 //! | `counting.rs` | tables of word counts |
 //! | `records.rs` | corpora in JSON Lines |
+//! | `byte_formats.rs` | files of byte-level vocabularies |
 //! | `converting.rs` | `tokenizer.json` in both directions |
 //! | `editing.rs` | edits of models, and their inverses |
 //! | `adapting.rs` | edits with reports, merges, pruning, extension |
 //! | `guarantees.rs` | what these promise; also for the unit tests of `src/adapt` |
 
 mod adapting;
+#[cfg(feature = "tokenizer-json")]
+mod byte_formats;
 mod charsmap;
 pub mod checks;
 #[cfg(feature = "tokenizer-json")]
@@ -36,6 +39,8 @@ mod records;
 pub mod seeds;
 
 use arbitrary::Unstructured;
+#[cfg(feature = "tokenizer-json")]
+pub use byte_formats::{byte_level_json, minbpe, tekken, tiktoken, vocab_merges};
 #[cfg(feature = "tokenizer-json")]
 pub use converting::{converted_model, tokenizer_json};
 use spiece::inspect::{ComparisonCounter, Inspection, TextCounter};
@@ -74,6 +79,16 @@ pub const ALL: &[Target] = &[
     ("tokenizer_json", tokenizer_json),
     #[cfg(feature = "tokenizer-json")]
     ("converted_model", converted_model),
+    #[cfg(feature = "tokenizer-json")]
+    ("tiktoken", tiktoken),
+    #[cfg(feature = "tokenizer-json")]
+    ("vocab_merges", vocab_merges),
+    #[cfg(feature = "tokenizer-json")]
+    ("tekken", tekken),
+    #[cfg(feature = "tokenizer-json")]
+    ("minbpe", minbpe),
+    #[cfg(feature = "tokenizer-json")]
+    ("byte_level_json", byte_level_json),
 ];
 
 /// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own
