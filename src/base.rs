@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`arena`] | many texts in one allocation |
 //! | [`hash`] | hashes of texts that can be joined and cut |
+//! | [`heap`] | a heap with the order of equal priorities of libstdc++ |
 //! | [`log_sum`] | sums of numbers that are given as logarithms |
 //! | [`num`] | conversions that cannot fail, hash mixing |
 //! | [`offsets`] | byte offsets -> character and UTF-16 offsets |
@@ -15,6 +16,7 @@
 
 pub(crate) mod arena;
 pub(crate) mod hash;
+pub(crate) mod heap;
 pub(crate) mod log_sum;
 pub(crate) mod num;
 pub(crate) mod offsets;

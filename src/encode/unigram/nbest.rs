@@ -8,7 +8,7 @@
 //! reach the start are found in the order of their scores.
 //!
 //! Equal scores have the order of the reference's priority queue, the binary heap of the GNU C++
-//! library: [`Agenda`] moves its entries in the same way. The limits of the search are those of the
+//! library ([`Heap`]). The limits of the search are those of the
 //! reference. If the search exceeds one of them, the result is the single best segmentation. The
 //! same happens after the deadline, if the caller sets one.
 //!
@@ -34,6 +34,7 @@ use std::time::Instant;
 use foldhash::fast::FixedState;
 
 use super::lattice::{END, Lattice, START, ScoredIds};
+use crate::base::heap::Heap;
 use crate::encode::EncodeError;
 use crate::piece::PieceId;
 
@@ -60,13 +61,6 @@ pub(crate) struct NbestRequest {
     pub(crate) deadline: Option<Instant>,
 }
 
-impl NbestRequest {
-    fn is_late(self) -> bool {
-        self.deadline
-            .is_some_and(|deadline| Instant::now() >= deadline)
-    }
-}
-
 /// A path from a node to the end of the text.
 #[derive(Debug, Clone, Copy)]
 struct Hypothesis {
@@ -86,84 +80,14 @@ impl Hypothesis {
     };
 }
 
-/// An entry of the agenda: the priority and the index of a hypothesis.
-type AgendaEntry = (f32, usize);
-
-/// The hypotheses that are still to be extended: a binary heap with the highest priority first.
-#[derive(Debug, Default)]
-struct Agenda {
-    heap: Vec<AgendaEntry>,
-}
-
-impl Agenda {
-    fn len(&self) -> usize {
-        self.heap.len()
-    }
-
-    fn push(&mut self, entry: AgendaEntry) {
-        self.heap.push(entry);
-        self.sift_up(self.heap.len() - 1);
-    }
-
-    /// Moves an entry up while its parent is lower.
-    fn sift_up(&mut self, mut at: usize) {
-        while at > 0 && self.priority((at - 1) / 2) < self.priority(at) {
-            self.heap.swap(at, (at - 1) / 2);
-            at = (at - 1) / 2;
-        }
-    }
-
-    /// Removes the highest entry. The last entry replaces it: first it moves down to a leaf,
-    /// without comparison with the entries on the way, and then up.
-    fn pop(&mut self) -> Option<AgendaEntry> {
-        (!self.heap.is_empty()).then(|| {
-            let highest = self.heap.swap_remove(0);
-            self.sift_first();
-            highest
-        })
-    }
-
-    /// Moves the first entry to its place.
-    fn sift_first(&mut self) {
-        let leaf = self.sift_down_to_leaf();
-        self.sift_up(leaf);
-    }
-
-    /// Moves the first entry down to a leaf. At each level the higher child moves up. Returns the
-    /// index of the leaf.
-    fn sift_down_to_leaf(&mut self) -> usize {
-        let mut at = 0;
-        while let Some(child) = self.higher_child(at) {
-            self.heap.swap(at, child);
-            at = child;
-        }
-        at
-    }
-
-    /// The child with the higher priority, the right one of equal children; `None` for a leaf.
-    fn higher_child(&self, at: usize) -> Option<usize> {
-        let left = 2 * at + 1;
-        (left < self.len()).then(|| left + usize::from(self.is_right_higher(left)))
-    }
-
-    /// Whether the entry after `left` exists and has no lower priority.
-    fn is_right_higher(&self, left: usize) -> bool {
-        let right = left + 1;
-        right < self.len() && self.priority(left) <= self.priority(right)
-    }
-
-    fn priority(&self, at: usize) -> f32 {
-        self.heap[at].0
-    }
-}
-
 /// The state of a search.
 #[derive(Debug)]
 struct Search<'l> {
     lattice: &'l Lattice,
     /// For each node, the best sum of the paths from the start to the end of the node.
     best_sums: Vec<f32>,
-    agenda: Agenda,
+    /// The hypotheses that are still to be extended, by their indices.
+    agenda: Heap<usize>,
     hypotheses: Vec<Hypothesis>,
     /// The number of hypotheses that were ever added.
     added: usize,
@@ -185,7 +109,7 @@ impl<'l> Search<'l> {
         let mut search = Self {
             lattice,
             best_sums,
-            agenda: Agenda::default(),
+            agenda: Heap::default(),
             hypotheses: Vec::new(),
             added: 1,
             reductions: 0,
@@ -205,7 +129,8 @@ impl<'l> Search<'l> {
         let mut steps = 0_usize;
         while let Some((score, top)) = self.agenda.pop() {
             steps += 1;
-            if steps.is_multiple_of(STEPS_PER_CLOCK) && request.is_late() {
+            let is_late = |deadline| Instant::now() >= deadline;
+            if steps.is_multiple_of(STEPS_PER_CLOCK) && request.deadline.is_some_and(is_late) {
                 return Err(LimitExceeded);
             }
             if self.hypotheses[top].node != START {
@@ -222,7 +147,7 @@ impl<'l> Search<'l> {
     }
 
     fn add(&mut self, hypothesis: Hypothesis, priority: f32) {
-        self.agenda.push((priority, self.hypotheses.len()));
+        self.agenda.push(priority, self.hypotheses.len());
         self.hypotheses.push(hypothesis);
     }
 
@@ -249,23 +174,11 @@ impl<'l> Search<'l> {
         if self.added >= MAX_HYPOTHESES {
             return Err(LimitExceeded);
         }
-        if self.is_agenda_too_large() {
-            self.reduce_agenda()?;
-        }
-        Ok(())
-    }
-
-    fn is_agenda_too_large(&self) -> bool {
         let is_reducible = self.agenda.len() > self.reduced_agenda;
         let has_many_hypotheses = self.hypotheses.len() >= self.max_hypotheses;
-        self.agenda.len() >= MAX_AGENDA || is_reducible && has_many_hypotheses
-    }
-
-    /// Keeps the best entries of the agenda, and the hypotheses that they consist of.
-    ///
-    /// # Errors
-    /// There were too many reductions.
-    fn reduce_agenda(&mut self) -> Result<(), LimitExceeded> {
+        if self.agenda.len() < MAX_AGENDA && !(is_reducible && has_many_hypotheses) {
+            return Ok(());
+        }
         if self.reductions >= MAX_REDUCTIONS {
             return Err(LimitExceeded);
         }
@@ -279,10 +192,10 @@ impl<'l> Search<'l> {
     /// of.
     fn keep_best(&mut self) {
         let mut kept = KeptHypotheses::default();
-        let mut agenda = Agenda::default();
+        let mut agenda = Heap::default();
         let best = iter::from_fn(|| self.agenda.pop()).take(self.reduced_agenda);
         for (priority, hypothesis) in best {
-            agenda.push((priority, kept.keep(&self.hypotheses, hypothesis)));
+            agenda.push(priority, kept.keep(&self.hypotheses, hypothesis));
         }
         self.agenda = agenda;
         self.hypotheses = kept.hypotheses;
@@ -342,24 +255,4 @@ pub(super) fn best(
     lattice.check_pairs()?;
     let results = Search::new(lattice, request.size).run(request);
     Ok(results.unwrap_or_else(|LimitExceeded| vec![lattice.best()]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Agenda;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn the_agenda_pops_the_highest_priority(scores in proptest::collection::vec(0u8..9, 0..60)) {
-            let mut agenda = Agenda::default();
-            let mut sorted: Vec<f32> = scores.iter().map(|score| f32::from(*score)).collect();
-            for (at, score) in sorted.iter().enumerate() {
-                agenda.push((*score, at));
-            }
-            sorted.sort_by(|a, b| b.total_cmp(a));
-            let popped: Vec<f32> = std::iter::from_fn(|| agenda.pop()).map(|(score, _)| score).collect();
-            prop_assert_eq!(popped, sorted);
-        }
-    }
 }

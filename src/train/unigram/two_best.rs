@@ -16,7 +16,7 @@
 //!
 //! Priorities are 32-bit sums from the right, which differ from the sums of the Viterbi search in
 //! the last bits, and hypotheses of equal priority leave the queue in an order that depends on the
-//! heap. So the heap is that of the reference (libstdc++'s `priority_queue`), and so are the limits
+//! heap. So the [`Heap`] is that of the reference, and so are the limits
 //! of the search.
 //!
 //! A search makes at most 500,000 hypotheses; it is linear in the edges unless many paths have
@@ -25,6 +25,7 @@
 use std::iter;
 
 use super::lattice::{TextLattice, Viterbi, index};
+use crate::base::heap::Heap;
 
 /// The queue shrinks when it has this many hypotheses.
 const MAX_QUEUE: usize = 10_000;
@@ -88,7 +89,8 @@ impl PathHypothesis {
 pub(super) struct TwoBest {
     viterbi: Viterbi,
     hypotheses: Vec<PathHypothesis>,
-    queue: Vec<u32>,
+    /// The hypotheses that may be extended.
+    queue: Heap<u32>,
     /// The two paths.
     paths: [Vec<u32>; 2],
 }
@@ -109,7 +111,7 @@ impl TwoBest {
         let mut found = 0;
         let mut limits = Limits::default();
         while found < 2
-            && let Some(top) = self.pop()
+            && let Some((_, top)) = self.queue.pop()
         {
             if self.hypotheses[top as usize].is_complete {
                 self.copy_path(top, found);
@@ -175,80 +177,23 @@ impl TwoBest {
         }
     }
 
-    #[inline]
-    fn priority(&self, at: usize) -> f32 {
-        self.hypotheses[self.queue[at] as usize].priority
-    }
-
     #[expect(
         clippy::cast_possible_truncation,
         reason = "there are at most 500,000 hypotheses and as many edges at one position"
     )]
     fn push(&mut self, hypothesis: PathHypothesis) {
+        self.queue
+            .push(hypothesis.priority, self.hypotheses.len() as u32);
         self.hypotheses.push(hypothesis);
-        self.enqueue(self.hypotheses.len() as u32 - 1);
-    }
-
-    /// Adds a hypothesis to the heap, as `std::push_heap` of libstdc++ does.
-    fn enqueue(&mut self, number: u32) {
-        self.queue.push(number);
-        self.sift_up(self.queue.len() - 1);
-    }
-
-    fn sift_up(&mut self, mut at: usize) {
-        let moved = self.queue[at];
-        let priority = self.hypotheses[moved as usize].priority;
-        while at > 0 {
-            let parent = (at - 1) / 2;
-            if self.priority(parent) >= priority {
-                break;
-            }
-            self.queue[at] = self.queue[parent];
-            at = parent;
-        }
-        self.queue[at] = moved;
-    }
-
-    /// Removes the first hypothesis of the heap, as `std::pop_heap` of libstdc++ does: the hole
-    /// moves down to a leaf, always to the child of higher priority, then the last entry moves up
-    /// from there.
-    fn pop(&mut self) -> Option<u32> {
-        let last = self.queue.pop()?;
-        let Some(first) = self.queue.first().copied() else {
-            return Some(last);
-        };
-        let leaf = self.move_hole_to_leaf();
-        self.queue[leaf] = last;
-        self.sift_up(leaf);
-        Some(first)
-    }
-
-    /// Moves the hole at the first place down. Returns the place of the leaf where it ends.
-    fn move_hole_to_leaf(&mut self) -> usize {
-        let mut at = 0;
-        while let Some(child) = self.higher_child(at) {
-            self.queue[at] = self.queue[child];
-            at = child;
-        }
-        at
-    }
-
-    /// The child with the higher priority, the right one of equal children; `None` for a leaf.
-    #[inline]
-    fn higher_child(&self, at: usize) -> Option<usize> {
-        let (left, right) = (2 * at + 1, 2 * at + 2);
-        if right < self.queue.len() && self.priority(left) <= self.priority(right) {
-            return Some(right);
-        }
-        (left < self.queue.len()).then_some(left)
     }
 
     /// Keeps only the [`SHRUNK_QUEUE`] first hypotheses of the queue.
     fn shrink(&mut self) {
-        let kept: Vec<u32> = iter::from_fn(|| self.pop()).take(SHRUNK_QUEUE).collect();
+        let first = iter::from_fn(|| self.queue.pop()).take(SHRUNK_QUEUE);
+        let kept: Vec<(f32, u32)> = first.collect();
         self.queue.clear();
-        for number in kept {
-            self.enqueue(number);
+        for (priority, number) in kept {
+            self.queue.push(priority, number);
         }
     }
 
@@ -256,8 +201,7 @@ impl TwoBest {
     fn reachable(&self) -> usize {
         let mut seen = vec![false; self.hypotheses.len()];
         let mut count = 0;
-        for number in &self.queue {
-            let mut at = *number;
+        for mut at in self.queue.values() {
             while at != NO_HYPOTHESIS && !seen[at as usize] {
                 seen[at as usize] = true;
                 count += 1;
