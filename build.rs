@@ -73,10 +73,9 @@ mod classes {
             }
         }
         Ok(format!(
-            "static PAGES: [u8; {}] = {pages:?};\nstatic CLASSES: [u8; {}] = {:?};\n",
+            "static PAGES: [u8; {}] = {pages:?};\nstatic BLOCKS: [[u8; 128]; {}] = {blocks:?};\n",
             pages.len(),
-            blocks.len() * 128,
-            blocks.concat()
+            blocks.len()
         ))
     }
 }

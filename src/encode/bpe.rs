@@ -53,6 +53,7 @@
 //! Linear in the text, except for rows 0 and 7 and for [`superwords`]. Memory of a worker: see
 //! [`BpeCache::with_max_bytes`].
 
+mod byte_cuts;
 pub(crate) mod bytes;
 mod classes;
 mod lookup;

@@ -20,13 +20,15 @@
 use std::ops::Range;
 
 use super::BpeCache;
+use super::byte_cuts::ByteCuts;
 use super::lookup::ascii_pairs::AsciiCode;
 use super::lookup::symbol_table::SymbolTable;
 use super::spelling::{Spelling, Unit};
 use super::strategies::chunk_context::ChunkContext;
 use super::strategies::full_merge::FullMerge;
 use super::strategies::merge_context::MergeTables;
-use crate::base::num::low_u32;
+use crate::base::num::{low_u32, mix_words};
+use crate::encode::bloom_filter::BloomFilter;
 use crate::encode::chunk_cache::{ChunkKey, KeyedText};
 use crate::encode::vocabulary::NO_UNKNOWN;
 use crate::pattern::Pretokenizer;
@@ -62,13 +64,23 @@ pub(crate) struct ByteEncoder {
     tables: MergeTables<Bytes>,
     /// In the order of their ranks.
     tokens: PieceTable,
-    longest: usize,
+    cuts: ByteCuts,
+    /// The tokens of at least eight bytes, by [`ends_hash`].
+    long_tokens: BloomFilter,
     /// The ids of the tokens, in the same order.
     ids: Vec<PieceId>,
     has_other_ids: bool,
     whole_pretokens_first: bool,
     /// Empty: special tokens are no matter of this module.
     user_defined: PrefixTrie,
+}
+
+/// A hash of the first and the last eight bytes and the length; `None` for shorter texts.
+#[inline]
+fn ends_hash(bytes: &[u8]) -> Option<u64> {
+    let first = u64::from_le_bytes(*bytes.first_chunk()?);
+    let last = u64::from_le_bytes(*bytes.last_chunk()?);
+    Some(mix_words(first, last ^ bytes.len() as u64))
 }
 
 /// Why tokens are no vocabulary.
@@ -109,9 +121,11 @@ impl ByteEncoder {
         for byte in 0..=u8::MAX {
             units[usize::from(byte)] = unit(byte)?;
         }
-        let lengths = (0..tokens.len()).map(|symbol| tokens.text(symbol).len());
+        let texts = (0..tokens.len()).map(|symbol| tokens.text(symbol));
+        let long_tokens: Vec<u64> = texts.filter_map(ends_hash).collect();
         Ok(Self {
-            longest: lengths.max().unwrap_or_default(),
+            long_tokens: BloomFilter::of(&long_tokens),
+            cuts: ByteCuts::new(&tokens),
             tables: MergeTables::new(symbols, &tokens, Bytes { units }, NO_UNKNOWN),
             has_other_ids: ids.iter().enumerate().any(|(at, id)| id.index() != at),
             tokens,
@@ -123,7 +137,8 @@ impl ByteEncoder {
 
     /// The id of a token.
     pub(crate) fn id_of(&self, bytes: &[u8]) -> Option<PieceId> {
-        if bytes.len() > self.longest {
+        // The hash takes one multiplication after the other, for each byte.
+        if ends_hash(bytes).is_some_and(|hash| !self.long_tokens.may_contain(hash)) {
             return None;
         }
         let symbol = self.tables.symbols.find_text(&self.tokens, bytes)?;
@@ -171,7 +186,7 @@ impl ByteEncoder {
     ) {
         let key = text.key(pretoken.start, pretoken.len());
         if !key.is_some_and(|key| cache.chunks.get_first_way(&key, out)) {
-            self.encode_rare(&text.text()[pretoken], key, cache, out);
+            self.encode_rare(text, pretoken, key, cache, out);
         }
     }
 
@@ -179,7 +194,8 @@ impl ByteEncoder {
     #[inline(never)]
     fn encode_rare(
         &self,
-        pretoken: &[u8],
+        text: &KeyedText<'_>,
+        pretoken: Range<usize>,
         key: Option<ChunkKey>,
         cache: &mut BpeCache,
         out: &mut Vec<PieceId>,
@@ -190,21 +206,52 @@ impl ByteEncoder {
             return;
         }
         let start = out.len();
-        let whole = self.whole_pretokens_first.then(|| self.id_of(pretoken));
+        let bytes = &text.text()[pretoken.clone()];
+        let whole = self.whole_pretokens_first.then(|| self.id_of(bytes));
         match whole.flatten() {
             Some(id) => out.push(id),
             None => {
-                let mut context = ChunkContext {
-                    tables: &self.tables,
-                    pieces: &self.tokens,
-                    state: &mut cache.state,
-                };
-                context.encode_chunk(pretoken, out);
+                self.merge(text, pretoken, cache, out);
                 self.replace_symbols(&mut out[start..]);
             }
         }
         if let Some(key) = &key {
             cache.chunks.insert(key, &out[start..]);
+        }
+    }
+
+    /// Appends the symbols of a pretoken, cut where no token can be.
+    fn merge(
+        &self,
+        text: &KeyedText<'_>,
+        pretoken: Range<usize>,
+        cache: &mut BpeCache,
+        out: &mut Vec<PieceId>,
+    ) {
+        let bytes = &text.text()[pretoken.clone()];
+        let mut context = ChunkContext {
+            tables: &self.tables,
+            pieces: &self.tokens,
+            state: &mut cache.state,
+        };
+        let mut next_cut = self.cuts.next(bytes, 0);
+        if next_cut.is_none() {
+            return context.encode_chunk(bytes, out);
+        }
+        let mut at = 0;
+        while at < bytes.len() {
+            let end = next_cut.unwrap_or(bytes.len());
+            let key = text.key(pretoken.start + at, end - at);
+            let is_cached = key.is_some_and(|key| context.state.windows.get(&key, out));
+            if !is_cached {
+                let start = out.len();
+                context.encode_chunk(&bytes[at..end], out);
+                if let Some(key) = &key {
+                    context.state.windows.insert(key, &out[start..]);
+                }
+            }
+            at = end;
+            next_cut = next_cut.and_then(|cut| self.cuts.next(bytes, cut));
         }
     }
 
@@ -231,10 +278,11 @@ impl ByteEncoder {
 
     /// Replaces symbols by their ids.
     fn replace_symbols(&self, symbols: &mut [PieceId]) {
-        if self.has_other_ids {
-            symbols
-                .iter_mut()
-                .for_each(|symbol| *symbol = self.ids[symbol.index()]);
+        if !self.has_other_ids {
+            return;
+        }
+        for symbol in symbols {
+            *symbol = self.ids[symbol.index()];
         }
     }
 }
@@ -352,12 +400,11 @@ mod tests {
     #[test]
     fn pretokens_have_the_tokens_of_the_naive_merger() {
         let counts = std::cell::RefCell::new(StrategyCounts::default());
-        let case = prop::sample::select(vec![&b"a"[..], b"ab", b"\0a\x80\xFF"]).prop_flat_map(
-            |alphabet| {
-                let text = prop::collection::vec(prop::sample::select(alphabet), 0..150);
-                (vocabulary(alphabet), text)
-            },
-        );
+        let alphabets = [&b"a"[..], b"ab", b"\0a\x80\xFF", b"\x80\xE4\xE5"];
+        let case = prop::sample::select(alphabets.to_vec()).prop_flat_map(|alphabet| {
+            let text = prop::collection::vec(prop::sample::select(alphabet), 0..150);
+            (vocabulary(alphabet), text)
+        });
         proptest!(ProptestConfig::with_cases(400), |((texts, text) in case)| {
             let ranks = texts.iter().enumerate().map(|(rank, text)| (&text[..], rank)).collect();
             let by_rank = encoder(&texts, &|rank| rank, false);
