@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     print!("{prompt}");
     for _ in 0..20 {
-        let id = next_id(&ids, tokenizer.model().len());
+        let id = next_id(&ids, tokenizer.model().unwrap().len());
         if Some(id) == tokenizer.eos_id() {
             break;
         }

@@ -147,7 +147,7 @@ impl ByteBpe {
         let none = SpecialNames::None;
         let form = |text: &str| in_form(text_form, text);
         Ok(Self {
-            found_always: SpecialSet::new(&special.tokens, form, &none, &none)?,
+            found_always: SpecialSet::new(&special.tokens, form, (&none, true), &none)?,
             encoder,
             pretokenizer,
             text_form,
@@ -203,7 +203,25 @@ impl ByteBpe {
         refused: &SpecialNames,
     ) -> Result<SpecialSet, ByteBpeError> {
         let form = |text: &str| in_form(self.text_form, text);
-        SpecialSet::new(&self.special.tokens, form, allowed, refused)
+        SpecialSet::new(&self.special.tokens, form, (allowed, true), refused)
+    }
+
+    /// The special tokens with these texts; added tokens that are not special only if
+    /// `finds_added`.
+    pub(crate) fn special_set_of(
+        &self,
+        allowed: Vec<String>,
+        finds_added: bool,
+    ) -> Result<SpecialSet, ByteBpeError> {
+        let form = |text: &str| in_form(self.text_form, text);
+        let allowed = SpecialNames::Of(allowed);
+        let refused = SpecialNames::None;
+        SpecialSet::new(
+            &self.special.tokens,
+            form,
+            (&allowed, finds_added),
+            &refused,
+        )
     }
 
     /// An encoder with caches of its own, for one thread.
@@ -229,30 +247,78 @@ impl ByteBpe {
     /// rayon's current pool. Texts of less than 256 KiB gain nothing.
     pub fn encode_long(&self, text: impl AsRef<[u8]>) -> Vec<PieceId> {
         let mut ids = Vec::new();
-        self.for_each_part(text.as_ref(), &self.found_always, |part| {
+        let encode_parts = |parts: &[&[u8]]| {
+            let encode = |cache: &mut BpeCache, part: &&[u8]| {
+                let mut ids = Vec::new();
+                self.encode_part(part, cache, &mut ids);
+                ids
+            };
+            let encoded = parts.par_iter().map_init(BpeCache::default, encode);
+            encoded.collect::<Vec<_>>().concat()
+        };
+        self.encode_long_into(text.as_ref(), &self.found_always, encode_parts, &mut ids);
+        ids
+    }
+
+    /// Appends the ids of a long text. `encode_parts` returns those of consecutive parts, each of
+    /// which [`encode_part`](Self::encode_part) can encode on a thread of its own.
+    pub(crate) fn encode_long_into(
+        &self,
+        text: &[u8],
+        special: &SpecialSet,
+        encode_parts: impl Fn(&[&[u8]]) -> Vec<PieceId>,
+        ids: &mut Vec<PieceId>,
+    ) {
+        self.for_each_part(text, special, |part| {
             let text = match part {
                 Part::Special(id, _) => return ids.push(id),
                 Part::Text(text, _) => text,
             };
             let mut parts = Vec::new();
-            let mut rest = text;
+            let mut start = 0;
             let boundaries = self.pretokenizer.find_boundaries(text, MIN_PART_BYTES);
-            for boundary in boundaries.iter().rev() {
-                let (before, part) = rest.split_at(*boundary);
-                parts.push(part);
-                rest = before;
+            for end in boundaries.into_iter().chain([text.len()]) {
+                parts.push(&text[start..end]);
+                start = end;
             }
-            parts.push(rest);
-            parts.reverse();
-            let encoded = parts.par_iter().map_init(BpeCache::default, |cache, part| {
-                let mut ids = Vec::new();
-                self.encoder
-                    .encode(&self.pretokenizer, part, cache, &mut ids);
-                ids
-            });
-            ids.extend(encoded.collect::<Vec<_>>().into_iter().flatten());
+            ids.extend(encode_parts(&parts));
         });
-        ids
+    }
+
+    /// Appends the ids of a part of [`encode_long_into`](Self::encode_long_into).
+    pub(crate) fn encode_part(&self, part: &[u8], cache: &mut BpeCache, ids: &mut Vec<PieceId>) {
+        self.encoder.encode(&self.pretokenizer, part, cache, ids);
+    }
+
+    /// The tokens that are found in every text.
+    pub(crate) fn found_always(&self) -> &SpecialSet {
+        &self.found_always
+    }
+
+    /// Appends a text as it is cut into pretokens, and the origin of each byte and of the end.
+    pub(crate) fn normalize(
+        &self,
+        text: &[u8],
+        out: &mut Vec<u8>,
+        mut origins: Option<&mut Vec<usize>>,
+    ) {
+        self.for_each_part(text, &self.found_always, |part| match part {
+            Part::Special(_, span) => {
+                out.extend_from_slice(&text[span.clone()]);
+                if let Some(origins) = &mut origins {
+                    origins.extend(span);
+                }
+            }
+            Part::Text(part, from) => {
+                out.extend_from_slice(part);
+                if let Some(origins) = &mut origins {
+                    origins.extend((0..part.len()).map(|at| from.of(at..at + 1).start));
+                }
+            }
+        });
+        if let Some(origins) = origins {
+            origins.push(text.len());
+        }
     }
 
     /// Appends the ids of a text. Refused tokens are not looked for.
@@ -294,20 +360,29 @@ impl ByteBpe {
         });
     }
 
-    /// Appends the ids of a text, of which merges are skipped if `skips_merge` returns true.
-    pub(crate) fn sample_into(
+    /// Passes the ids of a text, of which merges are skipped if `skips_merge` returns true, with
+    /// their spans in it.
+    pub(crate) fn for_each_sampled_token(
         &self,
         text: &[u8],
         special: &SpecialSet,
         mut skips_merge: impl FnMut() -> bool,
         cache: &mut BpeCache,
-        ids: &mut Vec<PieceId>,
+        mut on_token: impl FnMut(PieceId, Range<usize>),
     ) {
+        let mut ids = Vec::new();
         self.for_each_part(text, special, |part| match part {
-            Part::Special(id, _) => ids.push(id),
-            Part::Text(text, _) => self.pretokenizer.for_each(text, &mut |pretoken| {
+            Part::Special(id, span) => on_token(id, span),
+            Part::Text(text, origins) => self.pretokenizer.for_each(text, &mut |pretoken| {
+                ids.clear();
+                let mut at = pretoken.start;
                 self.encoder
-                    .sample_pretoken(&text[pretoken], &mut skips_merge, cache, ids);
+                    .sample_pretoken(&text[pretoken], &mut skips_merge, cache, &mut ids);
+                for id in &ids {
+                    let end = at + self.texts.get(id.index()).len();
+                    on_token(*id, origins.of(at..end));
+                    at = end;
+                }
             }),
         });
     }
@@ -357,7 +432,7 @@ impl ByteBpe {
             let pieces = self.vocab_size();
             let token = self
                 .id_to_bytes(*id)
-                .ok_or(DecodeError { id: *id, pieces })?;
+                .ok_or(DecodeError::NoPiece { id: *id, pieces })?;
             bytes.extend_from_slice(token);
         }
         Ok(bytes)
@@ -470,13 +545,10 @@ impl ByteBpeEncoder<'_> {
         self.special.check(&self.bpe.special.tokens, text)?;
         self.ids.clear();
         let skips_merge = || rng.0.unit() < f64::from(probability);
-        self.bpe.sample_into(
-            text,
-            &self.special,
-            skips_merge,
-            &mut self.cache,
-            &mut self.ids,
-        );
+        let (cache, ids) = (&mut self.cache, &mut self.ids);
+        let push = |id, _| ids.push(id);
+        self.bpe
+            .for_each_sampled_token(text, &self.special, skips_merge, cache, push);
         Ok(&self.ids)
     }
 }

@@ -29,7 +29,7 @@ pub(crate) mod spans;
 
 pub use self::error::DecodeError;
 use self::short::ShortTexts;
-use crate::base::{TextArena, WHITESPACE_MARK_STR, decode_char};
+use crate::base::{TextArena, WHITESPACE_MARK_STR, decode_char, lossy_string};
 use crate::model::Model;
 use crate::model::validate::byte_of_piece;
 use crate::normalize::Normalizer;
@@ -45,6 +45,8 @@ pub(crate) enum Role {
     Unknown,
     Control,
     Byte(u8),
+    /// No piece has the id.
+    Missing,
 }
 
 /// The texts of all pieces, ready to be copied.
@@ -61,6 +63,10 @@ pub(crate) struct Decoder {
     strips_mark: bool,
     strips_all: bool,
     denormalizer: Option<Normalizer>,
+    /// Whether there are ids without a piece.
+    has_gaps: bool,
+    /// Whether a piece can be a part of a character, which ends in another piece.
+    splits_chars: bool,
 }
 
 /// The state of decoding between two ids.
@@ -99,7 +105,7 @@ impl Decoder {
             Role::Text | Role::MarkedText => Some(texts.get(index)),
             Role::Unknown => Some(&unknown_surface[..]),
             Role::Control => Some(&b""[..]),
-            Role::Byte(_) => None,
+            Role::Byte(_) | Role::Missing => None,
         });
         Self {
             short_texts: ShortTexts::new(own_texts),
@@ -110,7 +116,41 @@ impl Decoder {
                 || normalizer_spec.remove_extra_whitespaces(),
             strips_all: normalizer_spec.remove_extra_whitespaces(),
             denormalizer: model.denormalizer(),
+            has_gaps: false,
+            splits_chars: false,
         }
+    }
+
+    /// The decoder of a byte-level vocabulary: the bytes of the tokens, one after another. `tokens`
+    /// are the bytes of each id; `None` for ids without a token.
+    pub(crate) fn of_tokens<'t>(tokens: impl Iterator<Item = Option<&'t [u8]>> + Clone) -> Self {
+        let bytes = tokens.clone().flatten().map(<[u8]>::len).sum();
+        let mut texts = TextArena::with_capacity(tokens.clone().count(), bytes);
+        let all = tokens.clone();
+        all.for_each(|token| texts.push(token.unwrap_or_default()));
+        let role = |token: Option<_>| token.map_or(Role::Missing, |_| Role::Text);
+        let roles: Vec<Role> = tokens.clone().map(role).collect();
+        Self {
+            short_texts: ShortTexts::new(tokens),
+            has_gaps: roles.contains(&Role::Missing),
+            roles,
+            texts,
+            unknown_surface: Vec::new(),
+            strips_mark: false,
+            strips_all: false,
+            denormalizer: None,
+            splits_chars: true,
+        }
+    }
+
+    /// Decoded bytes as text, with U+FFFD for what is malformed: for each byte in SentencePiece
+    /// models, as in the reference; for each beginning of a character in byte-level vocabularies, as
+    /// in tiktoken and Python.
+    pub(crate) fn to_text(&self, bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap_or_else(|error| match self.splits_chars {
+            true => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+            false => lossy_string(error.as_bytes()),
+        })
     }
 
     /// The number of pieces.
@@ -130,11 +170,10 @@ impl Decoder {
     #[inline]
     pub(crate) fn check_id(&self, id: PieceId) -> Result<(), DecodeError> {
         let pieces = self.len();
-        if id.index() < pieces {
-            Ok(())
-        } else {
-            Err(DecodeError { id, pieces })
+        if id.index() >= pieces || self.has_gaps && self.roles[id.index()] == Role::Missing {
+            return Err(DecodeError::NoPiece { id, pieces });
         }
+        Ok(())
     }
 
     /// Appends the text of `ids` to `out`.
@@ -183,7 +222,7 @@ impl Decoder {
             Role::Text => state.push_text(text, out),
             Role::MarkedText => self.push_marked_text(text, state, out),
             Role::Unknown => state.push_text(&self.unknown_surface, out),
-            Role::Control => state.push_text(&[], out),
+            Role::Control | Role::Missing => state.push_text(&[], out),
         }
     }
 
@@ -296,7 +335,7 @@ fn roles(pieces: &PieceTable) -> Vec<Role> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Decoder, may_become_char};
+    use super::{DecodeError, Decoder, may_become_char};
     use crate::model::Model;
     use crate::piece::PieceId;
 
@@ -374,7 +413,8 @@ mod tests {
         let error = decoder
             .decode(&[PieceId::new(5), outside], &mut out)
             .unwrap_err();
-        assert_eq!((error.id, error.pieces), (outside, model.len()));
+        let (id, pieces) = (outside, model.len());
+        assert_eq!(error, DecodeError::NoPiece { id, pieces });
         assert!(out.is_empty());
     }
 

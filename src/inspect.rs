@@ -18,7 +18,7 @@
 //! use spiece::inspect::{Inspection, TextCounter};
 //!
 //! let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
-//! let inspection = Inspection::new(&tokenizer);
+//! let inspection = Inspection::new(&tokenizer)?;
 //! assert!(inspection.unreachable.is_empty());
 //!
 //! let mut counter = TextCounter::new(&tokenizer);
@@ -57,7 +57,7 @@ use self::reachability::find_unreachable;
 pub use self::scores::ScoreSummary;
 pub use self::statistics::{ExtremeLine, FragmentedWord, TextStatistics};
 pub use self::text_counter::TextCounter;
-use crate::model::{Model, ModelType, Piece};
+use crate::model::{Model, ModelError, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::Tokenizer;
 
@@ -97,10 +97,14 @@ pub struct Inspection {
 
 impl Inspection {
     /// Inspects a model. See the [module](self) for the cost and an example.
-    pub fn new(tokenizer: &Tokenizer) -> Self {
-        let model = tokenizer.model();
-        let unproduced = find_unproduced(tokenizer);
-        Self {
+    ///
+    /// # Errors
+    /// [`ModelError::ByteLevel`]
+    pub fn new(tokenizer: &Tokenizer) -> Result<Self, ModelError> {
+        let tables = tokenizer.model_tables()?;
+        let model = tables.model();
+        let unproduced = find_unproduced(tables);
+        Ok(Self {
             model_type: model.model_type(),
             piece_count: model.len(),
             trainer_vocab_size: model.trainer_spec().vocab_size(),
@@ -110,10 +114,10 @@ impl Inspection {
             longest: inventory::longest_pieces(model),
             unusual: UnusualPieces::new(model),
             scores: ScoreSummary::new(model),
-            unreachable: find_unreachable(tokenizer),
+            unreachable: find_unreachable(tables),
             never_normalized: unproduced.never,
             normalization_undecided: unproduced.undecided,
-        }
+        })
     }
 
     /// Whether the model has as many pieces as its trainer was asked for.

@@ -38,6 +38,7 @@
 //! | decode ids while they arrive | [`IncrementalDecoder`] |
 //! | run a byte-level vocabulary: GPT, Llama 3, Qwen, DeepSeek | [`ByteBpe`] |
 //! | normalize text without a vocabulary | [`TextNormalizer`] |
+//! | make a tokenizer of a byte-level vocabulary, as those of GPT and Llama 3 | [`byte_bpe::ByteBpe`], [`Tokenizer::of_bytes`] |
 //! | read a model file: pieces, scores, specs | [`Model`] |
 //! | make a model from pieces | [`ModelBuilder`] |
 //! | change a model and preserve everything else in its file | [`ModelEditor`], from [`Model::edit`] |

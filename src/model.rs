@@ -324,12 +324,6 @@ impl Model {
         }
     }
 
-    /// The ids of the pieces with this text: two if both a meta piece and a piece for text have it.
-    #[cfg(feature = "inspect")]
-    pub(crate) fn ids_of_text(&self, text: &[u8]) -> [Option<PieceId>; 2] {
-        self.lookup.get_all(&self.pieces, text)
-    }
-
     /// The model's normalization rules, sorted by what they replace: pairs of a source and its
     /// replacement. Models that do not change text have none.
     ///

@@ -82,7 +82,7 @@ impl Tokenizer {
     /// ```
     /// let bytes = std::fs::read("testdata/golden/llama2.model")?;
     /// let tokenizer = spiece::Tokenizer::from_bytes(&bytes)?;
-    /// assert_eq!(tokenizer.vocab_size(), tokenizer.model().len());
+    /// assert_eq!(tokenizer.vocab_size(), tokenizer.model()?.len());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -1,8 +1,8 @@
 //! The facade: a model that encodes and decodes.
 //!
-//! Input: a [`Model`]. Output: a [`Tokenizer`], which is made once and then shared by reference
-//! among any number of threads. It owns the tables that are built from the model (see
-//! [`encode`](crate::encode) and [`decode`](crate::decode)). The mutable state of a worker is in an
+//! A [`Tokenizer`] is made once, of a SentencePiece [`Model`] or of a byte-level vocabulary
+//! ([`ByteBpe`]), and then shared by reference among any number of threads. It owns the [`tables`]
+//! of either (see [`encode`](crate::encode) and [`decode`](crate::decode)). The mutable state of a worker is in an
 //! [`EncodeCache`]; the tokenizer keeps a bounded number of them between calls.
 //!
 //! The stages of encoding, with their modules:
@@ -23,6 +23,7 @@ mod options;
 mod extra;
 mod special_ids;
 mod pipeline;
+mod tables;
 mod cache;
 mod context;
 mod allowed_special;
@@ -49,18 +50,18 @@ pub(crate) use self::normalized::NormalizedEncoder;
 pub use self::options::{
     EncodeOptions, ExtraOption, SampleOptions, SampleReplacement, ScoredSampleOptions,
 };
-use self::pipeline::Pipeline;
-use self::special_ids::{SpecialIds, byte_ids};
+use self::special_ids::SpecialIds;
+pub(crate) use self::tables::ModelTables;
+use self::tables::{ByteTables, Tables, TablesRef};
 pub use self::token::{Token, TokenRef, Tokens, TokensIter};
 use crate::base::lossy_string;
+use crate::byte_bpe::ByteBpe;
 use crate::decode::Decoder;
 use crate::encode::EncodeError;
 pub use crate::encode::encoded_lines::EncodedLines;
-use crate::encode::vocabulary::Vocabulary;
-use crate::model::Model;
 use crate::model::text_normalizer::Normalized;
-use crate::piece::PieceId;
-use crate::trie::TrieTooLarge;
+use crate::model::{Model, ModelError, Piece};
+use crate::piece::{PieceId, PieceKind};
 
 /// Encodes and decodes with a model; results equal those of SentencePiece 0.2.3.
 ///
@@ -74,30 +75,30 @@ use crate::trie::TrieTooLarge;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Tokenizer {
-    model: Model,
+    tables: Tables,
     config: TokenizerConfig,
-    pipeline: Pipeline,
-    without_symbols: OnceLock<Result<Pipeline, TrieTooLarge>>,
     /// Made by the first call that decodes, because programs that only encode do not need it.
     decoder: OnceLock<Arc<Decoder>>,
-    /// The byte piece of each byte, in models with byte fallback.
-    byte_ids: Option<Box<[PieceId; 256]>>,
-    /// The id of unknown text.
-    unknown: PieceId,
     special: SpecialIds,
 }
 
 /// A tokenizer with options that were checked.
 struct Prepared<'t> {
     tokenizer: &'t Tokenizer,
-    pipeline: &'t Pipeline,
+    tables: TablesRef<'t>,
     options: Arc<CheckedOptions>,
 }
 
 impl<'t> Prepared<'t> {
     fn encoder(&self) -> Encoder<'t> {
         let options = Arc::clone(&self.options);
-        Encoder::new(self.tokenizer, self.pipeline, Some(options))
+        Encoder::new(self.tokenizer, self.tables, Some(options))
+    }
+
+    /// Refuses texts with special pieces, if the options say so.
+    fn check_special<T: AsRef<[u8]>>(&self, texts: &[T]) -> Result<(), EncodeError> {
+        let mut texts = texts.iter();
+        texts.try_for_each(|text| self.options.check_special(text.as_ref()))
     }
 }
 
@@ -109,7 +110,7 @@ impl Tokenizer {
     /// use spiece::{Model, Tokenizer};
     /// let model = Model::open("testdata/golden/llama2.model")?;
     /// let tokenizer = Tokenizer::new(model);
-    /// assert_eq!(tokenizer.vocab_size(), tokenizer.model().len());
+    /// assert_eq!(tokenizer.vocab_size(), tokenizer.model()?.len());
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
     pub fn new(model: Model) -> Self {
@@ -118,25 +119,59 @@ impl Tokenizer {
 
     /// Like [`new`](Tokenizer::new), with limits on memory; see [`TokenizerConfig`] for an example.
     pub fn with_config(model: Model, config: TokenizerConfig) -> Self {
-        // The tries of pieces are the only tables that can be too large, and a model with such
-        // tries is refused when it is made: see `check_tries` in model/validate.rs.
-        let pipeline = Pipeline::new(&model, model.normalizer(), true, config)
-            .expect("tries of pieces were checked when the model was made");
         Self {
             config,
-            pipeline,
-            without_symbols: OnceLock::new(),
             decoder: OnceLock::new(),
-            byte_ids: byte_ids(&model),
-            unknown: Vocabulary::new(&model, true).unknown(),
             special: SpecialIds::new(&model),
-            model,
+            tables: Tables::Model(Box::new(ModelTables::new(model, config))),
         }
     }
 
-    /// The model.
-    pub fn model(&self) -> &Model {
-        &self.model
+    /// A tokenizer of a byte-level vocabulary.
+    ///
+    /// ```
+    /// use spiece::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken};
+    /// use spiece::{EncodeOptions, Pattern, Pretokenizer, Tokenizer, TokenizerConfig};
+    /// let pattern = Pattern::named("gpt2").expect("a known pattern");
+    /// let mut parts = ByteBpeParts::new(Pretokenizer::of(pattern));
+    /// let texts = (0..=255).map(|byte| vec![byte]).chain([b"lo".to_vec(), b"low".to_vec()]);
+    /// parts.tokens = (0..)
+    ///     .zip(texts)
+    ///     .map(|(id, bytes)| ByteToken { bytes: bytes.into(), id })
+    ///     .collect();
+    /// parts.special_tokens = vec![SpecialToken::new("<|end|>", 258)];
+    /// let tokenizer = Tokenizer::of_bytes(ByteBpe::new(parts)?, TokenizerConfig::default());
+    /// assert_eq!(tokenizer.encode("low")[0].get(), 257);
+    ///
+    /// let options = EncodeOptions::default().with_allowed_special(["<|end|>"]);
+    /// let ids = tokenizer.encoder_with(&options)?.encode("low<|end|>").to_vec();
+    /// assert_eq!(ids, [257.into(), 258.into()]);
+    /// assert_eq!(tokenizer.decode(&ids)?, "low<|end|>");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of_bytes(bpe: ByteBpe, config: TokenizerConfig) -> Self {
+        Self {
+            config,
+            decoder: OnceLock::new(),
+            special: SpecialIds::default(),
+            tables: Tables::Bytes(Box::new(ByteTables::new(bpe, config))),
+        }
+    }
+
+    /// The SentencePiece model.
+    ///
+    /// # Errors
+    /// [`ModelError::ByteLevel`]: it is a byte-level tokenizer; see [`byte_bpe`](Self::byte_bpe).
+    pub fn model(&self) -> Result<&Model, ModelError> {
+        Ok(self.model_tables()?.model())
+    }
+
+    /// The byte-level vocabulary; `None` for a tokenizer of a SentencePiece model.
+    pub fn byte_bpe(&self) -> Option<&ByteBpe> {
+        match &self.tables {
+            Tables::Model(_) => None,
+            Tables::Bytes(bytes) => Some(&bytes.bpe),
+        }
     }
 
     /// The limits on memory.
@@ -159,9 +194,11 @@ impl Tokenizer {
     /// ```
     pub fn encode(&self, text: impl AsRef<[u8]>) -> Vec<PieceId> {
         let mut ids = Vec::new();
-        let mut cache = self.pipeline.pool.take();
-        self.context().encode(&mut cache, text.as_ref(), &mut ids);
-        self.pipeline.pool.give(cache);
+        let context = self.context();
+        let pool = context.tables.pool();
+        let mut cache = pool.take();
+        context.encode(&mut cache, text.as_ref(), &mut ids);
+        pool.give(cache);
         ids
     }
 
@@ -216,16 +253,22 @@ impl Tokenizer {
             text: Vec::new(),
             origins: Vec::new(),
         };
-        let normalizer = &self.pipeline.normalizer;
+        let Normalized { text: out, origins } = &mut normalized;
         let text = text.as_ref();
-        normalizer.normalize_with_offsets(text, &mut normalized.text, &mut normalized.origins);
+        match &self.tables {
+            Tables::Model(tables) => {
+                let normalizer = &tables.context().pipeline.normalizer;
+                normalizer.normalize_with_offsets(text, out, origins);
+            }
+            Tables::Bytes(bytes) => bytes.bpe.normalize(text, out, Some(origins)),
+        }
         normalized
     }
 
     /// A worker that encodes one text after another. Once its buffers have grown, it does not
     /// allocate.
     pub fn encoder(&self) -> Encoder<'_> {
-        Encoder::new(self, &self.pipeline, None)
+        Encoder::new(self, self.tables.by_default(), None)
     }
 
     /// A worker with options; see [`EncodeOptions`] for an example.
@@ -239,7 +282,7 @@ impl Tokenizer {
     /// The memory of a worker, to be stored beside the tokenizer; see [`EncodeCache`] for an
     /// example.
     pub fn create_cache(&self) -> EncodeCache {
-        self.pipeline.pool.create()
+        self.tables.by_default().pool().create()
     }
 
     /// Appends the ids of `text` to `ids`, with the memory of `cache`. A cache of another tokenizer
@@ -286,42 +329,28 @@ impl Tokenizer {
     fn context(&self) -> EncodeContext<'_> {
         EncodeContext {
             tokenizer: self,
-            pipeline: &self.pipeline,
+            tables: self.tables.by_default(),
             options: &NO_OPTIONS,
         }
     }
 
     fn prepare(&self, options: &EncodeOptions) -> Result<Prepared<'_>, EncodeError> {
-        let pipeline = if options.user_defined_symbols {
-            &self.pipeline
-        } else {
-            self.pipeline_without_symbols()?
-        };
         Ok(Prepared {
             tokenizer: self,
-            pipeline,
+            tables: self.tables.with_symbols(options.user_defined_symbols)?,
             options: Arc::new(CheckedOptions::new(self, options)?),
-        })
-    }
-
-    fn pipeline_without_symbols(&self) -> Result<&Pipeline, EncodeError> {
-        let normalizer = &self.pipeline.normalizer;
-        if normalizer.symbols().is_empty() {
-            return Ok(&self.pipeline);
-        }
-        let make = || Pipeline::new(&self.model, normalizer.clone(), false, self.config);
-        let pipeline = self.without_symbols.get_or_init(make);
-        pipeline.as_ref().map_err(|_| EncodeError::TooLarge {
-            what: "pieces in the model",
         })
     }
 }
 
 /// The vocabulary.
 impl Tokenizer {
-    /// The number of pieces. Ids are below it.
+    /// The number of ids: ids are below it. Some ids of a byte-level vocabulary may have no piece.
     pub fn vocab_size(&self) -> usize {
-        self.model.len()
+        match &self.tables {
+            Tables::Model(tables) => tables.model().len(),
+            Tables::Bytes(bytes) => bytes.bpe.vocab_size(),
+        }
     }
 
     /// The text of a piece, or `None` if the model has no such id. For score and kind, see
@@ -334,7 +363,10 @@ impl Tokenizer {
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
     pub fn id_to_piece(&self, id: PieceId) -> Option<&[u8]> {
-        self.model.piece(id).map(|piece| piece.text)
+        match &self.tables {
+            Tables::Model(tables) => tables.model().piece(id).map(|piece| piece.text),
+            Tables::Bytes(bytes) => bytes.bpe.id_to_bytes(id),
+        }
     }
 
     /// The id of the piece with this text. If both a piece for text and a control, unknown or byte
@@ -347,7 +379,41 @@ impl Tokenizer {
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
     pub fn piece_to_id(&self, piece: impl AsRef<[u8]>) -> Option<PieceId> {
-        self.model.piece_to_id(piece)
+        match &self.tables {
+            Tables::Model(tables) => tables.model().piece_to_id(piece),
+            Tables::Bytes(bytes) => bytes.bpe.bytes_to_id(piece),
+        }
+    }
+
+    /// A piece: text, kind and score. The special tokens of a byte-level vocabulary are control
+    /// pieces, and its added tokens that every text may contain are user-defined symbols; its
+    /// pieces have the score 0.
+    pub fn piece(&self, id: PieceId) -> Option<Piece<'_>> {
+        match &self.tables {
+            Tables::Model(tables) => tables.model().piece(id),
+            Tables::Bytes(bytes) => bytes.piece(id),
+        }
+    }
+
+    /// All pieces, in the order of their ids.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        (0..self.vocab_size()).filter_map(|index| self.piece(PieceId::from_index(index)))
+    }
+
+    /// The pieces that text yields only if [`EncodeOptions::allowed_special`] names them, by their
+    /// ids and texts: the control pieces of a SentencePiece model, the special tokens of a
+    /// byte-level vocabulary.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let texts: Vec<&[u8]> = tokenizer.special_tokens().map(|(_, text)| text).collect();
+    /// assert_eq!(texts, [b"<s>" as &[u8], b"</s>"]);
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn special_tokens(&self) -> impl Iterator<Item = (PieceId, &[u8])> {
+        let pieces = self.pieces();
+        let special = pieces.filter(|piece| piece.kind == PieceKind::Control);
+        special.map(|piece| (piece.id, piece.text))
     }
 
     /// The id of the unknown piece.
@@ -374,11 +440,13 @@ impl Tokenizer {
 impl std::fmt::Debug for Tokenizer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tokenizer")
-            .field("model_type", &self.model.model_type())
+            .field("model_type", &self.model().ok().map(Model::model_type))
             .field("vocab_size", &self.vocab_size())
             .finish_non_exhaustive()
     }
 }
 
+#[cfg(test)]
+mod byte_tests;
 #[cfg(test)]
 mod tests;

@@ -76,14 +76,15 @@ struct Side<'t> {
 
 impl<'t> Side<'t> {
     /// The report on the model.
-    fn inspect(&self) -> InspectReport<'t> {
-        InspectReport {
+    fn inspect(&self) -> CliResult<InspectReport<'t>> {
+        Ok(InspectReport {
             model_name: self.name.clone(),
             tokenizer: self.tokenizer,
-            inspection: Inspection::new(self.tokenizer),
+            model: self.tokenizer.model()?,
+            inspection: Inspection::new(self.tokenizer)?,
             text: None,
             languages: None,
-        }
+        })
     }
 }
 
@@ -125,7 +126,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
             comparison,
         };
         output
-            .write_all(&report.in_format(format))
+            .write_all(&report.in_format(format)?)
             .map_err(output_error)
     })?;
     if has_equal_ids {
@@ -185,14 +186,14 @@ impl<'t> Gathering for Comparing<'t> {
 
 impl ComparisonReport<'_> {
     /// The report in this format.
-    fn in_format(&self, format: ReportFormat) -> Vec<u8> {
-        match format {
+    fn in_format(&self, format: ReportFormat) -> CliResult<Vec<u8>> {
+        Ok(match format {
             ReportFormat::Text => self.text(),
             ReportFormat::Json => json::document(&self.json()),
             ReportFormat::Html => {
-                render_comparison([&self.a.inspect(), &self.b.inspect()], &self.json())
+                render_comparison([&self.a.inspect()?, &self.b.inspect()?], &self.json())
             }
-        }
+        })
     }
 
     /// The file of a line, and the line number in that file.

@@ -20,7 +20,9 @@ mod training_data;
 mod vocabulary;
 
 use clap::{ArgMatches, Command};
-use spiece::{EncodeError, EncodeOptions, Encoder, Rng, SampleOptions, Tokenizer, Tokens};
+use spiece::{
+    EncodeError, EncodeOptions, Encoder, Model, ModelType, Rng, SampleOptions, Tokenizer, Tokens,
+};
 
 use self::best::BestWriter;
 use super::args;
@@ -91,7 +93,9 @@ impl Sampling {
 
     /// The options of the library for the model type.
     fn options(&self, encoder: &Encoder<'_>) -> Result<SampleOptions, EncodeError> {
-        let model_type = encoder.tokenizer().model().model_type();
+        // Byte-level BPE is sampled as the BPE of SentencePiece.
+        let model = encoder.tokenizer().model();
+        let model_type = model.map_or(ModelType::Bpe, Model::model_type);
         SampleOptions::from_reference(model_type, self.nbest_size, self.alpha)
     }
 }
@@ -152,7 +156,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         return vocabulary::write(&stream, &tokenizer, worker);
     }
     if let (Selection::Best, Format::Piece | Format::Id) = (output.selection, output.format) {
-        let best = BestWriter::new(tokenizer.model(), output.format);
+        let best = BestWriter::new(&tokenizer, output.format);
         return stream.run_blocks(worker, |encoder, block, out| {
             best.write(encoder, block, out)
         });

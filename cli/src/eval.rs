@@ -112,7 +112,7 @@ impl Counts {
         self.bytes += block.bytes;
         self.tokens += block.ids.len() as u64;
         for id in &block.ids {
-            let piece = tokenizer.model().piece(*id);
+            let piece = tokenizer.piece(*id);
             self.score += f64::from(piece.map_or(0.0, |piece| piece.score));
             *self.pieces.entry(*id).or_default() += 1;
         }
@@ -169,7 +169,7 @@ impl Evaluation<'_> {
 
     /// The first section: names and counts.
     fn write_totals(&self, out: &mut Report) {
-        let pieces = self.tokenizer.model().len();
+        let pieces = self.tokenizer.vocab_size();
         let used = self.counts.pieces.len();
         let coverage = ratio(used as f64 * 100.0, pieces as f64);
         out.rule('=');
@@ -238,7 +238,8 @@ impl Evaluation<'_> {
     /// Whether the model is a unigram model. Only then are the scores log probabilities; the scores
     /// of a BPE model only order its merges.
     fn is_unigram(&self) -> bool {
-        self.tokenizer.model().model_type() == ModelType::Unigram
+        let model = self.tokenizer.model();
+        model.is_ok_and(|model| model.model_type() == ModelType::Unigram)
     }
 
     /// The number of bytes, for ratios.

@@ -148,10 +148,11 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     with_output(args::output_file(matches).map(str::as_ref), |output| {
         let report = InspectReport {
             model_name,
-            inspection: Inspection::new(&tokenizer),
+            inspection: Inspection::new(&tokenizer)?,
             text: text_report(matches, &files, &tokenizer)?,
             languages: wants_languages.then(|| language_costs(&tokenizer)),
             tokenizer: &tokenizer,
+            model: tokenizer.model()?,
         };
         let bytes = format.render(&report);
         output.write_all(&bytes).map_err(output_error)
@@ -167,7 +168,7 @@ fn write_flags(matches: &ArgMatches) -> CliResult {
     }
     let messages = args::messages(matches)?;
     let (_, tokenizer) = open_argument(matches, "model")?;
-    let record = tokenizer.model().training_record();
+    let record = tokenizer.model()?.training_record();
     for gap in &record.gaps {
         messages.warn(&gap.to_string());
     }

@@ -125,14 +125,14 @@ fn goal_and_text(matches: &ArgMatches) -> CliResult<(PruneGoal, Option<&str>)> {
 /// Counts the pieces of the text.
 fn count_pieces(tokenizer: &Tokenizer, task: &Task) -> CliResult<PieceUsage> {
     if task.text.is_empty() {
-        return Ok(PieceUsage::none(tokenizer.model()));
+        return Ok(PieceUsage::none(tokenizer.model()?));
     }
     let give = |counter: &mut UsageCounter<'_>, _: u64, line: &[u8]| {
         counter.add(line);
         Ok(())
     };
     let make = || Ok(UsageCounter::new(tokenizer)?);
-    let mut usage = PieceUsage::none(tokenizer.model());
+    let mut usage = PieceUsage::none(tokenizer.model()?);
     for counter in task.lines.give(&task.text, make, give)? {
         usage.add(&counter.finish());
     }

@@ -151,7 +151,7 @@ pub fn _edit<'py>(
     steps: Vec<(String, Vec<String>)>,
     texts: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Changed<'py>> {
-    let model = tokenizer.get().loaded.tokenizer.model();
+    let model = tokenizer.get().loaded.model(py)?;
     let steps = steps.iter().map(|(name, arguments)| step(name, arguments));
     let steps = steps.collect::<PyResult<Vec<_>>>()?;
     let held = check_texts(py, texts)?;
@@ -192,8 +192,8 @@ pub fn _merge<'py>(
     drop_unreachable: bool,
     allow_other_normalizer: bool,
 ) -> PyResult<Changed<'py>> {
-    let model = tokenizer.get().loaded.tokenizer.model();
-    let second = second.get().loaded.tokenizer.model();
+    let model = tokenizer.get().loaded.model(py)?;
+    let second = second.get().loaded.model(py)?;
     let mut options = MergeOptions::default();
     options.drop_unreachable = drop_unreachable;
     options.allow_other_normalizer = allow_other_normalizer;
@@ -225,8 +225,8 @@ pub fn _prune<'py>(
     keep_chars: bool,
     unused_tail: bool,
 ) -> PyResult<Changed<'py>> {
-    let tokenizer = &tokenizer.get().loaded.tokenizer;
-    let model = tokenizer.model();
+    let loaded = &tokenizer.get().loaded;
+    let (tokenizer, model) = (&loaded.tokenizer, loaded.model(py)?);
     let size = size.map(|size| to_int_in("size", size, (1, MAX_PIECES)));
     let goal = match (size.transpose()?, texts) {
         (Some(size), _) => PruneGoal::Size(size),
@@ -253,7 +253,8 @@ pub fn _prune<'py>(
 /// Counts how often texts use the pieces of a model.
 fn usage(tokenizer: &spiece::Tokenizer, held: &HeldTexts) -> Result<PieceUsage, String> {
     if held.texts().is_empty() {
-        return Ok(PieceUsage::none(tokenizer.model()));
+        let model = tokenizer.model().map_err(|error| error.to_string())?;
+        return Ok(PieceUsage::none(model));
     }
     let mut counter = UsageCounter::new(tokenizer).map_err(|error| error.to_string())?;
     for text in held.texts() {
@@ -281,7 +282,7 @@ pub fn _extend<'py>(
     size: (String, Bound<'py, PyAny>),
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Changed<'py>> {
-    let model = tokenizer.get().loaded.tokenizer.model();
+    let model = tokenizer.get().loaded.model(py)?;
     let options = ExtendOptions::new(model, extend_size(&size.0, &size.1)?);
     let failure = Failure::default();
     let corpus = Corpus::texts(PySentences::new(sentences, failure.clone())?);
@@ -315,6 +316,7 @@ pub fn _inspect<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let tokenizer = &tokenizer.get().loaded.tokenizer;
     let found = py.detach(|| Inspection::new(tokenizer));
+    let found = found.map_err(|error| errors::of_model(py, &error))?;
     let report = PyDict::new(py);
     report.set_item("model_type", found.model_type.to_string())?;
     report.set_item("pieces", found.piece_count)?;

@@ -11,6 +11,7 @@ use pyo3::types::{PyInt, PyList, PyString};
 use spiece::{EncodeCache, Model, PieceId, PieceKind, Tokenizer};
 
 use crate::buffer::list_of;
+use crate::errors;
 
 /// Texts of up to this many bytes are encoded while the thread is attached to the interpreter,
 /// because detaching would cost more.
@@ -47,7 +48,7 @@ impl Loaded {
             ids: Vec::new(),
         };
         Loaded {
-            unknown: unknown_id(tokenizer.model()),
+            unknown: unknown_id(&tokenizer),
             tokenizer,
             ints: PyOnceLock::new(),
             strings: PyOnceLock::new(),
@@ -56,18 +57,38 @@ impl Loaded {
         }
     }
 
+    /// The SentencePiece model.
+    pub fn model(&self, py: Python<'_>) -> PyResult<&Model> {
+        let model = self.tokenizer.model();
+        model.map_err(|error| errors::of_model(py, &error))
+    }
+
+    /// Bytes that are equal for equal models only.
+    fn content(&self) -> Vec<u8> {
+        let Some(bpe) = self.tokenizer.byte_bpe() else {
+            let model = self.tokenizer.model();
+            return model.map(Model::to_bytes).unwrap_or_default();
+        };
+        let pieces = self.tokenizer.pieces();
+        let tokens = pieces.map(|piece| format!("{} {:?} {:?}", piece.id, piece.kind, piece.text));
+        let lines: Vec<String> = tokens
+            .chain([format!("{:?}", bpe.pretokenizer())])
+            .collect();
+        lines.join("\n").into_bytes()
+    }
+
     /// Whether both have equal models.
     pub fn is_of_model(&self, other: &Loaded) -> bool {
         std::ptr::eq(self, other)
             || self.tokenizer.vocab_size() == other.tokenizer.vocab_size()
-                && self.tokenizer.model().to_bytes() == other.tokenizer.model().to_bytes()
+                && self.content() == other.content()
     }
 
     /// A hash of the model, the same in every process.
     pub fn hash(&self) -> u64 {
         *self.hash.get_or_init(|| {
             let mut hasher = DefaultHasher::new();
-            hasher.write(&self.tokenizer.model().to_bytes());
+            hasher.write(&self.content());
             hasher.finish()
         })
     }
@@ -86,9 +107,12 @@ impl Loaded {
         self.strings.get_or_init(py, || {
             let mut all = Vec::with_capacity(self.tokenizer.vocab_size());
             let mut malformed = Vec::new();
-            for piece in self.tokenizer.model().pieces() {
-                let text = std::str::from_utf8(piece.text).unwrap_or_else(|_| {
-                    malformed.push(piece.id);
+            let ids = (0..).map(PieceId::new).take(self.tokenizer.vocab_size());
+            for id in ids {
+                // A byte-level vocabulary may have ids without a piece.
+                let text = self.tokenizer.id_to_piece(id).unwrap_or_default();
+                let text = std::str::from_utf8(text).unwrap_or_else(|_| {
+                    malformed.push(id);
                     ""
                 });
                 all.push(PyString::new(py, text).unbind());
@@ -198,8 +222,8 @@ pub fn signed_or_none(id: Option<PieceId>) -> i32 {
 }
 
 /// The id of the unknown piece of a model, or -1.
-fn unknown_id(model: &Model) -> i32 {
-    let mut pieces = model.pieces();
+fn unknown_id(tokenizer: &Tokenizer) -> i32 {
+    let mut pieces = tokenizer.pieces();
     let unknown = pieces.find(|piece| piece.kind == PieceKind::Unknown);
     signed_or_none(unknown.map(|piece| piece.id))
 }

@@ -327,7 +327,7 @@ impl Processor {
         let Some(loaded) = &self.state().loaded else {
             return Ok(PyBytes::new(py, b""));
         };
-        let bytes = loaded.tokenizer.model().to_reference_bytes();
+        let bytes = loaded.model(py)?.to_reference_bytes();
         let bytes = bytes.map_err(|error| errors::of_model(py, &error))?;
         Ok(PyBytes::new(py, &bytes))
     }
@@ -350,8 +350,10 @@ impl Processor {
     fn _restrict(&self, py: Python<'_>, pieces: Vec<String>) -> PyResult<bool> {
         let state = self.state();
         let loaded = self.loaded()?;
-        let model = state.unrestricted.clone();
-        let model = model.unwrap_or_else(|| loaded.tokenizer.model().clone());
+        let model = match state.unrestricted.clone() {
+            Some(model) => model,
+            None => loaded.model(py)?.clone(),
+        };
         let tokenizer = restricted(py, model.restrict_to(&pieces))?;
         self.load(tokenizer, Some(model));
         Ok(true)
@@ -360,7 +362,7 @@ impl Processor {
     /// Undoes `_restrict`.
     fn _unrestrict(&self, py: Python<'_>) -> PyResult<bool> {
         let loaded = self.loaded()?;
-        let tokenizer = restricted(py, loaded.tokenizer.model().without_unused_pieces())?;
+        let tokenizer = restricted(py, loaded.model(py)?.without_unused_pieces())?;
         self.load(tokenizer, None);
         Ok(true)
     }
@@ -368,7 +370,7 @@ impl Processor {
     /// Replaces flags of the normalizer.
     fn _override_normalizer(&self, py: Python<'_>, flags: Vec<(String, String)>) -> PyResult<bool> {
         let loaded = self.loaded()?;
-        let mut editor = loaded.tokenizer.model().edit();
+        let mut editor = loaded.model(py)?.edit();
         for (name, value) in &flags {
             let value = match value.to_ascii_lowercase().as_str() {
                 "" | "1" | "t" | "true" | "y" | "yes" => true,

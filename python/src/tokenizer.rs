@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyType};
-use spiece::{EncodeError, EncodeOptions, PieceId, Rng, SampleOptions, Tokenizer};
+use spiece::{
+    EncodeError, EncodeOptions, Model, ModelType, PieceId, Rng, SampleOptions, Tokenizer,
+};
 
 pub use self::ragged::threads_or_all;
 use self::ragged::{
@@ -84,14 +86,15 @@ impl PyTokenizer {
     }
 
     /// The bytes of the model file.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.loaded.tokenizer.model().to_bytes())
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let model = self.loaded.model(py)?;
+        Ok(PyBytes::new(py, &model.to_bytes()))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let from_bytes = slf.get_type().getattr("from_bytes")?;
-        Ok((from_bytes, (slf.get().to_bytes(py),))
+        Ok((from_bytes, (slf.get().to_bytes(py)?,))
             .into_pyobject(py)?
             .into_any())
     }
@@ -107,11 +110,10 @@ impl PyTokenizer {
     }
 
     fn __repr__(&self) -> String {
-        let model = self.loaded.tokenizer.model();
         format!(
             "<spiece.Tokenizer: {} model with {} pieces>",
-            model.model_type(),
-            model.len()
+            self.model_type(),
+            self.vocab_size()
         )
     }
 
@@ -125,10 +127,13 @@ impl PyTokenizer {
         self.loaded.tokenizer.vocab_size()
     }
 
-    /// The algorithm: 'bpe', 'unigram', 'word' or 'char'.
+    /// The algorithm: 'bpe', 'unigram', 'word', 'char' or 'byte_bpe'.
     #[getter]
     fn model_type(&self) -> String {
-        self.loaded.tokenizer.model().model_type().to_string()
+        let model = self.loaded.tokenizer.model();
+        model.map_or("byte_bpe".to_owned(), |model| {
+            model.model_type().to_string()
+        })
     }
 
     /// The id of the unknown piece, or None.
@@ -383,7 +388,7 @@ impl PyTokenizer {
 
     /// All pieces: a list of (text, score, kind).
     fn pieces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let pieces = self.loaded.tokenizer.model().pieces();
+        let pieces = self.loaded.tokenizer.pieces();
         let rows = pieces.map(|piece| {
             let text = String::from_utf8_lossy(piece.text).into_owned();
             (text, piece.score, piece.kind.to_string())
@@ -421,7 +426,7 @@ impl PyTokenizer {
         let tokenizer = &self.loaded.tokenizer;
         let mut rng = Rng::with_seed(seed);
         let ids = py.detach(|| -> Result<Vec<PieceId>, EncodeError> {
-            let model_type = tokenizer.model().model_type();
+            let model_type = tokenizer.model().map_or(ModelType::Bpe, Model::model_type);
             let options = SampleOptions::from_reference(model_type, nbest_size, alpha)?;
             let mut encoder = tokenizer.encoder();
             Ok(encoder.sample(text, &options, &mut rng)?.ids().collect())

@@ -44,7 +44,7 @@ impl OwnedTokens {
 
     /// Copies ids, spans and the texts of unknown tokens.
     pub fn new(loaded: &Loaded, tokens: Tokens<'_>) -> OwnedTokens {
-        let model = loaded.tokenizer.model();
+        let tokenizer = &loaded.tokenizer;
         let mut owned = OwnedTokens {
             ids: Vec::with_capacity(tokens.len()),
             spans: Vec::with_capacity(tokens.len()),
@@ -57,7 +57,7 @@ impl OwnedTokens {
             let own = token.piece();
             // The texts of pieces are those of the model itself, not copies.
             let is_of_model = |piece: spiece::Piece<'_>| std::ptr::eq(piece.text, own);
-            if !model.piece(token.id()).is_some_and(is_of_model) {
+            if !tokenizer.piece(token.id()).is_some_and(is_of_model) {
                 owned.own_texts.push((number, own.to_vec()));
             }
         }
@@ -145,7 +145,7 @@ pub fn offsets<'py>(
 }
 
 fn is_unknown(loaded: &Loaded, id: PieceId) -> bool {
-    let piece = loaded.tokenizer.model().piece(id);
+    let piece = loaded.tokenizer.piece(id);
     piece.is_some_and(|piece| piece.kind == PieceKind::Unknown)
 }
 

@@ -60,11 +60,7 @@ pub fn score<'py>(
     input: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     for_ids(py, loaded, input, |id| {
-        let score = loaded
-            .tokenizer
-            .model()
-            .piece(id)
-            .map_or(0.0, |piece| piece.score);
+        let score = loaded.tokenizer.piece(id).map_or(0.0, |piece| piece.score);
         Ok(PyFloat::new(py, score.into()).into_any())
     })
 }
@@ -77,7 +73,7 @@ pub fn has_kind<'py>(
     kind: PieceKind,
 ) -> PyResult<Bound<'py, PyAny>> {
     for_ids(py, loaded, input, |id| {
-        let piece: Option<Piece<'_>> = loaded.tokenizer.model().piece(id);
+        let piece: Option<Piece<'_>> = loaded.tokenizer.piece(id);
         let has_kind = piece.is_some_and(|piece| piece.kind == kind);
         Ok(PyBool::new(py, has_kind).to_owned().into_any())
     })

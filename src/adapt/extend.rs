@@ -46,7 +46,7 @@ use super::text_change::TextChange;
 use crate::adapt::error::ExtendError;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};
-use crate::tokenizer::{NormalizedEncoder, Tokenizer};
+use crate::tokenizer::{ModelTables, NormalizedEncoder, TokenizerConfig};
 use crate::train::bpe::merge::LearnedMerge;
 use crate::train::{Corpus, Observer, SilentObserver, Summary, TrainOptions};
 
@@ -279,8 +279,8 @@ fn extension_pieces(
     learned: &[LearnedMerge],
     slots: &IdSlots,
 ) -> Vec<ExtensionPiece> {
-    let tokenizer = Tokenizer::new(model.clone());
-    let mut encoder = NormalizedEncoder::new(&tokenizer);
+    let tables = ModelTables::new(model.clone(), TokenizerConfig::default());
+    let mut encoder = NormalizedEncoder::new(&tables);
     let pieces = learned.iter().zip(slots.learned());
     pieces
         .map(|(piece, id)| ExtensionPiece {

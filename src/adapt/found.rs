@@ -11,11 +11,11 @@
 use super::id_map::IdMap;
 use crate::model::Model;
 use crate::piece::PieceId;
-use crate::tokenizer::{NormalizedEncoder, Tokenizer};
+use crate::tokenizer::{ModelTables, NormalizedEncoder, TokenizerConfig};
 
 fn found_pieces(model: &Model) -> Vec<bool> {
-    let tokenizer = Tokenizer::new(model.clone());
-    let mut encoder = NormalizedEncoder::new(&tokenizer);
+    let tables = ModelTables::new(model.clone(), TokenizerConfig::default());
+    let mut encoder = NormalizedEncoder::new(&tables);
     let pieces = model.pieces();
     pieces
         .map(|piece| piece.kind.is_given_for_text() && encoder.gives(piece.id, piece.text))

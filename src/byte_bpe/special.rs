@@ -41,11 +41,11 @@ pub struct SpecialSet {
 }
 
 impl SpecialSet {
-    /// Tokens that are not `special` are always found.
+    /// Tokens that are not `special` are found if `finds_added`.
     pub(super) fn new(
         tokens: &[SpecialToken],
         normalize: impl Fn(&str) -> Vec<u8>,
-        allowed: &SpecialNames,
+        (allowed, finds_added): (&SpecialNames, bool),
         refused: &SpecialNames,
     ) -> Result<Self, ByteBpeError> {
         let names = [allowed, refused]
@@ -59,13 +59,11 @@ impl SpecialSet {
                 return Err(ByteBpeError::NotSpecial { text: name.clone() });
             }
         }
-        let is_allowed = |token: &SpecialToken| {
-            !token.special
-                || match allowed {
-                    SpecialNames::None => false,
-                    SpecialNames::All => true,
-                    SpecialNames::Of(names) => names.contains(&token.text),
-                }
+        let is_allowed = |token: &SpecialToken| match allowed {
+            _ if !token.special => finds_added,
+            SpecialNames::None => false,
+            SpecialNames::All => true,
+            SpecialNames::Of(names) => names.contains(&token.text),
         };
         let is_refused = |token: &SpecialToken| match refused {
             SpecialNames::None => false,

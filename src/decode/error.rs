@@ -4,24 +4,42 @@ use std::fmt;
 
 use crate::piece::PieceId;
 
-/// An id that the model does not have.
+/// Ids that cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DecodeError {
-    /// The first such id.
-    pub id: PieceId,
-    /// The number of pieces of the model.
-    pub pieces: usize,
+#[non_exhaustive]
+pub enum DecodeError {
+    /// An id that the model does not have.
+    NoPiece {
+        /// The first such id.
+        id: PieceId,
+        /// The number of ids of the model.
+        pieces: usize,
+    },
+    /// The text is not UTF-8, and the call accepts nothing else.
+    Malformed {
+        /// Where the first malformed byte of the text is.
+        begin: usize,
+    },
 }
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, pieces } = self;
-        match pieces.checked_sub(1) {
-            Some(last) => write!(
+        match self {
+            Self::NoPiece { id, pieces } => match pieces.checked_sub(1) {
+                // A vocabulary of byte-level BPE may have gaps.
+                Some(last) if id.index() <= last => {
+                    write!(f, "the model has no piece with id {id}; leave it out")
+                }
+                Some(last) => write!(
+                    f,
+                    "the model has no piece with id {id}; use ids 0 to {last}"
+                ),
+                None => write!(f, "the model has no piece with id {id}; it has no pieces"),
+            },
+            Self::Malformed { begin } => write!(
                 f,
-                "the model has no piece with id {id}; use ids 0 to {last}"
+                "the text is not UTF-8 from byte {begin} on; decode it to bytes, or with replacement characters"
             ),
-            None => write!(f, "the model has no piece with id {id}; it has no pieces"),
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Input: ids, as a language model generates them. Output: parts of the text; together they are
 //! what [`Tokenizer::decode`](crate::Tokenizer::decode) gives for all ids. Method: the state
-//! between two ids is kept, and the bytes of an incomplete character (three at most) are held back.
+//! between two ids is kept, and the bytes of an incomplete character (three at most) are held back,
+//! whether they come from byte pieces or from the tokens of a byte-level vocabulary.
 //! Models with a denormalizer, which are rare, have rules that may depend on any amount of text, so
 //! their whole text comes from [`finish`](IncrementalDecoder::finish).
 //!
@@ -14,8 +15,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{DecodeState, Decoder};
-use crate::base::lossy_string;
+use super::{DecodeState, Decoder, may_become_char};
 use crate::decode::DecodeError;
 use crate::piece::PieceId;
 
@@ -40,7 +40,9 @@ use crate::piece::PieceId;
 pub struct IncrementalDecoder {
     decoder: Arc<Decoder>,
     state: DecodeState,
+    /// What was not returned yet.
     bytes: Vec<u8>,
+    /// What the last call returned.
     text: String,
 }
 
@@ -60,47 +62,46 @@ impl IncrementalDecoder {
     /// The id is not in the model. The decoder is then unchanged.
     pub fn push(&mut self, id: PieceId) -> Result<&str, DecodeError> {
         self.decoder.check_id(id)?;
-        self.clear_returned();
         let index = id.index();
         self.decoder.push(index, &mut self.state, &mut self.bytes);
         if self.decoder.has_denormalizer() {
             return Ok("");
         }
-        Ok(self.bytes_to_text())
+        Ok(self.take_text())
     }
 
     /// Ends the text and returns what was held back. The decoder is then ready for another text.
     pub fn finish(&mut self) -> &str {
-        self.clear_returned();
-        self.end_text();
-        self.bytes_to_text();
-        self.bytes.clear();
-        &self.text
-    }
-
-    /// Drops the bytes that the last call returned as text. With a denormalizer, nothing is
-    /// returned before the end.
-    fn clear_returned(&mut self) {
-        if !self.decoder.has_denormalizer() {
-            self.bytes.clear();
-        }
-    }
-
-    /// Appends the bytes that the decoder holds back at the end of a text, and resets its state.
-    fn end_text(&mut self) {
         self.decoder.finish(&mut self.state, 0, &mut self.bytes);
         self.state = DecodeState::default();
-    }
-
-    /// The bytes as text, with U+FFFD for malformed ones.
-    fn bytes_to_text(&mut self) -> &str {
-        self.text.clear();
-        match std::str::from_utf8(&self.bytes) {
-            Ok(text) => self.text.push_str(text),
-            Err(_) => self.text = lossy_string(&self.bytes),
-        }
+        let bytes = std::mem::take(&mut self.bytes);
+        self.text = self.decoder.to_text(bytes);
         &self.text
     }
+
+    /// Takes the bytes as text, but those of a character that the next piece may complete.
+    fn take_text(&mut self) -> &str {
+        let begun = match self.decoder.splits_chars {
+            true => begun_char(&self.bytes),
+            false => 0,
+        };
+        let whole = &self.bytes[..self.bytes.len() - begun];
+        self.text.clear();
+        match std::str::from_utf8(whole) {
+            Ok(text) => self.text.push_str(text),
+            Err(_) => self.text = self.decoder.to_text(whole.to_vec()),
+        }
+        self.bytes.drain(..self.bytes.len() - begun);
+        &self.text
+    }
+}
+
+/// The bytes at the end that are the beginning of a character, but no character.
+fn begun_char(bytes: &[u8]) -> usize {
+    let longest = bytes.len().min(3);
+    let mut lengths = (1..=longest).rev();
+    let begins = |length: &usize| may_become_char(&bytes[bytes.len() - length..]);
+    lengths.find(begins).unwrap_or(0)
 }
 
 impl fmt::Debug for IncrementalDecoder {

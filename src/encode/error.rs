@@ -20,10 +20,22 @@ pub enum EncodeError {
         /// The text of the missing piece.
         piece: String,
     },
-    /// A special piece was named that is not a control piece.
+    /// Byte-level vocabularies do not say which tokens begin and end a text.
+    NoTextEnds {
+        /// The option that needs such a token.
+        option: &'static str,
+    },
+    /// A special piece was named that is neither a control piece nor a special token.
     NotControl {
         /// The text that was named.
         piece: String,
+    },
+    /// A text has a special piece that is refused.
+    RefusedSpecial {
+        /// The text of the piece.
+        piece: String,
+        /// Where it begins, in bytes.
+        begin: usize,
     },
     /// N-best lists exist for unigram models only.
     NoNbest,
@@ -78,13 +90,21 @@ impl fmt::Display for EncodeError {
                 f,
                 "unknown extra option {name:?}; use bos, eos, reverse, unk or unk_piece, separated by colons"
             ),
+            Self::NoTextEnds { option } => write!(
+                f,
+                "a byte-level vocabulary does not say which token begins or ends a text; leave out the option {option}, and write the token in the text"
+            ),
+            Self::RefusedSpecial { piece, begin } => write!(
+                f,
+                "the text has the special piece {piece:?} at byte {begin}; allow it, or encode it as ordinary text"
+            ),
             Self::NoSuchPiece { option, piece } => write!(
                 f,
                 "the model has no control piece {piece:?}; leave out the option {option}"
             ),
             Self::NotControl { piece } => write!(
                 f,
-                "{piece:?} is not a control piece of the model; name control pieces only"
+                "{piece:?} is not a control piece or special token of the model; name such pieces only"
             ),
             Self::NoNbest => f.write_str(
                 "the model is not a unigram model; only unigram models have n-best lists",

@@ -11,10 +11,11 @@
 //! shared, 5 is only in A and 7 only in B.
 
 use std::cmp::{Ordering, Reverse};
+use std::collections::HashMap;
 
 use super::text_counter::excerpt;
 use super::top_list::TopList;
-use crate::model::Model;
+use crate::model::Piece;
 use crate::piece::PieceId;
 use crate::tokenizer::{Encoder, Token, Tokenizer};
 
@@ -142,16 +143,16 @@ impl PartialOrd for DifferentLine {
 
 impl VocabularyComparison {
     /// Compares two vocabularies. Cost: a hash lookup for each piece of A.
-    pub fn new(a: &Model, b: &Model) -> Self {
+    pub fn new(a: &Tokenizer, b: &Tokenizer) -> Self {
         let mut found = Self {
-            pieces_a: a.len() as u64,
-            pieces_b: b.len() as u64,
+            pieces_a: a.pieces().count() as u64,
+            pieces_b: b.pieces().count() as u64,
             ..Self::default()
         };
+        let pieces = b.pieces().map(|piece| ((piece.text, piece.kind), piece));
+        let of_b: HashMap<_, Piece<'_>> = pieces.collect();
         for piece in a.pieces() {
-            let ids = b.ids_of_text(piece.text).into_iter().flatten();
-            let mut pieces = ids.filter_map(|id| b.piece(id));
-            let Some(same) = pieces.find(|same| same.kind == piece.kind) else {
+            let Some(same) = of_b.get(&(piece.text, piece.kind)) else {
                 continue;
             };
             found.shared += 1;
@@ -303,8 +304,8 @@ impl<'t> ComparisonCounter<'t> {
 
     /// The comparison of all lines, with that of the vocabularies.
     pub fn finish(self) -> Comparison {
-        let a = self.a.encoder.tokenizer().model();
-        let b = self.b.encoder.tokenizer().model();
+        let a = self.a.encoder.tokenizer();
+        let b = self.b.encoder.tokenizer();
         Comparison {
             vocabulary: VocabularyComparison::new(a, b),
             sums: self.sums,

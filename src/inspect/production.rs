@@ -42,7 +42,7 @@ use super::pieces_for_text;
 use crate::base::decode_char;
 use crate::normalize::Normalizer;
 use crate::piece::PieceId;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::ModelTables;
 
 /// Longer pieces are not covered.
 const MAX_PIECE_BYTES: usize = 512;
@@ -74,10 +74,10 @@ enum Production {
 }
 
 /// Finds the pieces that the normalizer does not produce.
-pub(super) fn find_unproduced(tokenizer: &Tokenizer) -> Unproduced {
-    let mut search = ProductionSearch::new(tokenizer);
+pub(super) fn find_unproduced(tables: &ModelTables) -> Unproduced {
+    let mut search = ProductionSearch::new(tables);
     let mut found = Unproduced::default();
-    for piece in pieces_for_text(tokenizer.model()) {
+    for piece in pieces_for_text(tables.model()) {
         match search.production_of(piece.text) {
             Production::Produced => {}
             Production::Never => found.never.push(piece.id),
@@ -89,7 +89,7 @@ pub(super) fn find_unproduced(tokenizer: &Tokenizer) -> Unproduced {
 
 /// The state of the search: buffers, and the parts once they are needed.
 struct ProductionSearch<'t> {
-    tokenizer: &'t Tokenizer,
+    tables: &'t ModelTables,
     /// The raw text of a witness.
     raw: Vec<u8>,
     /// The normalized text of a witness.
@@ -104,14 +104,14 @@ struct ProductionSearch<'t> {
 
 impl<'t> ProductionSearch<'t> {
     /// A search in the normalizer of a tokenizer.
-    fn new(tokenizer: &'t Tokenizer) -> Self {
+    fn new(tables: &'t ModelTables) -> Self {
         Self {
-            tokenizer,
+            tables,
             raw: Vec::new(),
             normalized: Vec::new(),
             parts: None,
             budget: MAX_WORK,
-            greatest_growth: greatest_growth(tokenizer.normalizer()),
+            greatest_growth: greatest_growth(tables.normalizer()),
         }
     }
 
@@ -124,7 +124,7 @@ impl<'t> ProductionSearch<'t> {
             return Production::Undecided;
         }
         let parts = self.parts.take();
-        let parts = parts.unwrap_or_else(|| PartTable::new(self.tokenizer));
+        let parts = parts.unwrap_or_else(|| PartTable::new(self.tables));
         let production = match &parts {
             Some(parts) => self.covered_production(parts, text),
             None => Production::Undecided,
@@ -137,7 +137,7 @@ impl<'t> ProductionSearch<'t> {
     fn covered_production(&mut self, parts: &PartTable, text: &[u8]) -> Production {
         let cover = Cover {
             parts,
-            normalizer: self.tokenizer.normalizer(),
+            normalizer: self.tables.normalizer(),
             text,
         };
         if !self.spend(cover.work()) {
@@ -177,7 +177,7 @@ impl<'t> ProductionSearch<'t> {
             if self.raw.len().saturating_mul(self.greatest_growth) > MAX_WITNESS_BYTES {
                 return false;
             }
-            let normalizer = self.tokenizer.normalizer();
+            let normalizer = self.tables.normalizer();
             normalizer.normalize(&self.raw, &mut self.normalized);
             let work = self.raw.len() + self.normalized.len();
             self.spend(work as u64) && memmem::find(&self.normalized, text).is_some()

@@ -39,7 +39,7 @@ use super::pieces_for_text;
 use crate::encode::ModelEncoder;
 use crate::model::Piece;
 use crate::piece::PieceId;
-use crate::tokenizer::{NormalizedEncoder, Tokenizer};
+use crate::tokenizer::{ModelTables, NormalizedEncoder};
 
 /// A piece that encoding never gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,16 +55,16 @@ pub struct UnreachablePiece {
 }
 
 /// Finds the unreachable pieces, by id.
-pub(super) fn find_unreachable(tokenizer: &Tokenizer) -> Vec<UnreachablePiece> {
-    let pieces = || pieces_for_text(tokenizer.model());
-    let unigram = match tokenizer.model_encoder() {
+pub(super) fn find_unreachable(tables: &ModelTables) -> Vec<UnreachablePiece> {
+    let pieces = || pieces_for_text(tables.model());
+    let unigram = match tables.encoder() {
         ModelEncoder::Unigram(unigram) => {
             let greatest_score = unigram.greatest_score(pieces().map(|piece| piece.id));
             Some((unigram, greatest_score))
         }
         _ => None,
     };
-    let mut encoder = NormalizedEncoder::new(tokenizer);
+    let mut encoder = NormalizedEncoder::new(tables);
     let mut found = Vec::new();
     for Piece { id, text, .. } in pieces() {
         if encoder.gives(id, text) {

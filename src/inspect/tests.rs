@@ -71,7 +71,7 @@ fn random_piece(alphabet: &'static str) -> impl Strategy<Value = RandomPiece> {
 
 /// The ids that the encodings of all texts contain.
 fn given_ids(tokenizer: &Tokenizer, texts: &[String]) -> HashSet<PieceId> {
-    let mut encoder = NormalizedEncoder::new(tokenizer);
+    let mut encoder = NormalizedEncoder::new(tokenizer.model_tables().unwrap());
     let mut given = HashSet::new();
     for text in texts {
         given.extend(encoder.encode(text.as_bytes()));
@@ -80,10 +80,10 @@ fn given_ids(tokenizer: &Tokenizer, texts: &[String]) -> HashSet<PieceId> {
 }
 
 fn assert_unreachable_pieces_are_never_given(tokenizer: &Tokenizer, given: &HashSet<PieceId>) {
-    let inspection = Inspection::new(tokenizer);
+    let inspection = Inspection::new(tokenizer).unwrap();
     let found = inspection.unreachable.iter().map(|piece| piece.id);
     let found: HashSet<PieceId> = found.collect();
-    let pieces = pieces_for_text(tokenizer.model());
+    let pieces = pieces_for_text(tokenizer.model().unwrap());
     for piece in pieces {
         let is_given = given.contains(&piece.id);
         assert_ne!(is_given, found.contains(&piece.id), "{piece:?}");
@@ -140,8 +140,8 @@ proptest! {
         let tokenizer = Tokenizer::new(builder.build().unwrap());
         let raw = all_texts("abcd ▁", 5);
         let normalized: Vec<String> = raw.iter().map(|raw| tokenizer.normalize(raw)).collect();
-        let unproduced = find_unproduced(&tokenizer);
-        for piece in pieces_for_text(tokenizer.model()) {
+        let unproduced = find_unproduced(tokenizer.model_tables().unwrap());
+        for piece in pieces_for_text(tokenizer.model().unwrap()) {
             let text = std::str::from_utf8(piece.text).unwrap();
             let is_given = normalized.iter().any(|normalized| normalized.contains(text));
             let is_never = unproduced.never.contains(&piece.id);
@@ -252,7 +252,7 @@ fn an_unreachable_piece_has_what_wins() {
         piece("b", -5.0),
         piece("c", -6.0),
     ];
-    let inspection = Inspection::new(&tokenizer_of(ModelType::Bpe, &pieces));
+    let inspection = Inspection::new(&tokenizer_of(ModelType::Bpe, &pieces)).unwrap();
     let expected = UnreachablePiece {
         id: PieceId::new(3),
         // The characters `c` and `d` follow; `d` is no piece.
@@ -262,7 +262,7 @@ fn an_unreachable_piece_has_what_wins() {
     assert_eq!(inspection.unreachable, [expected]);
     let mut with_cd = pieces.to_vec();
     with_cd.push(piece("cd", -7.0));
-    let inspection = Inspection::new(&tokenizer_of(ModelType::Bpe, &with_cd));
+    let inspection = Inspection::new(&tokenizer_of(ModelType::Bpe, &with_cd)).unwrap();
     assert!(inspection.unreachable.is_empty());
 }
 
@@ -276,14 +276,14 @@ fn a_unigram_piece_that_loses_within_rounding_is_close() {
     for (score, is_close) in [(-2.001, true), (-2.1, false)] {
         let pieces = [piece("a", -1.0), piece("b", -1.0), piece("ab", score)];
         let tokenizer = tokenizer_of(ModelType::Unigram, &pieces);
-        let found = Inspection::new(&tokenizer).unreachable;
+        let found = Inspection::new(&tokenizer).unwrap().unreachable;
         assert_eq!(found.len(), 1, "{score}");
         assert_eq!(found[0].is_close, is_close, "{score}");
     }
     // Of equal sums the longer piece is offered first.
     let pieces = [piece("a", -1.0), piece("b", -1.0), piece("ab", -2.0)];
     let tokenizer = tokenizer_of(ModelType::Unigram, &pieces);
-    assert!(Inspection::new(&tokenizer).unreachable.is_empty());
+    assert!(Inspection::new(&tokenizer).unwrap().unreachable.is_empty());
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn a_close_piece_can_win_in_a_long_text() {
     ];
     let tokenizer = tokenizer_of(ModelType::Unigram, &pieces);
     let ab = PieceId::new(3);
-    assert_eq!(Inspection::new(&tokenizer).unreachable[0].id, ab);
+    assert_eq!(Inspection::new(&tokenizer).unwrap().unreachable[0].id, ab);
     assert!(tokenizer.encode("xab").contains(&ab));
 }
 

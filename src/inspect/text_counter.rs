@@ -20,13 +20,10 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::pieces_of_kind;
 use super::statistics::{ExtremeLine, FragmentedWord, TextStatistics};
 use super::top_list::TopList;
 use crate::base::is_char_start;
 use crate::base::utf8::floor_char_boundary;
-use crate::model::Model;
-use crate::normalize::Normalizer;
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::{Encoder, Tokenizer};
 
@@ -209,12 +206,11 @@ pub struct TextCounter<'t> {
 impl<'t> TextCounter<'t> {
     /// A counter that has seen no line. Cost: one pass over the pieces.
     pub fn new(tokenizer: &'t Tokenizer) -> Self {
-        let model = tokenizer.model();
         Self {
             encoder: tokenizer.encoder(),
-            roles: word_roles(model, tokenizer.normalizer()),
+            roles: word_roles(tokenizer),
             statistics: TextStatistics {
-                counts: vec![0; model.len()],
+                counts: vec![0; tokenizer.vocab_size()],
                 ..TextStatistics::default()
             },
             words: TopList::new(MAX_WORDS),
@@ -304,10 +300,10 @@ impl<'t> TextCounter<'t> {
 
     /// The statistics of all lines.
     pub fn finish(self) -> TextStatistics {
-        let model = self.encoder.tokenizer().model();
+        let tokenizer = self.encoder.tokenizer();
         let counts = &self.statistics.counts;
-        let byte_tokens = count_of_kind(model, counts, PieceKind::Byte);
-        let unknown_tokens = count_of_kind(model, counts, PieceKind::Unknown);
+        let byte_tokens = count_of_kind(tokenizer, counts, PieceKind::Byte);
+        let unknown_tokens = count_of_kind(tokenizer, counts, PieceKind::Unknown);
         TextStatistics {
             byte_tokens,
             unknown_tokens,
@@ -321,23 +317,23 @@ impl<'t> TextCounter<'t> {
 }
 
 /// The tokens that are pieces of a kind.
-fn count_of_kind(model: &Model, counts: &[u64], kind: PieceKind) -> u64 {
-    pieces_of_kind(model, kind)
-        .map(|piece| counts[piece.id.index()])
-        .sum()
+fn count_of_kind(tokenizer: &Tokenizer, counts: &[u64], kind: PieceKind) -> u64 {
+    let pieces = tokenizer.pieces().filter(|piece| piece.kind == kind);
+    pieces.map(|piece| counts[piece.id.index()]).sum()
 }
 
-/// The roles of all pieces. Only pieces for text contain marks.
-fn word_roles(model: &Model, normalizer: &Normalizer) -> Vec<WordRole> {
-    let pieces = model.pieces();
-    pieces
-        .map(|piece| match piece.kind {
-            PieceKind::Normal | PieceKind::UserDefined => {
-                WordRole::of(piece.text, normalizer.mark())
-            }
-            _ => WordRole::Inside,
-        })
-        .collect()
+/// The roles of all ids. Only pieces for text contain marks; those of byte-level vocabularies are
+/// spaces.
+fn word_roles(tokenizer: &Tokenizer) -> Vec<WordRole> {
+    let tables = tokenizer.model_tables().ok();
+    let mark = tables.map_or(&b" "[..], |tables| tables.normalizer().mark());
+    let mut roles = vec![WordRole::Inside; tokenizer.vocab_size()];
+    for piece in tokenizer.pieces() {
+        if matches!(piece.kind, PieceKind::Normal | PieceKind::UserDefined) {
+            roles[piece.id.index()] = WordRole::of(piece.text, mark);
+        }
+    }
+    roles
 }
 
 /// Counts ids. Returns the length of the longest run of tokens inside words. The loop has no

@@ -89,6 +89,8 @@ pub enum ModelError {
     },
     /// The trie of the pieces would need more units than its format can number.
     TrieTooLarge,
+    /// A tokenizer is byte-level BPE, and has no SentencePiece model.
+    ByteLevel,
     /// A file in another format, such as `tokenizer.json`, is damaged or has no equivalent model.
     #[cfg(feature = "convert")]
     Converted {
@@ -193,6 +195,9 @@ impl fmt::Display for ModelError {
             Self::TooMuchText { bytes, limit } => write!(
                 f,
                 "the texts of the pieces have {bytes} bytes; {limit} are the limit; remove some of the pieces"
+            ),
+            Self::ByteLevel => f.write_str(
+                "the tokenizer is byte-level BPE; this needs a SentencePiece model",
             ),
             Self::TrieTooLarge => f.write_str(
                 "the pieces need a trie of more than 2^29 cells; remove some of the pieces",

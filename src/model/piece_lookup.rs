@@ -47,17 +47,13 @@ impl PieceLookup {
 
     /// The piece with this text.
     pub(super) fn get(&self, pieces: &PieceTable, text: &[u8]) -> Option<PieceId> {
-        self.get_all(pieces, text).into_iter().flatten().next()
-    }
-
-    /// The meta piece and the piece for text with this text, if they exist; in a BPE model, the
-    /// only piece with this text.
-    pub(super) fn get_all(&self, pieces: &PieceTable, text: &[u8]) -> [Option<PieceId>; 2] {
-        let found = match self {
-            Self::Bpe(all) => [all.get(pieces, text), None],
-            Self::Other { meta, text: texts } => [meta.get(pieces, text), texts.get(pieces, text)],
+        let id = match self {
+            Self::Bpe(all) => all.get(pieces, text),
+            Self::Other { meta, text: texts } => {
+                meta.get(pieces, text).or_else(|| texts.get(pieces, text))
+            }
         };
-        found.map(|id| id.map(PieceId::new))
+        id.map(PieceId::new)
     }
 }
 

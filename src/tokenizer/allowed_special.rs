@@ -12,12 +12,13 @@
 //! Example: with `<s>` allowed, `<s>les </s>` has the segments `Special(<s>, 0..3)` and
 //! `Text(3..11)`: `</s>` is not allowed and remains text.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
+use super::Tokenizer;
 use crate::base::lossy_string;
 use crate::encode::EncodeError;
-use crate::model::{Model, Piece};
-use crate::piece::{PieceId, PieceKind};
+use crate::piece::PieceId;
 use crate::trie::prefix::PrefixTrie;
 
 /// A part of a text, in bytes.
@@ -29,32 +30,34 @@ pub(super) enum Segment {
     Special(PieceId, Range<usize>),
 }
 
-/// The control pieces that text may contain.
+/// The special pieces that text may contain, or must not contain.
 #[derive(Debug)]
 pub(super) struct AllowedSpecial {
     pieces: PrefixTrie,
 }
 
 impl AllowedSpecial {
-    /// The control pieces of `model` with these texts; `None` if `texts` is empty.
+    /// The special pieces of a tokenizer with these texts.
     ///
     /// # Errors
-    /// A text is not that of a control piece.
-    pub(super) fn new(model: &Model, texts: &[Vec<u8>]) -> Result<Option<Self>, EncodeError> {
-        match texts {
-            [] => Ok(None),
-            _ => Self::of_texts(model, texts).map(Some),
-        }
-    }
-
-    /// The control pieces of `model` with these texts; `texts` is not empty.
-    fn of_texts(model: &Model, texts: &[Vec<u8>]) -> Result<Self, EncodeError> {
+    /// A text is not that of a special piece.
+    pub(super) fn new(tokenizer: &Tokenizer, texts: &[Vec<u8>]) -> Result<Self, EncodeError> {
+        let special: HashMap<&[u8], PieceId> = tokenizer
+            .special_tokens()
+            .map(|(id, text)| (text, id))
+            .collect();
         let mut keys = Vec::with_capacity(texts.len());
         for text in texts {
-            let id = control_id(model, text).ok_or_else(|| not_control(text))?;
+            let id = special
+                .get(&text[..])
+                .ok_or_else(|| EncodeError::NotControl {
+                    piece: lossy_string(text),
+                })?;
             keys.push((text.as_slice(), id.get()));
         }
-        let pieces = PrefixTrie::with_values(keys).map_err(|_| too_large())?;
+        let pieces = PrefixTrie::with_values(keys).map_err(|_| EncodeError::TooLarge {
+            what: "allowed special pieces",
+        })?;
         Ok(Self { pieces })
     }
 
@@ -78,7 +81,11 @@ impl AllowedSpecial {
     }
 
     /// The first allowed piece at or after `start`.
-    fn next_special(&self, text: &[u8], start: usize) -> Option<(PieceId, Range<usize>)> {
+    pub(super) fn next_special(
+        &self,
+        text: &[u8],
+        start: usize,
+    ) -> Option<(PieceId, Range<usize>)> {
         (start..text.len()).find_map(|at| {
             let (length, id) = self.pieces.longest_with_value(&text[at..])?;
             Some((PieceId::new(id), at..at + length))
@@ -86,39 +93,14 @@ impl AllowedSpecial {
     }
 }
 
-/// The control piece with this text.
-fn control_id(model: &Model, text: &[u8]) -> Option<PieceId> {
-    let piece = model.pieces().find(|piece| is_control(piece, text))?;
-    Some(piece.id)
-}
-
-/// Whether `piece` is the control piece with this text.
-fn is_control(piece: &Piece<'_>, text: &[u8]) -> bool {
-    piece.kind == PieceKind::Control && piece.text == text
-}
-
-/// The error for a `text` that no control piece has.
-fn not_control(text: &[u8]) -> EncodeError {
-    EncodeError::NotControl {
-        piece: lossy_string(text),
-    }
-}
-
-/// The error for texts that do not fit into a trie.
-fn too_large() -> EncodeError {
-    EncodeError::TooLarge {
-        what: "allowed special pieces",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{AllowedSpecial, Segment};
     use crate::encode::EncodeError;
-    use crate::model::Model;
+    use crate::tokenizer::Tokenizer;
 
-    fn llama() -> Model {
-        Model::open(concat!(
+    fn llama() -> Tokenizer {
+        Tokenizer::open(concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/testdata/golden/llama2.model"
         ))
@@ -128,10 +110,8 @@ mod tests {
     #[test]
     fn segments_cover_the_text_and_contain_no_empty_text() {
         let model = llama();
-        let id = |text: &[u8]| super::control_id(&model, text).unwrap();
-        let allowed = AllowedSpecial::new(&model, &[b"<s>".to_vec(), b"</s>".to_vec()])
-            .unwrap()
-            .unwrap();
+        let id = |text: &[u8]| model.piece_to_id(text).unwrap();
+        let allowed = AllowedSpecial::new(&model, &[b"<s>".to_vec(), b"</s>".to_vec()]).unwrap();
         let expected = [
             Segment::Special(id(b"<s>"), 0..3),
             Segment::Text(3..5),

@@ -20,7 +20,7 @@
 use rayon::prelude::*;
 
 use super::cache::CacheParts;
-use super::context::EncodeContext;
+use super::context::{EncodeContext, ModelContext};
 use super::options::EncodeOptions;
 use super::{Encoder, Tokenizer};
 use crate::decode::DecodeError;
@@ -63,6 +63,7 @@ impl Tokenizer {
         options: &EncodeOptions,
     ) -> Result<Vec<Vec<PieceId>>, EncodeError> {
         let prepared = self.prepare(options)?;
+        prepared.check_special(texts)?;
         // Allocated on the calling thread: on a worker, the allocator may consolidate a whole heap
         // while the other threads wait.
         let mut batch = Vec::with_capacity(texts.len());
@@ -117,14 +118,30 @@ impl Tokenizer {
         text: impl AsRef<[u8]>,
         options: &EncodeOptions,
     ) -> Result<Vec<PieceId>, EncodeError> {
+        let text = text.as_ref();
         let mut encoder = self.encoder_with(options)?;
+        encoder.check_special(text)?;
         let mut ids = Vec::new();
         let (context, cache) = encoder.parts();
-        context.encode_segments(
+        context.encode_with(
             cache,
-            text.as_ref(),
+            text,
             &mut ids,
-            EncodeContext::encode_long_segment,
+            |model, parts, text, ids| model.encode_long_segment(&context, parts, text, ids),
+            |bytes, special, _, text, ids| {
+                let encode_parts = |parts: &[&[u8]]| {
+                    let encode = |encoder: &mut Encoder<'_>, part: &&[u8]| {
+                        let mut ids = Vec::with_capacity(part.len() / 4);
+                        let parts = encoder.memory();
+                        bytes.bpe.encode_part(part, &mut parts.state.bpe, &mut ids);
+                        ids
+                    };
+                    let parts = parts.par_iter();
+                    let encoded = parts.map_init(|| context.encoder(), encode);
+                    encoded.collect::<Vec<_>>().concat()
+                };
+                bytes.bpe.encode_long_into(text, special, encode_parts, ids);
+            },
         );
         Ok(ids)
     }
@@ -159,57 +176,52 @@ impl<'t> SplitText<'t> {
     }
 
     /// The ids of all parts, with unknown ids unresolved.
-    fn encode(&self, context: &EncodeContext<'_>) -> Vec<PieceId> {
-        let normalizer = &context.pipeline.normalizer;
-        let adds_prefix = normalizer.adds_dummy_prefix();
+    fn encode(&self, model: &ModelContext<'_>, context: &EncodeContext<'_>) -> Vec<PieceId> {
+        let adds_prefix = model.pipeline.normalizer.adds_dummy_prefix();
         let parts = self.parts.par_iter().enumerate();
         let encoded: Vec<Vec<PieceId>> = parts
             .map_init(
-                || Encoder::new(context.tokenizer, context.pipeline, None),
+                || context.encoder(),
                 |encoder, (number, part)| {
                     let mut ids = Vec::with_capacity(part.len() / 3);
                     // The dummy prefix precedes only the first part, and normalized text already
                     // contains it.
-                    self.encode_part(encoder, part, adds_prefix && number == 0, &mut ids);
+                    let adds_prefix = adds_prefix && number == 0;
+                    let memory = encoder.memory();
+                    if !model.encode_raw(memory, part, adds_prefix, &mut ids) {
+                        let pieces = model.tables.model().table();
+                        self.bpe
+                            .encode(pieces, part, &mut memory.state.bpe, &mut ids);
+                    }
                     ids
                 },
             )
             .collect();
         encoded.concat()
     }
-
-    fn encode_part(
-        &self,
-        encoder: &mut Encoder<'_>,
-        part: &[u8],
-        adds_prefix: bool,
-        ids: &mut Vec<PieceId>,
-    ) {
-        let (context, cache) = encoder.parts();
-        let memory = context.pipeline.pool.parts_of(cache);
-        if context.encode_raw(memory, part, adds_prefix, ids) {
-            return;
-        }
-        let pieces = context.tokenizer.model.table();
-        self.bpe.encode(pieces, part, &mut memory.state.bpe, ids);
-    }
 }
 
-impl EncodeContext<'_> {
-    /// Like [`EncodeContext::encode_segment`], in parallel if the model allows it.
-    fn encode_long_segment(&self, memory: &mut CacheParts, text: &[u8], ids: &mut Vec<PieceId>) {
+impl ModelContext<'_> {
+    /// Like [`ModelContext::encode_segment`], in parallel if the model allows it.
+    fn encode_long_segment(
+        &self,
+        context: &EncodeContext<'_>,
+        memory: &mut CacheParts,
+        text: &[u8],
+        ids: &mut Vec<PieceId>,
+    ) {
         let ModelEncoder::Bpe(bpe) = &self.pipeline.encoder else {
             return self.encode_segment(memory, text, ids);
         };
         let start = ids.len();
         if self.pipeline.reads_raw_text {
-            ids.extend(SplitText::new(bpe, text, true).encode(self));
+            ids.extend(SplitText::new(bpe, text, true).encode(self, context));
             return self.join_unknowns(ids, start);
         }
         let buffers = &mut memory.buffers;
         self.normalize_into(buffers, text);
-        ids.extend(SplitText::new(bpe, &buffers.normalized, false).encode(self));
-        self.resolver().resolve_unknowns(buffers, ids, start);
+        ids.extend(SplitText::new(bpe, &buffers.normalized, false).encode(self, context));
+        self.resolve_unknowns(buffers, ids, start);
     }
 }
 
@@ -298,7 +310,9 @@ pub(super) mod tests {
     fn long_texts_of_bpe_models_are_split() {
         let tokenizer = open("golden/llama2");
         let text = texts().concat().repeat(40);
-        let crate::encode::ModelEncoder::Bpe(bpe) = &tokenizer.pipeline.encoder else {
+        let crate::encode::ModelEncoder::Bpe(bpe) =
+            &tokenizer.model_tables().unwrap().pipeline.encoder
+        else {
             panic!("llama2 is a BPE model");
         };
         let split = super::SplitText::new(bpe, text.as_bytes(), true);

@@ -3,7 +3,9 @@
 //! Input: a text, an [`EncodeContext`] (tables and options), and the memory of a worker
 //! ([`CacheParts`]). Output: ids, or tokens with spans.
 //!
-//! Two paths give equal results:
+//! [`EncodeContext`] has what all tokenizers have in common: segments, options, buffers. A
+//! [`ModelContext`] encodes text without special pieces with a SentencePiece model, in one of two
+//! ways with equal results:
 //!
 //! 1. *Raw text.* BPE models whose normalizer only replaces spaces by marks read the caller's text
 //!    directly, see [`ModelEncoder::reads_raw_text`](crate::encode::ModelEncoder::reads_raw_text);
@@ -16,44 +18,105 @@
 
 use std::time::Duration;
 
-use super::Tokenizer;
 use super::allowed_special::{AllowedSpecial, Segment};
 use super::cache::{CacheParts, EncodeCache, TextBuffers};
 use super::options::{EncodeOptions, ExtraOption};
 use super::pipeline::Pipeline;
 use super::raw_spans::{RawCursor, RawLengths, assign_raw_spans};
-use super::spans::{Resolver, join_unknowns};
+use super::spans::join_unknowns;
+use super::tables::{ByteTables, ModelTables, Tables, TablesRef};
 use super::token::Tokens;
+use super::{Encoder, Tokenizer};
+use crate::base::lossy_string;
+use crate::byte_bpe::SpecialSet;
 use crate::encode::EncodeError;
 use crate::encode::bpe::RawText;
 use crate::encode::encoded_lines::{EncodedLines, line_ranges};
 use crate::piece::PieceId;
 
-/// Options that were checked against a model.
+/// Options that were checked against a tokenizer.
 #[derive(Debug, Default)]
 pub(super) struct CheckedOptions {
     pub(super) extra: Vec<ExtraOption>,
-    pub(super) allowed: Option<AllowedSpecial>,
+    pub(super) special: FoundSpecial,
     pub(super) nbest_timeout: Option<Duration>,
+    /// The special pieces for which texts are refused.
+    refused: Option<AllowedSpecial>,
+}
+
+/// The special pieces that are found in text.
+#[derive(Debug, Default)]
+pub(super) enum FoundSpecial {
+    /// Only those that are found without being allowed: none in SentencePiece models.
+    #[default]
+    Always,
+    /// Control pieces of a SentencePiece model.
+    Pieces(AllowedSpecial),
+    /// Special tokens of a byte-level vocabulary.
+    Tokens(SpecialSet),
 }
 
 /// No options.
 pub(super) static NO_OPTIONS: CheckedOptions = CheckedOptions {
     extra: Vec::new(),
-    allowed: None,
+    special: FoundSpecial::Always,
     nbest_timeout: None,
+    refused: None,
 };
 
 impl CheckedOptions {
     /// # Errors
-    /// An option asks for a piece that the model does not have.
+    /// An option asks for a piece that the tokenizer does not have.
     pub(super) fn new(tokenizer: &Tokenizer, options: &EncodeOptions) -> Result<Self, EncodeError> {
         tokenizer.check_extra(&options.extra)?;
+        let allowed = &options.allowed_special;
+        let special = match &tokenizer.tables {
+            Tables::Model(_) if allowed.is_empty() => FoundSpecial::Always,
+            Tables::Model(_) => FoundSpecial::Pieces(AllowedSpecial::new(tokenizer, allowed)?),
+            Tables::Bytes(_) if allowed.is_empty() && options.user_defined_symbols => {
+                FoundSpecial::Always
+            }
+            Tables::Bytes(bytes) => {
+                // Refuses texts that are no special tokens.
+                AllowedSpecial::new(tokenizer, allowed)?;
+                let names = allowed.iter().map(|text| lossy_string(text)).collect();
+                let set = bytes
+                    .bpe
+                    .special_set_of(names, options.user_defined_symbols);
+                FoundSpecial::Tokens(set.map_err(|_| EncodeError::TooLarge {
+                    what: "special tokens",
+                })?)
+            }
+        };
+        let refused = if options.refuses_special {
+            let others = tokenizer.special_tokens().map(|(_, text)| text.to_vec());
+            let others: Vec<_> = others.filter(|text| !allowed.contains(text)).collect();
+            Some(AllowedSpecial::new(tokenizer, &others)?)
+        } else {
+            None
+        };
         Ok(Self {
             extra: options.extra.clone(),
-            allowed: AllowedSpecial::new(&tokenizer.model, &options.allowed_special)?,
+            special,
             nbest_timeout: options.nbest_timeout,
+            refused,
         })
+    }
+
+    /// # Errors
+    /// The text has a special piece that is refused.
+    pub(super) fn check_special(&self, text: &[u8]) -> Result<(), EncodeError> {
+        let found = self
+            .refused
+            .as_ref()
+            .and_then(|refused| refused.next_special(text, 0));
+        match found {
+            None => Ok(()),
+            Some((_, range)) => Err(EncodeError::RefusedSpecial {
+                piece: lossy_string(&text[range.clone()]),
+                begin: range.start,
+            }),
+        }
     }
 }
 
@@ -61,41 +124,75 @@ impl CheckedOptions {
 #[derive(Clone, Copy)]
 pub(super) struct EncodeContext<'t> {
     pub(super) tokenizer: &'t Tokenizer,
-    pub(super) pipeline: &'t Pipeline,
+    pub(super) tables: TablesRef<'t>,
     pub(super) options: &'t CheckedOptions,
+}
+
+/// A SentencePiece model with one of its pipelines.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ModelContext<'t> {
+    pub(super) tables: &'t ModelTables,
+    pub(super) pipeline: &'t Pipeline,
 }
 
 impl<'t> EncodeContext<'t> {
     /// Appends the ids of `text`.
     #[inline]
     pub(super) fn encode(&self, cache: &mut EncodeCache, text: &[u8], ids: &mut Vec<PieceId>) {
-        self.encode_segments(cache, text, ids, Self::encode_segment);
+        self.encode_with(
+            cache,
+            text,
+            ids,
+            |model, parts, text, ids| model.encode_segment(parts, text, ids),
+            |bytes, special, parts, text, ids| {
+                bytes
+                    .bpe
+                    .encode_into(text, special, &mut parts.state.bpe, ids);
+            },
+        );
     }
 
-    /// Appends the ids of `text`. `encode` appends those of the segments between allowed special
-    /// pieces.
+    /// Appends the ids of `text`. `encode_model` appends those of a segment between allowed special
+    /// pieces, `encode_bytes` those of the whole text.
     #[inline(always)]
-    pub(super) fn encode_segments(
+    pub(super) fn encode_with(
         &self,
         cache: &mut EncodeCache,
         text: &[u8],
         ids: &mut Vec<PieceId>,
-        encode: impl Fn(&Self, &mut CacheParts, &[u8], &mut Vec<PieceId>),
+        encode_model: impl Fn(&ModelContext<'t>, &mut CacheParts, &[u8], &mut Vec<PieceId>),
+        encode_bytes: impl Fn(&ByteTables, &SpecialSet, &mut CacheParts, &[u8], &mut Vec<PieceId>),
     ) {
-        let parts = self.pipeline.pool.parts_of(cache);
+        let parts = self.tables.pool().parts_of(cache);
         let start = ids.len();
-        match &self.options.allowed {
-            None => encode(self, parts, text, ids),
-            Some(allowed) => {
+        match (&self.tables, &self.options.special) {
+            (TablesRef::Model(model), FoundSpecial::Pieces(allowed)) => {
                 for segment in allowed.segments(text) {
                     match segment {
-                        Segment::Text(range) => encode(self, parts, &text[range], ids),
+                        Segment::Text(range) => encode_model(model, parts, &text[range], ids),
                         Segment::Special(id, _) => ids.push(id),
                     }
                 }
             }
+            (TablesRef::Model(model), _) => encode_model(model, parts, text, ids),
+            (TablesRef::Bytes(bytes), _) => {
+                encode_bytes(bytes, self.special_of(bytes), parts, text, ids);
+            }
         }
         self.tokenizer.add_extra(&self.options.extra, ids, start);
+    }
+
+    /// An encoder without options for another thread.
+    pub(super) fn encoder(&self) -> Encoder<'t> {
+        Encoder::new(self.tokenizer, self.tables, None)
+    }
+
+    /// The special tokens that are found in text.
+    pub(super) fn special_of(&self, bytes: &'t ByteTables) -> &'t SpecialSet {
+        match &self.options.special {
+            FoundSpecial::Tokens(special) => special,
+            FoundSpecial::Always | FoundSpecial::Pieces(_) => bytes.bpe.found_always(),
+        }
     }
 
     /// The ids of `text`, in a buffer of the cache.
@@ -141,36 +238,95 @@ impl<'t> EncodeContext<'t> {
         text: &[u8],
         lines: &mut EncodedLines,
     ) -> bool {
-        let changes_ids = self.options.allowed.is_some() || !self.options.extra.is_empty();
-        let Some(bpe) = self.pipeline.raw_encoder() else {
+        let changes_ids =
+            !matches!(self.options.special, FoundSpecial::Always) || !self.options.extra.is_empty();
+        let TablesRef::Model(model) = &self.tables else {
             return false;
         };
-        if changes_ids || !self.has_byte_fallback() {
+        let Some(bpe) = model.pipeline.raw_encoder() else {
+            return false;
+        };
+        if changes_ids || !model.has_byte_fallback() {
             return false;
         }
-        let pieces = self.tokenizer.model.table();
-        let state = &mut self.pipeline.pool.parts_of(cache).state.bpe;
-        let adds_prefix = self.pipeline.normalizer.adds_dummy_prefix();
-        bpe.encode_raw_lines(pieces, self.raw_text(text, adds_prefix), state, lines)
+        let pieces = model.tables.model().table();
+        let state = &mut model.pipeline.pool.parts_of(cache).state.bpe;
+        let adds_prefix = model.pipeline.normalizer.adds_dummy_prefix();
+        bpe.encode_raw_lines(pieces, model.raw_text(text, adds_prefix), state, lines)
     }
 
     /// The normalized text, in a buffer of the cache.
     pub(super) fn normalize<'c>(&self, cache: &'c mut EncodeCache, text: &[u8]) -> &'c [u8] {
         let buffers = self.buffers(cache);
-        self.normalize_into(buffers, text);
+        match &self.tables {
+            TablesRef::Model(model) => model.normalize_into(buffers, text),
+            TablesRef::Bytes(bytes) => {
+                buffers.normalized.clear();
+                bytes.bpe.normalize(text, &mut buffers.normalized, None);
+            }
+        }
         &buffers.normalized
     }
 
+    /// The text buffers of a cache.
+    fn buffers<'c>(&self, cache: &'c mut EncodeCache) -> &'c mut TextBuffers {
+        &mut self.tables.pool().parts_of(cache).buffers
+    }
+
+    /// The tokens of `text`.
+    pub(super) fn tokens<'e>(&self, cache: &'e mut EncodeCache, text: &'e [u8]) -> Tokens<'e>
+    where
+        't: 'e,
+    {
+        let parts = self.tables.pool().parts_of(cache);
+        parts.buffers.tokens.clear();
+        match (&self.tables, &self.options.special) {
+            (TablesRef::Model(model), FoundSpecial::Pieces(allowed)) => {
+                for segment in allowed.segments(text) {
+                    match segment {
+                        Segment::Text(range) => {
+                            model.append_tokens(parts, &text[range.clone()], range.start);
+                        }
+                        Segment::Special(id, range) => parts.buffers.tokens.push(id, range),
+                    }
+                }
+            }
+            (TablesRef::Model(model), _) => model.append_tokens(parts, text, 0),
+            (TablesRef::Bytes(bytes), _) => {
+                let CacheParts { state, buffers } = &mut *parts;
+                let special = self.special_of(bytes);
+                let push = |id, span| buffers.tokens.push(id, span);
+                bytes
+                    .bpe
+                    .for_each_token(text, special, &mut state.bpe, push);
+            }
+        }
+        self.finish(&mut parts.buffers, text)
+    }
+
+    /// Applies the extra options to the tokens in the buffer and returns a view of them.
+    pub(super) fn finish<'e>(&self, buffers: &'e mut TextBuffers, text: &'e [u8]) -> Tokens<'e>
+    where
+        't: 'e,
+    {
+        let special = &self.tokenizer.special;
+        let extra = &self.options.extra;
+        buffers.tokens.apply_extra(extra, special, text.len());
+        Tokens {
+            buffer: &buffers.tokens,
+            text,
+            tokenizer: self.tokenizer,
+            shows_unk_piece: extra.contains(&ExtraOption::UnkPiece),
+        }
+    }
+}
+
+impl ModelContext<'_> {
     /// Normalizes `text` into the buffers.
     pub(super) fn normalize_into(&self, buffers: &mut TextBuffers, text: &[u8]) {
         self.pipeline
             .normalizer
             .normalize(text, &mut buffers.normalized);
-    }
-
-    /// The text buffers of a cache.
-    fn buffers<'c>(&self, cache: &'c mut EncodeCache) -> &'c mut TextBuffers {
-        &mut self.pipeline.pool.parts_of(cache).buffers
     }
 
     /// Appends the ids of text without special pieces.
@@ -196,10 +352,10 @@ impl<'t> EncodeContext<'t> {
         let start = ids.len();
         let CacheParts { state, buffers } = parts;
         self.normalize_into(buffers, text);
-        let pieces = self.tokenizer.model.table();
+        let pieces = self.tables.model().table();
         let encoder = &self.pipeline.encoder;
         encoder.encode(pieces, &buffers.normalized, state, ids);
-        self.resolver().resolve_unknowns(buffers, ids, start);
+        self.resolve_unknowns(buffers, ids, start);
     }
 
     /// Appends the ids of raw text, one unknown id for each unknown character; false if this model
@@ -215,7 +371,7 @@ impl<'t> EncodeContext<'t> {
         let Some(bpe) = self.pipeline.raw_encoder() else {
             return false;
         };
-        let pieces = self.tokenizer.model.table();
+        let pieces = self.tables.model().table();
         let raw = self.raw_text(text, adds_prefix);
         bpe.encode_raw(pieces, raw, &mut parts.state.bpe, ids);
         true
@@ -227,7 +383,7 @@ impl<'t> EncodeContext<'t> {
         RawText {
             text,
             adds_prefix,
-            byte_ids: self.tokenizer.byte_ids.as_deref(),
+            byte_ids: self.tables.byte_ids.as_deref(),
         }
     }
 
@@ -236,43 +392,13 @@ impl<'t> EncodeContext<'t> {
     #[inline]
     pub(super) fn join_unknowns(&self, ids: &mut Vec<PieceId>, start: usize) {
         if !self.has_byte_fallback() {
-            join_unknowns(ids, start, self.tokenizer.unknown);
+            join_unknowns(ids, start, self.tables.unknown);
         }
     }
 
     #[inline]
     fn has_byte_fallback(&self) -> bool {
-        self.tokenizer.byte_ids.is_some()
-    }
-
-    pub(super) fn resolver(&self) -> Resolver<'t> {
-        Resolver {
-            tokenizer: self.tokenizer,
-            pipeline: self.pipeline,
-        }
-    }
-
-    /// The tokens of `text`.
-    pub(super) fn tokens<'e>(&self, cache: &'e mut EncodeCache, text: &'e [u8]) -> Tokens<'e>
-    where
-        't: 'e,
-    {
-        let parts = self.pipeline.pool.parts_of(cache);
-        parts.buffers.tokens.clear();
-        match &self.options.allowed {
-            None => self.append_tokens(parts, text, 0),
-            Some(allowed) => {
-                for segment in allowed.segments(text) {
-                    match segment {
-                        Segment::Text(range) => {
-                            self.append_tokens(parts, &text[range.clone()], range.start);
-                        }
-                        Segment::Special(id, range) => parts.buffers.tokens.push(id, range),
-                    }
-                }
-            }
-        }
-        self.finish(&mut parts.buffers, text)
+        self.tables.byte_ids.is_some()
     }
 
     /// Appends the tokens of text without special pieces, which begins at `base` in the caller's
@@ -282,7 +408,7 @@ impl<'t> EncodeContext<'t> {
         let mut ids = std::mem::take(&mut parts.buffers.unresolved);
         ids.clear();
         let is_raw = self.encode_raw(parts, text, adds_prefix, &mut ids);
-        let pieces = self.tokenizer.model.table();
+        let pieces = self.tables.model().table();
         if is_raw {
             parts.buffers.unresolved = ids;
             let lengths = self
@@ -297,28 +423,12 @@ impl<'t> EncodeContext<'t> {
         let encoder = &self.pipeline.encoder;
         encoder.encode(pieces, &buffers.normalized, state, &mut ids);
         buffers.unresolved = ids;
-        self.resolver().assign_spans(buffers, base);
+        self.assign_spans(buffers, base);
     }
 
     /// Normalizes `text` into the buffers, with the origin of each byte.
     pub(super) fn normalize_with_offsets(&self, buffers: &mut TextBuffers, text: &[u8]) {
         let normalizer = &self.pipeline.normalizer;
         normalizer.normalize_with_offsets(text, &mut buffers.normalized, &mut buffers.origins);
-    }
-
-    /// Applies the extra options to the tokens in the buffer and returns a view of them.
-    pub(super) fn finish<'e>(&self, buffers: &'e mut TextBuffers, text: &'e [u8]) -> Tokens<'e>
-    where
-        't: 'e,
-    {
-        let special = &self.tokenizer.special;
-        let extra = &self.options.extra;
-        buffers.tokens.apply_extra(extra, special, text.len());
-        Tokens {
-            buffer: &buffers.tokens,
-            text,
-            tokenizer: self.tokenizer,
-            shows_unk_piece: extra.contains(&ExtraOption::UnkPiece),
-        }
     }
 }

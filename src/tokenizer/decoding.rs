@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use super::Tokenizer;
-use crate::base::lossy_string;
+use super::tables::Tables;
 use crate::decode::incremental::IncrementalDecoder;
 use crate::decode::spans::{DecodedText, GivenPiece};
 use crate::decode::{DecodeError, Decoder};
@@ -43,7 +43,29 @@ impl Tokenizer {
         ids: impl IntoIterator<Item = I>,
     ) -> Result<String, DecodeError> {
         let bytes = self.decode_to_bytes(ids)?;
-        Ok(into_lossy_string(bytes))
+        Ok(self.decoder().to_text(bytes))
+    }
+
+    /// Like [`decode`](Self::decode), but malformed text is an error.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// assert_eq!(tokenizer.decode_strictly(tokenizer.encode("the right"))?, "the right");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An id is not in the model, or the text is not UTF-8: in a byte-level vocabulary, because the
+    /// ids begin or end inside a character, or because of the model that generated them. In a
+    /// SentencePiece model, byte pieces that are no character are U+FFFD, as in the reference.
+    pub fn decode_strictly<I: Into<PieceId>>(
+        &self,
+        ids: impl IntoIterator<Item = I>,
+    ) -> Result<String, DecodeError> {
+        let bytes = self.decode_to_bytes(ids)?;
+        String::from_utf8(bytes).map_err(|error| DecodeError::Malformed {
+            begin: error.utf8_error().valid_up_to(),
+        })
     }
 
     /// The text of `ids`, byte for byte, for models with pieces that are not UTF-8.
@@ -86,7 +108,7 @@ impl Tokenizer {
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
     pub fn decode_pieces<P: AsRef<[u8]>>(&self, pieces: &[P]) -> String {
-        into_lossy_string(self.decode_pieces_to_bytes(pieces))
+        self.decoder().to_text(self.decode_pieces_to_bytes(pieces))
     }
 
     /// The text of pieces that are given by their texts, byte for byte: pieces that are not UTF-8
@@ -100,7 +122,7 @@ impl Tokenizer {
     /// ```
     pub fn decode_pieces_to_bytes<P: AsRef<[u8]>>(&self, pieces: &[P]) -> Vec<u8> {
         let pieces = pieces.iter().map(AsRef::as_ref);
-        let found = pieces.map(|piece| (piece, self.model.piece_to_id(piece)));
+        let found = pieces.map(|piece| (piece, self.piece_to_id(piece)));
         self.decoder().decode_pieces(found)
     }
 
@@ -147,22 +169,24 @@ impl Tokenizer {
     fn given_text<'p>(&self, text: &'p [u8]) -> GivenPiece<'p> {
         GivenPiece {
             text,
-            id: self.model.piece_to_id(text),
+            id: self.piece_to_id(text),
         }
     }
 
     fn decoder(&self) -> &Arc<Decoder> {
-        self.decoder
-            .get_or_init(|| Arc::new(Decoder::new(&self.model)))
+        self.decoder.get_or_init(|| {
+            Arc::new(match &self.tables {
+                Tables::Model(tables) => Decoder::new(tables.model()),
+                Tables::Bytes(bytes) => {
+                    let ids = (0..bytes.bpe.vocab_size()).map(PieceId::from_index);
+                    Decoder::of_tokens(ids.map(|id| bytes.bpe.id_to_bytes(id)))
+                }
+            })
+        })
     }
 
     /// A decoder that takes ids one by one; see [`IncrementalDecoder`] for an example.
     pub fn incremental_decoder(&self) -> IncrementalDecoder {
         IncrementalDecoder::new(Arc::clone(self.decoder()))
     }
-}
-
-/// Like [`lossy_string`], without copying well-formed text.
-fn into_lossy_string(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| lossy_string(error.as_bytes()))
 }

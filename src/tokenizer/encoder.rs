@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use super::Tokenizer;
-use super::cache::EncodeCache;
+use super::cache::{CacheParts, EncodeCache};
 use super::context::{CheckedOptions, EncodeContext, NO_OPTIONS};
 use super::options::{SampleOptions, ScoredSampleOptions};
-use super::pipeline::Pipeline;
+use super::tables::TablesRef;
 use super::token::Tokens;
 use crate::base::rng::Rng;
 use crate::encode::EncodeError;
@@ -36,7 +36,7 @@ use crate::piece::PieceId;
 /// ```
 pub struct Encoder<'t> {
     tokenizer: &'t Tokenizer,
-    pipeline: &'t Pipeline,
+    tables: TablesRef<'t>,
     /// `None` for the default.
     options: Option<Arc<CheckedOptions>>,
     /// Present until the encoder is dropped.
@@ -46,14 +46,14 @@ pub struct Encoder<'t> {
 impl<'t> Encoder<'t> {
     pub(super) fn new(
         tokenizer: &'t Tokenizer,
-        pipeline: &'t Pipeline,
+        tables: TablesRef<'t>,
         options: Option<Arc<CheckedOptions>>,
     ) -> Self {
         Encoder {
             tokenizer,
-            pipeline,
+            tables,
             options,
-            cache: Some(pipeline.pool.take()),
+            cache: Some(tables.pool().take()),
         }
     }
 
@@ -65,14 +65,44 @@ impl<'t> Encoder<'t> {
     /// The context and the cache, which are used together.
     #[inline]
     pub(super) fn parts(&mut self) -> (EncodeContext<'_>, &mut EncodeCache) {
-        let pool = &self.pipeline.pool;
+        let pool = self.tables.pool();
         let context = EncodeContext {
             tokenizer: self.tokenizer,
-            pipeline: self.pipeline,
+            tables: self.tables,
             options: self.options.as_deref().unwrap_or(&NO_OPTIONS),
         };
         let cache = self.cache.get_or_insert_with(|| pool.take());
         (context, cache)
+    }
+
+    /// The memory that the tables use.
+    pub(super) fn memory(&mut self) -> &mut CacheParts {
+        let pool = self.tables.pool();
+        pool.parts_of(self.cache.get_or_insert_with(|| pool.take()))
+    }
+
+    /// Refuses a text with a special piece that is not allowed, if
+    /// [`refuses_special`](crate::EncodeOptions::refuses_special) is set. The other methods encode
+    /// such a piece as ordinary text.
+    ///
+    /// ```
+    /// use spiece::{EncodeError, EncodeOptions, Tokenizer};
+    /// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let options = EncodeOptions::default()
+    ///     .with_allowed_special(["<s>"])
+    ///     .with_refuses_special(true);
+    /// let encoder = tokenizer.encoder_with(&options)?;
+    /// assert_eq!(encoder.check_special("<s> and text"), Ok(()));
+    /// let error = encoder.check_special("text</s>").unwrap_err();
+    /// assert!(matches!(error, EncodeError::RefusedSpecial { begin: 4, .. }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`RefusedSpecial`](EncodeError::RefusedSpecial) with the first of them.
+    pub fn check_special(&self, text: impl AsRef<[u8]>) -> Result<(), EncodeError> {
+        let options = self.options.as_deref().unwrap_or(&NO_OPTIONS);
+        options.check_special(text.as_ref())
     }
 
     /// The ids of `text`, which need not be UTF-8. Cost: linear in the text.
@@ -340,7 +370,7 @@ impl<'t> Encoder<'t> {
 impl Drop for Encoder<'_> {
     fn drop(&mut self) {
         if let Some(cache) = self.cache.take() {
-            self.pipeline.pool.give(cache);
+            self.tables.pool().give(cache);
         }
     }
 }

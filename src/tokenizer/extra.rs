@@ -13,6 +13,7 @@
 use super::{ExtraOption, Tokenizer};
 use crate::base::lossy_string;
 use crate::encode::EncodeError;
+use crate::model::TrainerSpec;
 use crate::piece::PieceId;
 
 /// Extra options.
@@ -58,18 +59,18 @@ impl Tokenizer {
 
     /// Checks that the model has the pieces that the options ask for.
     pub(super) fn check_extra(&self, extra: &[ExtraOption]) -> Result<(), EncodeError> {
-        let trainer_spec = self.model.trainer_spec();
         for option in extra {
-            let (id, option, piece) = match option {
-                ExtraOption::Bos => (self.special.bos, "bos", trainer_spec.bos_piece()),
-                ExtraOption::Eos => (self.special.eos, "eos", trainer_spec.eos_piece()),
+            let (id, option, piece): (_, _, fn(&TrainerSpec) -> &[u8]) = match option {
+                ExtraOption::Bos => (self.special.bos, "bos", TrainerSpec::bos_piece),
+                ExtraOption::Eos => (self.special.eos, "eos", TrainerSpec::eos_piece),
                 _ => continue,
             };
             if id.is_none() {
-                return Err(EncodeError::NoSuchPiece {
-                    option,
-                    piece: lossy_string(piece),
-                });
+                let Ok(model) = self.model() else {
+                    return Err(EncodeError::NoTextEnds { option });
+                };
+                let piece = lossy_string(piece(model.trainer_spec()));
+                return Err(EncodeError::NoSuchPiece { option, piece });
             }
         }
         Ok(())

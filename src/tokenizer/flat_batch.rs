@@ -201,6 +201,7 @@ impl Tokenizer {
         options: &EncodeOptions,
     ) -> Result<(Vec<PieceId>, Vec<usize>), EncodeError> {
         let prepared = self.prepare(options)?;
+        prepared.check_special(texts)?;
         let parts = texts.chunks(part_texts(texts.len())).rev();
         let Ok(flat) = encode_flat_parts(parts.map(Ok::<_, Infallible>), || prepared.encoder());
         Ok(flat)
@@ -240,7 +241,12 @@ impl Tokenizer {
         I::IntoIter: Send,
     {
         let prepared = self.prepare(options)?;
-        encode_flat_parts(parts.into_iter(), || prepared.encoder())
+        let parts = parts.into_iter().map(|part| {
+            let part = part?;
+            prepared.check_special(&part)?;
+            Ok(part)
+        });
+        encode_flat_parts(parts, || prepared.encoder())
     }
 }
 

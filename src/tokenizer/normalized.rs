@@ -4,31 +4,28 @@
 //! allowed special pieces and extra pieces, and the boundaries between their tokens. This shows
 //! whether encoding can give a piece at all; see `inspect/reachability.rs`.
 //!
-//! Example: with the model of Llama 2, the text `the` gives the piece `the`; [`Tokenizer::encode`]
+//! Example: with the model of Llama 2, the text `the` gives the piece `the`; [`Tokenizer::encode`](super::Tokenizer::encode)
 //! would add the dummy prefix and give `▁the`.
 //!
 //! Cost: that of encoding.
 
-use super::Tokenizer;
 use super::cache::EncodeCache;
-use super::spans::Resolver;
-use crate::encode::ModelEncoder;
-use crate::normalize::Normalizer;
+use super::tables::ModelTables;
 use crate::piece::PieceId;
 
 /// Encodes normalized texts. Its buffers are reused.
 pub(crate) struct NormalizedEncoder<'t> {
-    tokenizer: &'t Tokenizer,
+    tables: &'t ModelTables,
     cache: EncodeCache,
     /// The ids of the last text.
     ids: Vec<PieceId>,
 }
 
 impl<'t> NormalizedEncoder<'t> {
-    pub(crate) fn new(tokenizer: &'t Tokenizer) -> Self {
+    pub(crate) fn new(tables: &'t ModelTables) -> Self {
         NormalizedEncoder {
-            tokenizer,
-            cache: tokenizer.create_cache(),
+            tables,
+            cache: tables.pipeline.pool.create(),
             ids: Vec::new(),
         }
     }
@@ -37,9 +34,9 @@ impl<'t> NormalizedEncoder<'t> {
     /// word models).
     pub(crate) fn encode(&mut self, text: &[u8]) -> &[PieceId] {
         self.ids.clear();
-        let pipeline = &self.tokenizer.pipeline;
+        let pipeline = &self.tables.pipeline;
         let state = &mut pipeline.pool.parts_of(&mut self.cache).state;
-        let pieces = self.tokenizer.model.table();
+        let pieces = self.tables.model().table();
         pipeline.encoder.encode(pieces, text, state, &mut self.ids);
         &self.ids
     }
@@ -48,32 +45,17 @@ impl<'t> NormalizedEncoder<'t> {
     /// of them.
     pub(crate) fn encode_resolved(&mut self, text: &[u8]) -> &[PieceId] {
         self.encode(text);
-        let pipeline = &self.tokenizer.pipeline;
-        let buffers = &mut pipeline.pool.parts_of(&mut self.cache).buffers;
+        let pool = &self.tables.pipeline.pool;
+        let buffers = &mut pool.parts_of(&mut self.cache).buffers;
         buffers.normalized.clear();
         buffers.normalized.extend_from_slice(text);
-        let resolver = Resolver {
-            tokenizer: self.tokenizer,
-            pipeline,
-        };
-        resolver.resolve_unknowns(buffers, &mut self.ids, 0);
+        let context = self.tables.context();
+        context.resolve_unknowns(buffers, &mut self.ids, 0);
         &self.ids
     }
 
     /// Whether the text of a piece encodes to the piece alone.
     pub(crate) fn gives(&mut self, id: PieceId, text: &[u8]) -> bool {
         self.encode(text) == [id]
-    }
-}
-
-impl Tokenizer {
-    /// The normalizer, with the user-defined symbols.
-    pub(crate) fn normalizer(&self) -> &Normalizer {
-        &self.pipeline.normalizer
-    }
-
-    /// The encoder of the model's type.
-    pub(crate) fn model_encoder(&self) -> &ModelEncoder {
-        &self.pipeline.encoder
     }
 }

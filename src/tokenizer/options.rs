@@ -95,11 +95,18 @@ pub struct EncodeOptions {
     /// Changes to the result, applied in order.
     pub extra: Vec<ExtraOption>,
     /// Whether user-defined symbols are found in text. Switch it off for untrusted text, such as
-    /// the part of a chat that a user wrote: chat markers in it are then ordinary text.
+    /// the part of a chat that a user wrote: chat markers in it are then ordinary text. In a
+    /// byte-level vocabulary, these are the added tokens that are not special.
     pub user_defined_symbols: bool,
-    /// The texts of control pieces that are found in text. Without this, text never yields a
-    /// control piece. Only for trusted text.
+    /// The texts of control pieces (of special tokens, in a byte-level vocabulary) that are found in
+    /// text. Without this, text never yields such a piece. Only for trusted text.
+    /// [`Tokenizer::special_tokens`](crate::Tokenizer::special_tokens) has them all.
     pub allowed_special: Vec<Vec<u8>>,
+    /// Whether texts with control pieces or special tokens that are not allowed are refused, as
+    /// tiktoken does by default: by batches, [`Tokenizer::encode_long`](crate::Tokenizer::encode_long)
+    /// and [`Encoder::check_special`](crate::Encoder::check_special). Otherwise, and in all calls
+    /// that cannot fail, they are ordinary text.
+    pub refuses_special: bool,
     /// The time limit for the search of an n-best list. A search that takes longer gives only the
     /// best segmentation. `None`, the default, means no limit; the reference's limit is 30 seconds.
     /// With a limit, results depend on the machine and its load.
@@ -112,6 +119,7 @@ impl Default for EncodeOptions {
             extra: Vec::new(),
             user_defined_symbols: true,
             allowed_special: Vec::new(),
+            refuses_special: false,
             nbest_timeout: None,
         }
     }
@@ -136,6 +144,12 @@ impl EncodeOptions {
         texts: impl IntoIterator<Item = T>,
     ) -> Self {
         self.allowed_special = texts.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`refuses_special`](Self::refuses_special).
+    pub fn with_refuses_special(mut self, refuses: bool) -> Self {
+        self.refuses_special = refuses;
         self
     }
 

@@ -236,10 +236,17 @@ mod tests {
     /// Checks that raw text has the ids and tokens of normalized text.
     fn agrees(name: &str, cases: u32) {
         let raw = tokenizer(name);
-        assert!(raw.pipeline.reads_raw_text, "{name}");
+        assert!(
+            raw.model_tables().unwrap().pipeline.reads_raw_text,
+            "{name}"
+        );
         let mut whole = tokenizer(name);
-        whole.pipeline.reads_raw_text = false;
-        let symbols = raw.model().pieces().map(|piece| piece.text.to_vec());
+        whole.model_tables_mut().pipeline.reads_raw_text = false;
+        let symbols = raw
+            .model()
+            .unwrap()
+            .pieces()
+            .map(|piece| piece.text.to_vec());
         let parts: Vec<Vec<u8>> = PARTS
             .iter()
             .map(|part| part.to_vec())

@@ -8,10 +8,11 @@
 use std::time::Instant;
 
 use super::cache::{CacheParts, EncodeCache, TextBuffers};
-use super::context::EncodeContext;
+use super::context::{EncodeContext, ModelContext};
 use super::options::{
     SampleOptions, SampleReplacement, ScoredSampleOptions, check_alpha, check_nbest_size,
 };
+use super::tables::TablesRef;
 use super::token::Tokens;
 use crate::base::rng::Rng;
 use crate::encode::EncodeError;
@@ -21,6 +22,7 @@ use crate::encode::unigram::UnigramEncoder;
 use crate::encode::unigram::nbest::NbestRequest;
 use crate::encode::unigram::sample::draw;
 use crate::encode::unigram::scored_sample::{ScoredMethod, ScoredRequest};
+use crate::model::ModelType;
 use crate::piece::PieceId;
 
 impl<'t> EncodeContext<'t> {
@@ -32,21 +34,22 @@ impl<'t> EncodeContext<'t> {
         size: usize,
         visit: impl FnMut(f32, Tokens<'_>),
     ) -> Result<(), EncodeError> {
-        let ModelEncoder::Unigram(unigram) = &self.pipeline.encoder else {
+        let Some((model, unigram)) = self.unigram() else {
             return Err(EncodeError::NoNbest);
         };
         check_nbest_size(size)?;
-        let CacheParts { state, buffers } = self.pipeline.pool.parts_of(cache);
-        self.normalize_with_offsets(buffers, text);
+        let CacheParts { state, buffers } = self.tables.pool().parts_of(cache);
+        model.normalize_with_offsets(buffers, text);
         let request = self.nbest_request(size);
         let best = unigram.best(&buffers.normalized, request, &mut state.unigram)?;
-        self.visit_each(buffers, text, best, visit);
+        self.visit_each(&model, buffers, text, best, visit);
         Ok(())
     }
 
     /// Calls `visit` with the score and the tokens of each segmentation of the normalized text.
     fn visit_each(
         &self,
+        model: &ModelContext<'_>,
         buffers: &mut TextBuffers,
         text: &[u8],
         segmentations: Vec<(Vec<PieceId>, f32)>,
@@ -55,7 +58,7 @@ impl<'t> EncodeContext<'t> {
         for (ids, score) in segmentations {
             buffers.unresolved = ids;
             buffers.tokens.clear();
-            self.resolver().assign_spans(buffers, 0);
+            model.assign_spans(buffers, 0);
             visit(score, self.finish(buffers, text));
         }
     }
@@ -68,10 +71,12 @@ impl<'t> EncodeContext<'t> {
         (options, rng): (&ScoredSampleOptions, &mut Rng),
         visit: impl FnMut(f32, Tokens<'_>),
     ) -> Result<(), EncodeError> {
-        let unigram = self.unigram("samples with scores")?;
+        let what = "samples with scores";
+        let unigram = self.unigram().ok_or(EncodeError::NoProbabilities { what });
+        let (model, unigram) = unigram?;
         check_alpha(options.alpha)?;
-        let CacheParts { buffers, .. } = self.pipeline.pool.parts_of(cache);
-        self.normalize_with_offsets(buffers, text);
+        let CacheParts { buffers, .. } = self.tables.pool().parts_of(cache);
+        model.normalize_with_offsets(buffers, text);
         let request = ScoredRequest {
             samples: options.samples,
             alpha: options.alpha,
@@ -84,7 +89,7 @@ impl<'t> EncodeContext<'t> {
             },
         };
         let drawn = unigram.sample_with_scores(&buffers.normalized, request, &mut rng.0)?;
-        self.visit_each(buffers, text, drawn, visit);
+        self.visit_each(&model, buffers, text, drawn, visit);
         Ok(())
     }
 
@@ -95,19 +100,21 @@ impl<'t> EncodeContext<'t> {
         text: &[u8],
         alpha: f32,
     ) -> Result<f32, EncodeError> {
-        let unigram = self.unigram("an entropy of segmentations")?;
+        let what = "an entropy of segmentations";
+        let unigram = self.unigram().ok_or(EncodeError::NoProbabilities { what });
+        let (_, unigram) = unigram?;
         check_alpha(alpha)?;
         unigram.entropy(self.normalize(cache, text), alpha)
     }
 
-    /// The encoder of a unigram model.
-    ///
-    /// # Errors
-    /// The model is of another type; `what` needs probabilities.
-    fn unigram(&self, what: &'static str) -> Result<&'t UnigramEncoder, EncodeError> {
-        match &self.pipeline.encoder {
-            ModelEncoder::Unigram(unigram) => Ok(unigram),
-            _ => Err(EncodeError::NoProbabilities { what }),
+    /// The model and its encoder, if it is a unigram model.
+    fn unigram(&self) -> Option<(ModelContext<'t>, &'t UnigramEncoder)> {
+        match self.tables {
+            TablesRef::Model(model) => match &model.pipeline.encoder {
+                ModelEncoder::Unigram(unigram) => Some((model, unigram)),
+                _ => None,
+            },
+            TablesRef::Bytes(_) => None,
         }
     }
 
@@ -137,19 +144,37 @@ impl<'t> EncodeContext<'t> {
         't: 'e,
     {
         options.check()?;
-        let parts = self.pipeline.pool.parts_of(cache);
-        self.normalize_with_offsets(&mut parts.buffers, text);
-        parts.buffers.unresolved.clear();
-        self.draw_ids(parts, options, rng)?;
-        let buffers = &mut parts.buffers;
-        buffers.tokens.clear();
-        self.resolver().assign_spans(buffers, 0);
-        Ok(self.finish(buffers, text))
+        let parts = self.tables.pool().parts_of(cache);
+        parts.buffers.tokens.clear();
+        match (self.tables, *options) {
+            (TablesRef::Model(model), _) => {
+                model.normalize_with_offsets(&mut parts.buffers, text);
+                parts.buffers.unresolved.clear();
+                self.draw_ids(&model, parts, options, rng)?;
+                model.assign_spans(&mut parts.buffers, 0);
+            }
+            (TablesRef::Bytes(bytes), SampleOptions::Dropout { probability }) => {
+                let CacheParts { state, buffers } = &mut *parts;
+                let skips_merge = || rng.0.unit() < f64::from(probability);
+                let special = self.special_of(bytes);
+                let push = |id, span| buffers.tokens.push(id, span);
+                let state = &mut state.bpe;
+                bytes
+                    .bpe
+                    .for_each_sampled_token(text, special, skips_merge, state, push);
+            }
+            (TablesRef::Bytes(_), _) => {
+                let model_type = ModelType::Bpe;
+                return Err(EncodeError::WrongSampling { model_type });
+            }
+        }
+        Ok(self.finish(&mut parts.buffers, text))
     }
 
     /// Appends the ids of a random segmentation of the normalized text.
     fn draw_ids(
         &self,
+        model: &ModelContext<'_>,
         parts: &mut CacheParts,
         options: &SampleOptions,
         rng: &mut Rng,
@@ -157,9 +182,9 @@ impl<'t> EncodeContext<'t> {
         let CacheParts { state, buffers } = parts;
         let text = &buffers.normalized;
         let ids = &mut buffers.unresolved;
-        match (&self.pipeline.encoder, *options) {
+        match (&model.pipeline.encoder, *options) {
             (ModelEncoder::Bpe(bpe), SampleOptions::Dropout { probability }) => {
-                let pieces = self.tokenizer.model.table();
+                let pieces = model.tables.model().table();
                 let dropout = DropoutText {
                     text,
                     skips_merge: || rng.0.unit() < f64::from(probability),
@@ -177,18 +202,12 @@ impl<'t> EncodeContext<'t> {
                 *ids = draw_one(best, alpha, rng);
             }
             (ModelEncoder::Bpe(_) | ModelEncoder::Unigram(_), _) => {
-                return Err(self.wrong_sampling());
+                let model_type = model.tables.model().model_type();
+                return Err(EncodeError::WrongSampling { model_type });
             }
             _ => return Err(EncodeError::NoSampling),
         }
         Ok(())
-    }
-
-    /// The error for options that are for another type of model.
-    fn wrong_sampling(&self) -> EncodeError {
-        EncodeError::WrongSampling {
-            model_type: self.tokenizer.model.model_type(),
-        }
     }
 }
 

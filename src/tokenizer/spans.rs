@@ -17,27 +17,19 @@
 //!
 //! Cost: linear in the ids, and in the text if an id is unknown.
 
-use super::Tokenizer;
 use super::cache::TextBuffers;
-use super::pipeline::Pipeline;
+use super::context::ModelContext;
 use crate::piece::PieceId;
 
-/// Gives the length of each id in normalized text.
-#[derive(Clone, Copy)]
-pub(super) struct Resolver<'t> {
-    pub(super) tokenizer: &'t Tokenizer,
-    pub(super) pipeline: &'t Pipeline,
-}
-
-impl Resolver<'_> {
+impl ModelContext<'_> {
     /// How many bytes of `rest` an id at its start covers.
     #[inline]
     fn length(&self, id: PieceId, rest: &[u8]) -> usize {
         let encoder = &self.pipeline.encoder;
-        if id == self.tokenizer.unknown {
+        if id == self.tables.unknown {
             return encoder.unknown_length(rest);
         }
-        let text = self.tokenizer.model.table().text(id.index());
+        let text = self.tables.model().table().text(id.index());
         encoder.piece_length(text.len(), rest)
     }
 
@@ -48,11 +40,11 @@ impl Resolver<'_> {
         ids: &mut Vec<PieceId>,
         start: usize,
     ) {
-        let unknown = self.tokenizer.unknown;
+        let unknown = self.tables.unknown;
         if !ids[start..].contains(&unknown) {
             return;
         }
-        let Some(byte_ids) = &self.tokenizer.byte_ids else {
+        let Some(byte_ids) = &self.tables.byte_ids else {
             return join_unknowns(ids, start, unknown);
         };
         buffers.unresolved.clear();
@@ -79,7 +71,7 @@ impl Resolver<'_> {
             tokens,
             ..
         } = buffers;
-        let pieces = self.tokenizer.model.table();
+        let pieces = self.tables.model().table();
         let extends_pieces = self.pipeline.encoder.extends_pieces();
         let mut start = 0;
         let mut follows_unknown = false;
@@ -87,8 +79,8 @@ impl Resolver<'_> {
             let end = start + self.length(id, &normalized[start..]);
             let text = &normalized[start..end];
             let span = base + origins[start]..base + origins[end];
-            let is_unknown = id == self.tokenizer.unknown;
-            match &self.tokenizer.byte_ids {
+            let is_unknown = id == self.tables.unknown;
+            match &self.tables.byte_ids {
                 _ if !is_unknown => {
                     if extends_pieces && pieces.text(id.index()) != text {
                         tokens.push_extended(id, span, text);

@@ -10,7 +10,7 @@ use crate::model::validate::byte_of_piece;
 use crate::piece::{PieceId, PieceKind};
 
 /// The special pieces that a model may have.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SpecialIds {
     pub(super) unk: Option<PieceId>,
     pub(super) bos: Option<PieceId>,

@@ -85,12 +85,18 @@ fn the_pool_keeps_no_more_caches_than_configured() {
         let tokenizer = Tokenizer::with_config(model("run/unigram"), config);
         let encoders: Vec<Encoder<'_>> = (0..5).map(|_| tokenizer.encoder()).collect();
         drop(encoders);
-        assert_eq!(tokenizer.pipeline.pool.len(), max_pooled_caches);
+        assert_eq!(
+            tokenizer.tables.by_default().pool().len(),
+            max_pooled_caches
+        );
         assert_eq!(
             tokenizer.encode("les droits"),
             tokenizer.encode("les droits")
         );
-        assert_eq!(tokenizer.pipeline.pool.len(), max_pooled_caches);
+        assert_eq!(
+            tokenizer.tables.by_default().pool().len(),
+            max_pooled_caches
+        );
     }
 }
 
@@ -101,7 +107,7 @@ fn the_pool_keeps_no_large_text_buffers() {
         let text = "les droits de l'homme 日本 ".repeat(100_000);
         let tokens = tokenizer.encode_to_tokens(&text);
         assert!(tokens.len() * size_of::<super::Token>() > 2 * MAX_POOLED_BUFFER_BYTES);
-        let pooled = tokenizer.pipeline.pool.take();
+        let pooled = tokenizer.tables.by_default().pool().take();
         let limit = tokenizer.config().max_cache_bytes + MAX_POOLED_BUFFER_BYTES;
         assert!(pooled.memory_usage() <= limit, "{name}");
         let again = tokenizer.encode_to_tokens(&text);
@@ -128,9 +134,9 @@ fn a_cache_of_another_tokenizer_gives_the_right_ids() {
     }
     let without = super::EncodeOptions::default().with_user_defined_symbols(false);
     let symbols = Tokenizer::new(model("golden/symbols"));
-    let pipeline = symbols.prepare(&without).unwrap().pipeline;
+    let pool = symbols.prepare(&without).unwrap().tables.pool();
     assert!(
-        !std::ptr::eq(pipeline, &symbols.pipeline),
+        !std::ptr::eq(pool, symbols.tables.by_default().pool()),
         "two sets of tables, two pools"
     );
 }

@@ -23,6 +23,7 @@ use std::ops::Range;
 use super::Tokenizer;
 use super::options::ExtraOption;
 use super::special_ids::SpecialIds;
+use super::tables::Tables;
 use crate::base::lossy_string;
 use crate::piece::{PieceId, PieceKind};
 
@@ -153,7 +154,11 @@ impl<'e> TokenRef<'e> {
     /// It is UTF-8 if the pieces of the model are.
     #[inline]
     pub fn piece(&self) -> &'e [u8] {
-        match self.tokens.tokenizer.model().piece(self.id()) {
+        let model = match &self.tokens.tokenizer.tables {
+            Tables::Model(tables) => tables.model(),
+            Tables::Bytes(bytes) => return bytes.bpe.id_to_bytes(self.id()).unwrap_or_default(),
+        };
+        match model.piece(self.id()) {
             Some(piece) if piece.kind != PieceKind::Unknown => self.known_text(piece.text),
             Some(piece) if self.tokens.shows_unk_piece => piece.text,
             _ => self.own_text().unwrap_or_default(),
@@ -178,7 +183,7 @@ impl<'e> TokenRef<'e> {
 
     /// The kind of the piece, if the model has it.
     pub(super) fn kind(&self) -> Option<PieceKind> {
-        let piece = self.tokens.tokenizer.model().piece(self.id());
+        let piece = self.tokens.tokenizer.piece(self.id());
         piece.map(|piece| piece.kind)
     }
 

@@ -10,11 +10,11 @@ use super::{Format, format};
 use crate::input::line_ranges;
 use crate::io::CliResult;
 use crate::stream::Block;
-use spiece::{Encoder, Model, Piece, PieceId, PieceKind};
+use spiece::{Encoder, Piece, PieceId, PieceKind, Tokenizer};
 
 /// Writes best segmentations.
 pub(super) struct BestWriter<'m> {
-    model: &'m Model,
+    tokenizer: &'m Tokenizer,
     /// By id.
     rows: Vec<Row>,
     /// The piece whose tokens are written as the text of their spans.
@@ -51,22 +51,27 @@ impl Row {
 
 impl<'m> BestWriter<'m> {
     /// Renders the tokens of a model. The format is not JSON.
-    pub(super) fn new(model: &'m Model, format: Format) -> Self {
+    pub(super) fn new(tokenizer: &'m Tokenizer, format: Format) -> Self {
         let mut text = Vec::new();
-        let render = |piece: Piece<'_>| {
+        // A byte-level vocabulary may have ids without a piece.
+        let render = |id: PieceId| {
             text.clear();
             match format {
-                Format::Id => text.extend_from_slice(piece.id.to_string().as_bytes()),
-                _ => text.extend_from_slice(piece.text),
+                Format::Id => text.extend_from_slice(id.to_string().as_bytes()),
+                _ => text.extend_from_slice(tokenizer.id_to_piece(id).unwrap_or_default()),
             }
             text.push(b' ');
             Row::new(&text)
         };
         let is_unknown = |piece: &Piece<'_>| piece.kind == PieceKind::Unknown;
-        let unknown = model.pieces().find(is_unknown).map(|piece| piece.id);
+        let unknown = tokenizer.pieces().find(is_unknown).map(|piece| piece.id);
         Self {
-            model,
-            rows: model.pieces().map(render).collect(),
+            tokenizer,
+            rows: (0..)
+                .take(tokenizer.vocab_size())
+                .map(PieceId::new)
+                .map(render)
+                .collect(),
             unknown: unknown.filter(|_| format == Format::Piece),
         }
     }
@@ -117,8 +122,7 @@ impl<'m> BestWriter<'m> {
         for id in ids {
             let row = &self.rows[id.get() as usize];
             if row.length == 0 {
-                let piece = self.model.piece(*id);
-                out.extend_from_slice(piece.map_or(&[][..], |piece| piece.text));
+                out.extend_from_slice(self.tokenizer.id_to_piece(*id).unwrap_or_default());
                 out.push(b' ');
             } else {
                 let end = out.len() + usize::from(row.length);
@@ -148,7 +152,7 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata");
         let tokenizer = Tokenizer::open(root.join(model)).unwrap();
         let mut encoder = tokenizer.encoder();
-        let best = BestWriter::new(tokenizer.model(), format);
+        let best = BestWriter::new(&tokenizer, format);
         let rules = Arc::new(DocumentRules::of(documents));
         let mut input = Input::new(vec![path.to_owned()], &rules, &Messages::new(true));
         let mut block = Block::default();

@@ -109,7 +109,7 @@ impl TrainingData {
     /// Reads the flags. Checks that the ids of the model fit in the format.
     fn new(matches: &ArgMatches, stream: &Stream, tokenizer: &Tokenizer) -> CliResult<Self> {
         let name = args::text(matches, "output_format");
-        let format = IdFormat::new(name, tokenizer.model().len())?;
+        let format = IdFormat::new(name, tokenizer.vocab_size())?;
         let is_file = match stream.output_path() {
             Some(path) => !is_stream(path)?,
             None => false,
@@ -205,14 +205,16 @@ fn separator(matches: &ArgMatches, tokenizer: &Tokenizer) -> CliResult<Option<Pi
     let Some(text) = args::non_empty(matches, "separator") else {
         return Ok(None);
     };
-    let model = tokenizer.model();
-    let number: Option<usize> = text.parse().ok();
+    let number: Option<u32> = text.parse().ok();
     let id = match number {
-        Some(number) => model.pieces().nth(number).map(|piece| piece.id),
-        None => model.piece_to_id(text),
+        Some(number) => tokenizer
+            .pieces()
+            .map(|piece| piece.id)
+            .find(|id| *id == PieceId::new(number)),
+        None => tokenizer.piece_to_id(text),
     };
     let missing = || {
-        let pieces = HumanCount(model.len() as u64);
+        let pieces = HumanCount(tokenizer.vocab_size() as u64);
         CliError::Usage(format!(
             "--separator: {text:?} is neither an id below {pieces} nor a piece of the model; spiece export-vocab lists the \
              pieces"

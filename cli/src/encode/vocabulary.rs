@@ -45,7 +45,7 @@ pub(super) fn write<'t>(
 /// Counts and texts of the pieces to write, in the order of the output.
 fn rows<'t>(tokenizer: &'t Tokenizer, totals: &PieceCounts) -> Vec<(u64, &'t [u8])> {
     let is_written = |kind| !matches!(kind, PieceKind::Unknown | PieceKind::Control);
-    let pieces = tokenizer.model().pieces();
+    let pieces = tokenizer.pieces();
     let mut rows: Vec<(u64, &[u8])> = pieces
         .filter(|piece| is_written(piece.kind))
         .filter_map(|piece| Some((*totals.get(&piece.id.get())?, piece.text)))

@@ -144,10 +144,10 @@ impl<'r> InspectJson<'r> {
     pub(super) fn new(report: &'r InspectReport<'_>, with_unreachable: bool) -> Self {
         let InspectReport {
             tokenizer,
+            model,
             inspection,
             ..
         } = report;
-        let model = tokenizer.model();
         let normalizer = model.normalizer_spec();
         let record = model.training_record();
         Self {
@@ -188,7 +188,7 @@ fn piece(tokenizer: &Tokenizer, id: PieceId) -> PieceJson<'_> {
     PieceJson {
         id,
         piece: text(piece_text(tokenizer, id)),
-        score: tokenizer.model().piece(id).map(|piece| piece.score),
+        score: tokenizer.piece(id).map(|piece| piece.score),
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::visible::visible;
 use spiece::inspect::{Inspection, TextStatistics};
-use spiece::{NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
+use spiece::{Model, NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
 
 /// The order of the Rényi entropy in reports.
 pub(crate) const RENYI_ALPHA: f64 = 2.5;
@@ -14,6 +14,8 @@ pub(crate) struct InspectReport<'t> {
     /// The model as the command line names it.
     pub(crate) model_name: String,
     pub(crate) tokenizer: &'t Tokenizer,
+    /// The model of the tokenizer.
+    pub(crate) model: &'t Model,
     pub(crate) inspection: Inspection,
     /// `None` without `--text`.
     pub(crate) text: Option<TextReport>,

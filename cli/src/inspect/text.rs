@@ -29,7 +29,7 @@ pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
     write_inventory(report.tokenizer, &report.inspection, &mut out);
     write_findings(report.tokenizer, &report.inspection, &mut out);
 
-    let record = report.tokenizer.model().training_record();
+    let record = report.model.training_record();
     let options = record.flags.recorded();
     let options = options.map(|(name, value)| format!("{name}={}", visible(value.as_bytes())));
     out.list("training options that the model records", options);
@@ -49,7 +49,7 @@ pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
 
 /// Name, type, size, special ids and flags.
 fn write_model(report: &InspectReport<'_>, out: &mut TextTable) {
-    let model = report.tokenizer.model();
+    let model = report.model;
     let inspection = &report.inspection;
     out.row("model", &report.visible_name());
     out.row("type", inspection.model_type.name());

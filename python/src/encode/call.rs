@@ -6,7 +6,7 @@
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use spiece::{EncodeOptions, ExtraOption, SampleOptions};
+use spiece::{EncodeOptions, ExtraOption, Model, ModelType, SampleOptions};
 
 use crate::arguments::{Arguments, ReturnType, is_old_order, to_bool, to_f32, to_i32, to_threads};
 use crate::errors;
@@ -174,7 +174,8 @@ impl<'py> Values<'_, 'py> {
         }
         match (size, alpha) {
             (Some(size), Some(alpha)) if size != 0 && size != 1 => {
-                let model_type = loaded.tokenizer.model().model_type();
+                let model = loaded.tokenizer.model();
+                let model_type = model.map_or(ModelType::Bpe, Model::model_type);
                 let options = SampleOptions::from_reference(model_type, size, alpha);
                 options
                     .map(Some)

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use rayon::ThreadPool;
-use spiece::{EncodeError, EncodeOptions, ExtraOption, PieceId, PieceKind, Tokenizer};
+use spiece::{EncodeError, EncodeOptions, ExtraOption, PieceId, Tokenizer};
 
 use super::PyTokenizer;
 use crate::array_rows::elements;
@@ -51,9 +51,8 @@ fn special_pieces(tokenizer: &Tokenizer, allowed: &Bound<'_, PyAny>) -> PyResult
                 word.repr()?
             )));
         }
-        let control = tokenizer.model().pieces();
-        let control = control.filter(|piece| piece.kind == PieceKind::Control);
-        return Ok(control.map(|piece| piece.text.to_vec()).collect());
+        let special = tokenizer.special_tokens();
+        return Ok(special.map(|(_, text)| text.to_vec()).collect());
     }
     let texts = HeldTexts::of_items(iterable_items(allowed, "allowed_special")?)?;
     Ok(texts.texts().iter().map(|text| text.to_vec()).collect())

@@ -182,7 +182,7 @@ fn made_pieces_follow_from_given_ones() {
     let finder = HalvesFinder::new(&model).unwrap();
     let halves: Vec<_> = (0..model.len()).map(|index| finder.halves(index)).collect();
     let tokenizer = Tokenizer::new(model.clone());
-    let mut encoder = crate::tokenizer::NormalizedEncoder::new(&tokenizer);
+    let mut encoder = crate::tokenizer::NormalizedEncoder::new(tokenizer.model_tables().unwrap());
     for text in [
         "▁the▁right▁to▁life",
         "▁internationalization",

@@ -112,9 +112,10 @@ impl<'t> UsageCounter<'t> {
     /// A counter without lines.
     ///
     /// # Errors
-    /// The user-defined symbols do not fit a trie; models that load do not have this error.
+    /// The tokenizer is byte-level ([`ModelError::ByteLevel`]), or the user-defined symbols do not
+    /// fit a trie; models that load do not have this error.
     pub fn new(tokenizer: &'t Tokenizer) -> Result<Self, ModelError> {
-        let model = tokenizer.model();
+        let model = tokenizer.model()?;
         let mut usage = PieceUsage::none(model);
         let mut tracer = None;
         // Unused pieces are made, but not given.

@@ -250,7 +250,7 @@ mod tests {
             let model = golden(name);
             let tracer = Tracer::new(&model).unwrap();
             let tokenizer = Tokenizer::new(model.clone());
-            let mut encoder = NormalizedEncoder::new(&tokenizer);
+            let mut encoder = NormalizedEncoder::new(tokenizer.model_tables().unwrap());
             let texts: Vec<Vec<u8>> = model
                 .pieces()
                 .map(|piece| piece.text.to_vec())

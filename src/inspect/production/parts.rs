@@ -16,7 +16,7 @@ use memchr::memmem;
 use crate::inspect::pieces_of_kind;
 use crate::normalize::Normalizer;
 use crate::piece::PieceKind;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::ModelTables;
 
 /// A part that rules or symbols write, and a raw text for which they write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +44,8 @@ pub(super) struct PartTable {
 
 impl PartTable {
     /// The parts of a normalizer; `None` if its rules cannot be listed.
-    pub(super) fn new(tokenizer: &Tokenizer) -> Option<Self> {
-        let normalizer = tokenizer.normalizer();
+    pub(super) fn new(tables: &ModelTables) -> Option<Self> {
+        let normalizer = tables.normalizer();
         let rules = match normalizer.charsmap() {
             Some(charsmap) => charsmap.rules()?,
             None => Vec::new(),
@@ -57,7 +57,7 @@ impl PartTable {
         for (source, target) in &rules {
             parts.add_rule(source, target);
         }
-        for symbol in pieces_of_kind(tokenizer.model(), PieceKind::UserDefined) {
+        for symbol in pieces_of_kind(tables.model(), PieceKind::UserDefined) {
             parts.add_rule(symbol.text, symbol.text);
         }
         Some(Self::of(parts.sources))

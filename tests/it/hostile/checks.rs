@@ -38,7 +38,7 @@ pub fn exercise(file: &[u8], texts: &[&[u8]], seed: u64) -> bool {
     let normalizer = TextNormalizer::of_model(&model);
     let tokenizer = Tokenizer::new(model);
     for text in texts {
-        let text = start_of(text, tokenizer.model());
+        let text = start_of(text, tokenizer.model().unwrap());
         check_normalizer(&normalizer, text);
         check_text(&tokenizer, text, seed);
     }
@@ -205,6 +205,7 @@ fn all_pieces_are_text(tokenizer: &Tokenizer, ids: &[PieceId]) -> bool {
     let is_text = |id: &PieceId| {
         tokenizer
             .model()
+            .unwrap()
             .piece(*id)
             .is_some_and(|p| std::str::from_utf8(p.text).is_ok())
     };
@@ -213,7 +214,7 @@ fn all_pieces_are_text(tokenizer: &Tokenizer, ids: &[PieceId]) -> bool {
 
 /// Any ids decode, and those that there are not are refused.
 fn check_ids(tokenizer: &Tokenizer, seed: u64) {
-    let pieces = u32::try_from(tokenizer.model().len()).expect("pieces are numbered");
+    let pieces = u32::try_from(tokenizer.model().unwrap().len()).expect("pieces are numbered");
     let mut state = seed | 1;
     let ids: Vec<PieceId> = (0..40)
         .map(|_| {
@@ -223,7 +224,7 @@ fn check_ids(tokenizer: &Tokenizer, seed: u64) {
             PieceId::new(u32::try_from(state >> 33).unwrap_or(0) % pieces)
         })
         .collect();
-    let mut rest = MAX_NORMALIZED_BYTES / denormalizer_growth(tokenizer.model());
+    let mut rest = MAX_NORMALIZED_BYTES / denormalizer_growth(tokenizer.model().unwrap());
     let is_bounded = |id: &PieceId| {
         let bytes = tokenizer.id_to_piece(*id).map_or(0, <[u8]>::len);
         let fits = bytes <= rest;
@@ -251,14 +252,14 @@ fn check_ids(tokenizer: &Tokenizer, seed: u64) {
     .into_iter()
     .flatten()
     {
-        assert!(tokenizer.model().piece(id).is_some());
+        assert!(tokenizer.model().unwrap().piece(id).is_some());
     }
 }
 
 fn check_nbest(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     let mut encoder = tokenizer.encoder();
     let size = [1, 2, 10, 0, 33, 513, usize::MAX][usize::try_from(seed % 7).unwrap_or(0)];
-    let is_unigram = tokenizer.model().model_type() == ModelType::Unigram;
+    let is_unigram = tokenizer.model().unwrap().model_type() == ModelType::Unigram;
     match encoder.nbest(text, size) {
         Ok(list) => {
             assert!(is_unigram && size <= 512 && list.len() <= size.max(1));
@@ -285,7 +286,10 @@ fn check_nbest(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
 /// Whether the pieces at all places of a text, or the pairs of those that touch, can be more than
 /// are searched: a strange model can make a long text of a short one.
 fn may_have_too_many_candidates(tokenizer: &Tokenizer, text: &[u8]) -> bool {
-    let (places, pieces) = (tokenizer.normalize(text).len(), tokenizer.model().len() + 1);
+    let (places, pieces) = (
+        tokenizer.normalize(text).len(),
+        tokenizer.model().unwrap().len() + 1,
+    );
     places.saturating_mul(pieces) > 1 << 23
         || places.saturating_mul(pieces).saturating_mul(pieces) > 1 << 28
 }
@@ -305,7 +309,7 @@ fn check_samples(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     ][usize::try_from(seed / 7 % 9).unwrap_or(0)];
     let nbest_size =
         [-1, 0, 1, 4, 513, i32::MIN, i32::MAX][usize::try_from(seed / 63 % 7).unwrap_or(0)];
-    let model_type = tokenizer.model().model_type();
+    let model_type = tokenizer.model().unwrap().model_type();
     let is_sampled = matches!(model_type, ModelType::Unigram | ModelType::Bpe);
     let mut rng = Rng::with_seed(seed);
     let sample = SampleOptions::from_reference(model_type, nbest_size, alpha)
@@ -358,13 +362,15 @@ fn check_probabilities(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     // With scores so large, rounding in 32 bits alone makes probabilities of a line far above 1, or
     // infinite.
     let is_extreme = |score: f32| score.is_nan() || score.abs() > 1e6;
-    let pieces = || tokenizer.model().pieces();
+    let pieces = || tokenizer.model().unwrap().pieces();
     // The score of an unknown character is 10 below the lowest one of a normal piece, or the
     // highest float without any.
     let has_normal_piece = pieces().any(|piece| piece.kind == PieceKind::Normal);
     let has_extreme_scores = !has_normal_piece || pieces().any(|piece| is_extreme(piece.score));
     let is_explained = |error: &EncodeError| match error {
-        EncodeError::NoProbabilities { .. } => tokenizer.model().model_type() != ModelType::Unigram,
+        EncodeError::NoProbabilities { .. } => {
+            tokenizer.model().unwrap().model_type() != ModelType::Unigram
+        }
         EncodeError::Alpha { .. } => place > 2 || has_extreme_scores,
         EncodeError::TooManyCandidates { .. } => may_have_too_many_candidates(tokenizer, text),
         _ => false,
@@ -408,7 +414,7 @@ pub enum Promise {
 /// Any text, a good model: decoding undoes encoding.
 pub fn check_good_text(tokenizer: &Tokenizer, text: &[u8], promise: Promise) {
     let ids = tokenizer.encode(text);
-    let is_reserved = |id: &PieceId| match tokenizer.model().piece(*id) {
+    let is_reserved = |id: &PieceId| match tokenizer.model().unwrap().piece(*id) {
         Some(piece) => matches!(piece.kind, PieceKind::Control | PieceKind::Unknown),
         None => true,
     };

@@ -224,7 +224,12 @@ impl<'c> Comparison<'c> {
     /// Checks lines, and the text of each piece of both models. Texts that contain one of `symbols`
     /// may have new boundaries.
     fn check_texts(&self, lines: &[impl AsRef<[u8]>], keeps_boundaries: bool, symbols: &[&[u8]]) {
-        let pieces = self.old.model().pieces().chain(self.new.model().pieces());
+        let pieces = self
+            .old
+            .model()
+            .unwrap()
+            .pieces()
+            .chain(self.new.model().unwrap().pieces());
         let raw = |piece: Piece<'_>| match str::from_utf8(piece.text) {
             Ok(text) => text.replace('\u{2581}', " ").into_bytes(),
             Err(_) => piece.text.to_vec(),
@@ -272,7 +277,7 @@ impl<'c> Comparison<'c> {
 
     /// Whether an id stands for an unknown character, or a byte of one.
     fn is_unknown(&self, id: PieceId) -> bool {
-        let piece = self.old.model().piece(id);
+        let piece = self.old.model().unwrap().piece(id);
         piece.is_none_or(|piece| matches!(piece.kind, PieceKind::Unknown | PieceKind::Byte))
     }
 }

@@ -192,7 +192,7 @@ pub fn decode_ids(data: &[u8]) {
         return;
     };
     seeds::with_tokenizer(usize::from(*choice), |tokenizer, _| {
-        let pieces = u32::try_from(tokenizer.model().len()).expect("ids are u32");
+        let pieces = u32::try_from(tokenizer.model().unwrap().len()).expect("ids are u32");
         let ids: Vec<PieceId> = ids
             .as_chunks::<4>()
             .0
@@ -337,7 +337,7 @@ pub fn inspect(data: &[u8]) {
     let Ok(tokenizer) = Tokenizer::from_bytes(&file) else {
         return;
     };
-    let inspection = Inspection::new(&tokenizer);
+    let inspection = Inspection::new(&tokenizer).unwrap();
     let mut counter = TextCounter::new(&tokenizer);
     let mut comparison = ComparisonCounter::new(&tokenizer, &tokenizer);
     for (number, text) in (1..).zip(&texts) {

@@ -34,7 +34,7 @@ use crate::progress::Messages;
 use crate::stream::Stream;
 use spiece::input::plain_size;
 use spiece::output::check_writable;
-use spiece::{EncodeOptions, PieceId, Tokenizer};
+use spiece::{EncodeOptions, Model, PieceId, Tokenizer};
 
 /// The maximum number of shards: their numbers have five digits.
 const MAX_SHARDS: u32 = 99_999;
@@ -71,11 +71,25 @@ pub(super) fn identity(
     ];
     Ok(RunIdentity {
         spiece: env!("CARGO_PKG_VERSION").to_owned(),
-        model_sha256: sha256(&tokenizer.model().to_bytes()),
+        model_sha256: sha256(&content(tokenizer)),
         options: options.map(|(name, value)| (name.to_owned(), value)).into(),
         input: input_files(stream.files())?,
         text_bytes: 0,
     })
+}
+
+/// Bytes that are equal for equal tokenizers only: the file of a model, or all tokens and the
+/// pattern of a byte-level vocabulary.
+fn content(tokenizer: &Tokenizer) -> Vec<u8> {
+    let Some(bpe) = tokenizer.byte_bpe() else {
+        return tokenizer.model().map(Model::to_bytes).unwrap_or_default();
+    };
+    let pieces = tokenizer.pieces();
+    let tokens = pieces.map(|piece| format!("{} {:?} {:?}", piece.id, piece.kind, piece.text));
+    let lines: Vec<String> = tokens
+        .chain([format!("{:?}", bpe.pretokenizer())])
+        .collect();
+    lines.join("\n").into_bytes()
 }
 
 /// The id of a piece as text; empty for `None`.

@@ -50,7 +50,7 @@ enum PieceText<'r> {
 
 impl<'r> ModelData<'r> {
     pub(super) fn new(report: &'r InspectReport<'_>) -> Self {
-        let model = report.tokenizer.model();
+        let model = report.model;
         let scores = model.pieces().flat_map(|piece| piece.score.to_le_bytes());
         let scores: Vec<u8> = scores.collect();
         let kinds: Vec<PieceKind> = model.pieces().map(|piece| piece.kind).collect();

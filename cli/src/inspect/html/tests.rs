@@ -14,7 +14,8 @@ fn page_of(tokenizer: &Tokenizer, name: &str) -> String {
     let report = InspectReport {
         model_name: name.to_owned(),
         tokenizer,
-        inspection: Inspection::new(tokenizer),
+        model: tokenizer.model().unwrap(),
+        inspection: Inspection::new(tokenizer).unwrap(),
         text: None,
         languages: None,
     };

@@ -10,7 +10,7 @@
 
 use crate::model::Model;
 use crate::piece::PieceKind;
-use crate::tokenizer::{NormalizedEncoder, Tokenizer};
+use crate::tokenizer::{ModelTables, NormalizedEncoder, TokenizerConfig};
 use crate::train::TrainError;
 use crate::train::bpe::merge::old_pieces::{UnfoundPiece, UnfoundPieces};
 use crate::train::bpe::symbols::Symbol;
@@ -18,7 +18,7 @@ use crate::train::bpe::word_buffer::SegmentSink;
 
 /// The copy of a model, and its pieces as symbols.
 pub(super) struct StateModel {
-    tokenizer: Tokenizer,
+    tables: ModelTables,
     /// By piece: its symbol, if it is made by merging.
     symbols: Vec<Option<Symbol>>,
 }
@@ -54,13 +54,13 @@ impl StateModel {
             .collect();
         Ok(Self {
             symbols,
-            tokenizer: Tokenizer::new(copy),
+            tables: ModelTables::new(copy, TokenizerConfig::default()),
         })
     }
 
     /// The texts of the symbols.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        let pieces = self.tokenizer.model().pieces();
+        let pieces = self.tables.model().pieces();
         pieces
             .filter(|piece| self.symbols[piece.id.index()].is_some())
             .filter_map(|piece| std::str::from_utf8(piece.text).ok())
@@ -68,8 +68,8 @@ impl StateModel {
 
     /// The pieces whose text does not encode to the piece.
     pub(super) fn unfound_pieces(&self) -> UnfoundPieces {
-        let model = self.tokenizer.model();
-        let mut encoder = NormalizedEncoder::new(&self.tokenizer);
+        let model = self.tables.model();
+        let mut encoder = NormalizedEncoder::new(&self.tables);
         let mut unfound = Vec::new();
         for piece in model.pieces() {
             if let Some(symbol) = self.symbols[piece.id.index()]
@@ -100,7 +100,7 @@ impl<'s> StateSegmenter<'s> {
     pub(super) fn new(state: &'s StateModel) -> Self {
         StateSegmenter {
             state,
-            encoder: NormalizedEncoder::new(&state.tokenizer),
+            encoder: NormalizedEncoder::new(&state.tables),
         }
     }
 
@@ -113,7 +113,7 @@ impl<'s> StateSegmenter<'s> {
             };
             // The unknown id stands for a run of characters without a piece.
             let symbol = self.state.symbols.get(id.index()).copied().flatten();
-            let piece = self.state.tokenizer.model().piece(*id);
+            let piece = self.state.tables.model().piece(*id);
             let length = match (symbol, piece) {
                 (Some(symbol), Some(piece)) if rest.as_bytes().starts_with(piece.text) => {
                     sink.symbol(symbol);

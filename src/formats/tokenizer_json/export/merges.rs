@@ -99,12 +99,12 @@ impl<'m> MergeReasons<'m> {
 fn example(model: &Model, pieces: &[PieceId]) -> Option<String> {
     let tokenizer = Tokenizer::new(model.clone());
     let mut tried = pieces.iter().take(MAX_EXAMPLES);
-    tried.find_map(|piece| text_with(&tokenizer, *piece))
+    tried.find_map(|piece| text_with(&tokenizer, model, *piece))
 }
 
 /// A text whose encoding contains the piece.
-fn text_with(tokenizer: &Tokenizer, piece: PieceId) -> Option<String> {
-    let text = plain_text(text_of(tokenizer.model(), piece));
+fn text_with(tokenizer: &Tokenizer, model: &Model, piece: PieceId) -> Option<String> {
+    let text = plain_text(text_of(model, piece));
     let trimmed = text.strip_prefix(' ').unwrap_or(&text);
     let mut texts = EXAMPLE_CONTEXTS
         .iter()

@@ -1,0 +1,208 @@
+//! The tables of a tokenizer: those of a SentencePiece model, or a byte-level vocabulary.
+//!
+//! Everything above this module is the same for both: options, extra pieces, caches, batches. What
+//! differs is behind [`TablesRef`], which [`EncodeContext`](super::context::EncodeContext) asks.
+//!
+//! | | SentencePiece model | byte-level BPE |
+//! |---|---|---|
+//! | found by allowance | control pieces | special tokens |
+//! | found in every text | user-defined symbols | added tokens that are not special |
+//! | normalizer | that of the model | NFC or nothing |
+//! | text without a piece | unknown, or byte pieces | none: every byte is a token |
+//! | long text on threads | split where no piece can cross (BPE) | split between pretokens |
+//! | random segmentations | of the model's type | dropout |
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use super::Tokenizer;
+use super::cache::CachePool;
+use super::config::TokenizerConfig;
+use super::context::ModelContext;
+use super::pipeline::Pipeline;
+use super::special_ids::byte_ids;
+use crate::byte_bpe::ByteBpe;
+use crate::encode::EncodeError;
+#[cfg(feature = "inspect")]
+use crate::encode::ModelEncoder;
+use crate::encode::vocabulary::Vocabulary;
+use crate::model::{Model, ModelError, Piece};
+#[cfg(feature = "inspect")]
+use crate::normalize::Normalizer;
+use crate::piece::{PieceId, PieceKind};
+use crate::trie::TrieTooLarge;
+
+/// See the [module page](self).
+#[derive(Debug)]
+pub(super) enum Tables {
+    Model(Box<ModelTables>),
+    Bytes(Box<ByteTables>),
+}
+
+/// The tables that a worker uses: of a model, with or without user-defined symbols.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum TablesRef<'t> {
+    Model(ModelContext<'t>),
+    Bytes(&'t ByteTables),
+}
+
+impl<'t> TablesRef<'t> {
+    /// The caches that are not in use.
+    #[inline]
+    pub(super) fn pool(&self) -> &'t CachePool {
+        match self {
+            Self::Model(model) => &model.pipeline.pool,
+            Self::Bytes(bytes) => &bytes.pool,
+        }
+    }
+}
+
+impl Tables {
+    /// The tables of calls without options.
+    #[inline]
+    pub(super) fn by_default(&self) -> TablesRef<'_> {
+        match self {
+            Self::Model(tables) => TablesRef::Model(tables.context()),
+            Self::Bytes(bytes) => TablesRef::Bytes(bytes),
+        }
+    }
+
+    /// The tables that find user-defined symbols in text, or those that do not.
+    pub(super) fn with_symbols(&self, finds_symbols: bool) -> Result<TablesRef<'_>, EncodeError> {
+        Ok(match self {
+            Self::Model(tables) => TablesRef::Model(ModelContext {
+                tables,
+                pipeline: tables.pipeline(finds_symbols)?,
+            }),
+            Self::Bytes(bytes) => TablesRef::Bytes(bytes),
+        })
+    }
+}
+
+/// A SentencePiece model with the tables that are made from it. Modules that need a tokenizer of
+/// such a model take this type.
+#[derive(Debug)]
+pub(crate) struct ModelTables {
+    model: Model,
+    config: TokenizerConfig,
+    pub(super) pipeline: Pipeline,
+    /// Made when it is first needed.
+    without_symbols: OnceLock<Result<Pipeline, TrieTooLarge>>,
+    /// The byte piece of each byte, in models with byte fallback.
+    pub(super) byte_ids: Option<Box<[PieceId; 256]>>,
+    /// The id of unknown text.
+    pub(super) unknown: PieceId,
+}
+
+impl ModelTables {
+    pub(crate) fn new(model: Model, config: TokenizerConfig) -> Self {
+        // The tries of pieces are the only tables that can be too large, and a model with such
+        // tries is refused when it is made: see `check_tries` in model/validate.rs.
+        let pipeline = Pipeline::new(&model, model.normalizer(), true, config)
+            .expect("tries of pieces were checked when the model was made");
+        Self {
+            config,
+            pipeline,
+            without_symbols: OnceLock::new(),
+            byte_ids: byte_ids(&model),
+            unknown: Vocabulary::new(&model, true).unknown(),
+            model,
+        }
+    }
+
+    pub(crate) fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The normalizer, with the user-defined symbols.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn normalizer(&self) -> &Normalizer {
+        &self.pipeline.normalizer
+    }
+
+    /// The encoder of the model's type.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn encoder(&self) -> &ModelEncoder {
+        &self.pipeline.encoder
+    }
+
+    #[inline]
+    pub(super) fn context(&self) -> ModelContext<'_> {
+        ModelContext {
+            tables: self,
+            pipeline: &self.pipeline,
+        }
+    }
+
+    /// The pipeline that finds user-defined symbols in text, or the one that does not.
+    fn pipeline(&self, finds_symbols: bool) -> Result<&Pipeline, EncodeError> {
+        let normalizer = &self.pipeline.normalizer;
+        if finds_symbols || normalizer.symbols().is_empty() {
+            return Ok(&self.pipeline);
+        }
+        let make = || Pipeline::new(&self.model, normalizer.clone(), false, self.config);
+        let pipeline = self.without_symbols.get_or_init(make);
+        pipeline.as_ref().map_err(|_| EncodeError::TooLarge {
+            what: "pieces in the model",
+        })
+    }
+}
+
+/// A byte-level vocabulary, with the caches that are not in use.
+#[derive(Debug)]
+pub(super) struct ByteTables {
+    pub(super) bpe: ByteBpe,
+    /// The kinds of the tokens that are not normal.
+    kinds: HashMap<u32, PieceKind>,
+    pub(super) pool: CachePool,
+}
+
+impl ByteTables {
+    pub(super) fn new(bpe: ByteBpe, config: TokenizerConfig) -> Self {
+        let kinds = bpe
+            .special_tokens()
+            .iter()
+            .map(|token| match token.special {
+                true => (token.id, PieceKind::Control),
+                false => (token.id, PieceKind::UserDefined),
+            });
+        Self {
+            kinds: kinds.collect(),
+            bpe,
+            pool: CachePool::new(Arc::default(), config),
+        }
+    }
+
+    /// A token as a piece. It has no score.
+    pub(super) fn piece(&self, id: PieceId) -> Option<Piece<'_>> {
+        let kind = self.kinds.get(&id.get()).copied();
+        Some(Piece {
+            id,
+            text: self.bpe.id_to_bytes(id)?,
+            score: 0.0,
+            kind: kind.unwrap_or(PieceKind::Normal),
+        })
+    }
+}
+
+impl Tokenizer {
+    /// The model with its tables.
+    ///
+    /// # Errors
+    /// [`ModelError::ByteLevel`]
+    pub(crate) fn model_tables(&self) -> Result<&ModelTables, ModelError> {
+        match &self.tables {
+            Tables::Model(tables) => Ok(tables),
+            Tables::Bytes(_) => Err(ModelError::ByteLevel),
+        }
+    }
+
+    /// The model with its tables, to be changed.
+    #[cfg(test)]
+    pub(super) fn model_tables_mut(&mut self) -> &mut ModelTables {
+        match &mut self.tables {
+            Tables::Model(tables) => tables,
+            Tables::Bytes(_) => panic!("a test of models has a byte-level tokenizer"),
+        }
+    }
+}
