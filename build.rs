@@ -73,9 +73,10 @@ mod classes {
             }
         }
         Ok(format!(
-            "static PAGES: [u8; {}] = {pages:?};\nstatic BLOCKS: [[u8; 128]; {}] = {blocks:?};\n",
+            "static PAGES: [u8; {}] = {pages:?};\nstatic CLASSES: [u8; {}] = {:?};\n",
             pages.len(),
-            blocks.len()
+            blocks.len() * 128,
+            blocks.concat()
         ))
     }
 }

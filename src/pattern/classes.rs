@@ -32,7 +32,7 @@ pub(super) static ASCII: [u8; 256] = {
     let mut classes = [0; 256];
     let mut c = 0;
     while c < 128 {
-        classes[c] = BLOCKS[PAGES[0] as usize][c];
+        classes[c] = CLASSES[((PAGES[0] as usize) << 7) + c];
         c += 1;
     }
     classes
@@ -59,52 +59,65 @@ pub(super) fn character(text: &[u8], at: usize) -> Option<Character> {
             code: first.into(),
         });
     }
-    Some(long_character(text, at))
+    Some(outlined_character(text, at))
 }
 
-#[inline]
-fn long_character(text: &[u8], at: usize) -> Character {
-    const MALFORMED: Character = Character {
-        class: 0,
-        len: 1,
-        code: 0,
-    };
-    let rest = text.get(at..).unwrap_or_default();
-    let continuation = |byte: u8| (byte ^ 0x80 < 0x40).then_some(u32::from(byte & 0x3F));
-    let (code, len) = match *rest {
-        [a @ 0xC2..=0xDF, b, ..] => match continuation(b) {
-            Some(b) => (u32::from(a & 0x1F) << 6 | b, 2),
-            None => return MALFORMED,
-        },
-        [a @ 0xE0..=0xEF, b, c, ..] => match (continuation(b), continuation(c)) {
-            (Some(b), Some(c)) => {
-                let code = u32::from(a & 0x0F) << 12 | b << 6 | c;
-                // Shorter forms exist, or surrogates.
-                if code < 0x800 || code >> 11 == 0x1B {
-                    return MALFORMED;
-                }
-                (code, 3)
-            }
-            _ => return MALFORMED,
-        },
-        [a @ 0xF0..=0xF4, b, c, d, ..] => {
-            match (continuation(b), continuation(c), continuation(d)) {
-                (Some(b), Some(c), Some(d)) => {
-                    let code = u32::from(a & 0x07) << 18 | b << 12 | c << 6 | d;
-                    if !(0x1_0000..0x11_0000).contains(&code) {
-                        return MALFORMED;
-                    }
-                    (code, 4)
-                }
-                _ => return MALFORMED,
-            }
+#[inline(never)]
+fn outlined_character(text: &[u8], at: usize) -> Character {
+    long_character(text, at)
+}
+
+/// The same, for loops in which most characters are longer than a byte.
+#[inline(always)]
+pub(super) fn long_character(text: &[u8], at: usize) -> Character {
+    // Most long characters, which need no more checks than these.
+    if let Some([a, b, c]) = text.get(at..).and_then(|text| text.first_chunk()) {
+        let [second, third] = [b, c].map(|byte| u32::from(byte ^ 0x80));
+        let lead = u32::from(*a);
+        let code = (lead & 0x0F) << 12 | second << 6 | third;
+        // Three bytes, and not a surrogate.
+        if lead.wrapping_sub(0xE1) < 0x0F && second | third < 0x40 && code >> 11 != 0x1B {
+            return Character {
+                class: class(code),
+                len: 3,
+                code,
+            };
         }
-        _ => return MALFORMED,
+        if lead.wrapping_sub(0xC2) < 0x1E && second < 0x40 {
+            let code = (lead & 0x1F) << 6 | second;
+            return Character {
+                class: class(code),
+                len: 2,
+                code,
+            };
+        }
+    }
+    rare_character(text, at)
+}
+
+/// A character that is no ASCII, or a malformed byte.
+#[inline(never)]
+fn rare_character(text: &[u8], at: usize) -> Character {
+    let text = text.get(at..).unwrap_or_default();
+    let text = text.get(..4).unwrap_or(text);
+    let valid = match std::str::from_utf8(text) {
+        Ok(text) => text,
+        Err(error) => {
+            let valid = text.get(..error.valid_up_to()).unwrap_or_default();
+            std::str::from_utf8(valid).unwrap_or_default()
+        }
     };
-    Character {
-        class: class(code),
-        len,
-        code,
+    match valid.chars().next() {
+        Some(c) => Character {
+            class: class(c.into()),
+            len: c.len_utf8(),
+            code: c.into(),
+        },
+        None => Character {
+            class: 0,
+            len: 1,
+            code: 0,
+        },
     }
 }
 
@@ -112,7 +125,6 @@ fn long_character(text: &[u8], at: usize) -> Character {
 #[inline(always)]
 fn class(code: u32) -> u8 {
     let block = PAGES.get((code >> 7) as usize).copied().unwrap_or_default();
-    BLOCKS
-        .get(usize::from(block))
-        .map_or(0, |block| block[(code & 0x7F) as usize])
+    let at = usize::from(block) << 7 | (code & 0x7F) as usize;
+    CLASSES.get(at).copied().unwrap_or_default()
 }

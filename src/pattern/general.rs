@@ -592,20 +592,19 @@ impl Oniguruma<'_> {
                 | AssertionKind::EndText => {}
                 _ => return refuse(&assertion.span, "word boundary"),
             },
-            Ast::Repetition(repetition) => {
+            Ast::Repetition(repetition)
                 if !repetition.greedy
                     && matches!(
                         repetition.op.kind,
                         RepetitionKind::Range(RepetitionRange::Exactly(_))
-                    )
-                {
-                    return refuse(&repetition.op.span, "lazy quantifier of a fixed number");
-                }
+                    ) =>
+            {
+                return refuse(&repetition.op.span, "lazy quantifier of a fixed number");
             }
             Ast::Literal(literal) => self.literal(literal, fold)?,
             Ast::ClassUnicode(class) => self.property(class)?,
             Ast::ClassPerl(class) if class.kind == ClassPerlKind::Word => {
-                *ast = Ast::class_bracketed(word_class(class)?);
+                *ast = Ast::class_bracketed(word_class(class, false)?);
             }
             Ast::ClassBracketed(class) => self.class(&mut class.kind, fold)?,
             _ => {}
@@ -683,7 +682,7 @@ impl Oniguruma<'_> {
             }
             ClassSetItem::Unicode(class) => self.property(class),
             ClassSetItem::Perl(class) if class.kind == ClassPerlKind::Word => {
-                *item = ClassSetItem::Bracketed(Box::new(word_class(class)?));
+                *item = ClassSetItem::Bracketed(Box::new(word_class(class, true)?));
                 Ok(())
             }
             ClassSetItem::Perl(_) => Ok(()),
@@ -696,9 +695,15 @@ impl Oniguruma<'_> {
     }
 }
 
-/// `\w` as it is in Oniguruma, whose joiners are no word characters and some numbers of Latin 1 are.
-fn word_class(class: &ast::ClassPerl) -> Result<ast::ClassBracketed, PatternError> {
-    let text = r"[[\w--[\x{200C}\x{200D}]]\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}]";
+/// `\w` as it is in Oniguruma: without joiners, and outside brackets with six numbers of Latin 1.
+fn word_class(
+    class: &ast::ClassPerl,
+    is_bracketed: bool,
+) -> Result<ast::ClassBracketed, PatternError> {
+    let text = match is_bracketed {
+        true => r"[\w--[\x{200C}\x{200D}]]",
+        false => r"[[\w--[\x{200C}\x{200D}]]\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}]",
+    };
     match &ast::parse::Parser::new().parse(text) {
         Ok(Ast::ClassBracketed(word)) => Ok(ast::ClassBracketed {
             negated: class.negated,

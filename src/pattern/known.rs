@@ -24,7 +24,7 @@
 
 use std::ops::Range;
 
-use super::classes::{HAN, LETTER, MARK, NUMBER, character};
+use super::classes::{HAN, LETTER, MARK, NUMBER, character, long_character};
 use super::scan::{Contractions, Rules, Words, scan, skip_ascii_without_digits};
 
 macro_rules! rules {
@@ -204,7 +204,11 @@ fn scan_deepseek(text: &[u8], mut on_part: impl FnMut(usize, usize, bool)) {
             if !cjk {
                 at = skip_ascii_without_digits(text, at);
             }
-            match character(text, at) {
+            let next = match text.get(at) {
+                Some(0x80..) => Some(long_character(text, at)),
+                _ => character(text, at),
+            };
+            match next {
                 Some(c) if c.class & NUMBER == 0 && is_cjk(c.code) == cjk => at += c.len,
                 _ => break,
             }

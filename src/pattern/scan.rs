@@ -41,6 +41,7 @@
 
 use super::classes::{
     ASCII, Character, HAN, LETTER, LOWER, MARK, NUMBER, SPACE, SYMBOL, UPPER, character,
+    long_character,
 };
 
 /// Where a pattern has its contractions.
@@ -86,21 +87,17 @@ pub(super) trait Rules {
     /// `\s++$`
     const END: bool = false;
 
-    /// The class of ASCII characters at the beginning of a word of ASCII letters.
-    const STARTS: [Start; 256] = starts::<Self>();
+    /// See [`starts`].
+    const STARTS: [u16; 256] = starts::<Self>();
+    /// See [`alone`].
+    const ALONE: [u8; 256] = alone::<Self>();
 }
 
-/// What an ASCII character can be at the beginning of a pretoken.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Start {
-    Other,
-    Letter,
-    /// What may stand before letters, and is not part of another rule that comes first.
-    Before,
-}
-
-const fn starts<R: Rules + ?Sized>() -> [Start; 256] {
-    let mut starts = [Start::Other; 256];
+/// For the first character of a match, the bits of [`no_letters`] that a word of ASCII letters does
+/// not have: none for a letter; that of the second byte for what may stand before letters, and is no
+/// part of a rule that comes first; its own for all others.
+const fn starts<R: Rules + ?Sized>() -> [u16; 256] {
+    let mut starts = [NO_START; 256];
     let mut byte = 0_u8;
     while byte < 0x80 {
         let class = ASCII[byte as usize];
@@ -109,14 +106,17 @@ const fn starts<R: Rules + ?Sized>() -> [Start; 256] {
             Contractions::First | Contractions::FirstAnyCase
         );
         if class & LETTER != 0 {
-            starts[byte as usize] = Start::Letter;
+            starts[byte as usize] = 0;
         } else if before_letters::<R>(class, byte as u32) && !(first && byte == b'\'') {
-            starts[byte as usize] = Start::Before;
+            starts[byte as usize] = 0x8000;
         }
         byte += 1;
     }
     starts
 }
+
+/// The bit of the first byte.
+const NO_START: u16 = 0x80;
 
 /// Whether a character that is no letter may stand before the letters of a word.
 #[inline(always)]
@@ -155,10 +155,46 @@ pub(super) fn scan<R: Rules>(text: &[u8], mut on_part: impl FnMut(usize, usize, 
 /// The end of the match that starts at `at`, which is not the end of the text.
 #[inline(always)]
 fn next<R: Rules>(text: &[u8], at: usize) -> Option<usize> {
-    match short_word::<R>(text, at) {
-        Some(end) => Some(end),
-        None => next_of_any::<R>(text, at),
+    let bytes = eight(text, at);
+    if let Some(end) = short_word::<R>(text, at, bytes) {
+        return Some(end);
     }
+    let [first, second, ..] = bytes.to_le_bytes().map(usize::from);
+    if R::ALONE[first] & KINDS[second] != 0 {
+        return Some(at + 1);
+    }
+    next_of_any::<R>(text, at, bytes & HIGH_BITS == 0)
+}
+
+/// The classes of ASCII, with [`LINE_END`] instead of [`SPACE`] for line ends.
+static KINDS: [u8; 256] = {
+    let mut kinds = ASCII;
+    kinds[b'\n' as usize] = LINE_END;
+    kinds[b'\r' as usize] = LINE_END;
+    kinds
+};
+/// A bit that no class of ASCII has.
+const LINE_END: u8 = HAN;
+
+/// For an ASCII character, the kinds of characters before which it is a match by itself, if it is not
+/// the beginning of a word. Not all of them.
+const fn alone<R: Rules + ?Sized>() -> [u8; 256] {
+    let mut alone = [0; 256];
+    let mut byte = 0;
+    while byte < 0x80 {
+        alone[byte] = match KINDS[byte] {
+            SYMBOL if R::LINE_ENDS_AFTER_SYMBOLS => SPACE | NUMBER,
+            SYMBOL => SPACE | LINE_END | NUMBER,
+            LINE_END => LETTER | NUMBER | SYMBOL,
+            SPACE if byte != b' ' as usize => NUMBER | SYMBOL,
+            SPACE if !R::ONLY_SPACE_BEFORE => NUMBER,
+            NUMBER if R::NUMBERS == 1 => LETTER | SPACE | LINE_END | SYMBOL | NUMBER,
+            NUMBER if R::NUMBERS != 0 => LETTER | SPACE | LINE_END | SYMBOL,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    alone
 }
 
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
@@ -206,30 +242,47 @@ pub(super) fn skip_ascii_without_digits(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The end of a word of ASCII letters that ends within eight bytes, before an ASCII character.
+/// The end of a word of ASCII letters that ends before an ASCII character; `bytes` are at `at`.
 #[inline(always)]
-fn short_word<R: Rules>(text: &[u8], at: usize) -> Option<usize> {
-    let bytes = eight(text, at);
-    let start = R::STARTS[usize::from(*text.get(at)?)];
-    // The lowest set bit of these is that of the byte at which the word ends.
-    let stops = match R::WORDS {
-        Words::Letters | Words::LettersAndMarks => no_letters(bytes) & !0x80,
+fn short_word<R: Rules>(text: &[u8], at: usize, mut bytes: u64) -> Option<usize> {
+    let start = R::STARTS[usize::from(bytes.to_le_bytes()[0])];
+    // The lowest set bit of `stops` is that of the byte at which the word ends.
+    let mut stops = match R::WORDS {
+        Words::Letters | Words::LettersAndMarks => {
+            let no_letters = no_letters(bytes);
+            if no_letters & u64::from(start) != 0 {
+                return None;
+            }
+            no_letters & !0x80
+        }
         Words::Cased | Words::CasedAfterHan => {
-            let from = if start == Start::Letter { !0 } else { !0xFF };
-            let no_upper = outside(bytes, b'A', b'Z') & from;
+            let no_upper = outside(bytes, b'A', b'Z');
+            let no_lower = outside(bytes, b'a', b'z');
+            if no_upper & no_lower & u64::from(start) != 0 {
+                return None;
+            }
+            // What stands before the letters is not the end of the upper case.
+            let no_upper = no_upper & !u64::from(start >> 8);
             let upper_end = no_upper & no_upper.wrapping_neg();
-            outside(bytes, b'a', b'z') & !upper_end.wrapping_sub(1)
+            if upper_end == 0 {
+                return None;
+            }
+            no_lower & !(upper_end - 1)
         }
     };
-    let stop = stops & stops.wrapping_neg();
-    if stop == 0 || bytes & stop != 0 {
+    let mut from = at;
+    while stops == 0 {
+        from += 8;
+        bytes = eight(text, from);
+        stops = match R::WORDS {
+            Words::Letters | Words::LettersAndMarks => no_letters(bytes),
+            Words::Cased | Words::CasedAfterHan => outside(bytes, b'a', b'z'),
+        };
+    }
+    if bytes & stops & stops.wrapping_neg() != 0 {
         return None;
     }
-    let len = stop.trailing_zeros() as usize / 8;
-    if !(start == Start::Letter || start == Start::Before && len > 1) {
-        return None;
-    }
-    let end = at + len;
+    let end = from + stops.trailing_zeros() as usize / 8;
     if R::CONTRACTIONS == Contractions::LastAnyCase && text.get(end) == Some(&b'\'') {
         return contraction::<R>(text, end).or(Some(end));
     }
@@ -238,15 +291,88 @@ fn short_word<R: Rules>(text: &[u8], at: usize) -> Option<usize> {
 
 /// The end of the match that starts at `at`, by each rule after the other.
 #[inline(never)]
-fn next_of_any<R: Rules>(text: &[u8], at: usize) -> Option<usize> {
-    let first = character(text, at)?;
+fn next_of_any<R: Rules>(text: &[u8], at: usize, try_ascii: bool) -> Option<usize> {
+    if try_ascii {
+        let mut ascii = Ascii { text, seen: 0 };
+        let end = next_by_rules::<R>(&mut ascii, at);
+        if ascii.seen < 0x80 {
+            return end;
+        }
+    }
+    next_by_rules::<R>(&mut AnyCharacters { text }, at)
+}
+
+/// A text whose characters are read one by one.
+trait Characters {
+    fn text(&self) -> &[u8];
+    fn get(&mut self, at: usize) -> Option<Character>;
+    /// The character at `at` if it is longer than a byte or malformed.
+    fn get_long(&mut self, at: usize) -> Option<Character>;
+}
+
+/// Reads bytes as characters.
+struct Ascii<'t> {
+    text: &'t [u8],
+    /// All bytes that were read, or'ed: the result is right if they are ASCII.
+    seen: u8,
+}
+
+impl Characters for Ascii<'_> {
+    #[inline(always)]
+    fn text(&self) -> &[u8] {
+        self.text
+    }
+
+    #[inline(always)]
+    fn get(&mut self, at: usize) -> Option<Character> {
+        let byte = *self.text.get(at)?;
+        self.seen |= byte;
+        Some(Character {
+            class: ASCII[usize::from(byte)],
+            len: 1,
+            code: byte.into(),
+        })
+    }
+
+    #[inline(always)]
+    fn get_long(&mut self, at: usize) -> Option<Character> {
+        self.seen |= *self.text.get(at)?;
+        None
+    }
+}
+
+struct AnyCharacters<'t> {
+    text: &'t [u8],
+}
+
+impl Characters for AnyCharacters<'_> {
+    #[inline(always)]
+    fn text(&self) -> &[u8] {
+        self.text
+    }
+
+    #[inline(always)]
+    fn get(&mut self, at: usize) -> Option<Character> {
+        character(self.text, at)
+    }
+
+    #[inline(always)]
+    fn get_long(&mut self, at: usize) -> Option<Character> {
+        let byte = self.text.get(at)?;
+        (*byte >= 0x80).then(|| long_character(self.text, at))
+    }
+}
+
+#[inline(always)]
+fn next_by_rules<R: Rules>(text: &mut impl Characters, at: usize) -> Option<usize> {
+    let first = text.get(at)?;
     let behind = at + first.len;
     if first.code == u32::from(b'\'')
         && matches!(
             R::CONTRACTIONS,
             Contractions::First | Contractions::FirstAnyCase
         )
-        && let Some(end) = contraction::<R>(text, at)
+        && let Some(end) = contraction::<R>(text.text(), at)
     {
         return Some(end);
     }
@@ -256,23 +382,15 @@ fn next_of_any<R: Rules>(text: &[u8], at: usize) -> Option<usize> {
     if R::WORDS == Words::LettersAndMarks
         && first.len == 1
         && first.class & SYMBOL != 0
-        && text.get(behind).is_some_and(u8::is_ascii_alphabetic)
+        && text.text().get(behind).is_some_and(u8::is_ascii_alphabetic)
     {
-        let letters = text.get(behind..).unwrap_or_default();
-        let count = letters
-            .iter()
-            .take_while(|byte| byte.is_ascii_alphabetic())
-            .count();
-        return Some(behind + count);
+        return Some(ascii_letters_end(text.text(), behind));
     }
-    if let Some(end) = word::<R>(text, at, first) {
+    let second = text.get(behind);
+    if let Some(end) = word::<R>(text, at, first, second) {
         return Some(end);
     }
-    let second = if first.code == u32::from(b' ') {
-        character(text, behind)
-    } else {
-        None
-    };
+    let second = second.filter(|_| first.code == u32::from(b' '));
     if R::NUMBERS != 0 {
         let digits = if first.class & NUMBER != 0 {
             Some(behind)
@@ -287,7 +405,7 @@ fn next_of_any<R: Rules>(text: &[u8], at: usize) -> Option<usize> {
         if let Some(mut end) = digits {
             let mut count = 1;
             while count < R::NUMBERS
-                && let Some(digit) = character(text, end)
+                && let Some(digit) = text.get(end)
                 && digit.class & NUMBER != 0
             {
                 end += digit.len;
@@ -307,7 +425,7 @@ fn next_of_any<R: Rules>(text: &[u8], at: usize) -> Option<usize> {
     };
     if let Some(symbols) = symbols {
         let mut end = run(text, symbols, is_symbol);
-        while let Some(byte) = text.get(end)
+        while let Some(byte) = text.text().get(end)
             && (R::LINE_ENDS_AFTER_SYMBOLS && matches!(byte, b'\r' | b'\n')
                 || R::SLASHES_AFTER_SYMBOLS && *byte == b'/')
         {
@@ -323,8 +441,8 @@ fn next_of_any<R: Rules>(text: &[u8], at: usize) -> Option<usize> {
 
 /// The end of the characters from `at` whose class is of a kind.
 #[inline(always)]
-fn run(text: &[u8], mut at: usize, is_of_kind: impl Fn(u8) -> bool) -> usize {
-    while let Some(found) = character(text, at)
+fn run(text: &mut impl Characters, mut at: usize, is_of_kind: impl Fn(u8) -> bool) -> usize {
+    while let Some(found) = text.get(at)
         && is_of_kind(found.class)
     {
         at += found.len;
@@ -353,60 +471,66 @@ fn contraction<R: Rules>(text: &[u8], at: usize) -> Option<usize> {
     Some(at + 1 + len)
 }
 
-/// The end of the word that starts at `at`, where `first` is.
+/// The end of the ASCII letters from `at`.
 #[inline(always)]
-fn word<R: Rules>(text: &[u8], at: usize, first: Character) -> Option<usize> {
-    let behind = at + first.len;
+fn ascii_letters_end(text: &[u8], mut at: usize) -> usize {
+    loop {
+        let stops = no_letters(eight(text, at));
+        if stops != 0 {
+            return at + stops.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+}
+
+/// The end of the word that starts at `at`, where `first` and `second` are.
+#[inline(always)]
+fn word<R: Rules>(
+    text: &mut impl Characters,
+    at: usize,
+    first: Character,
+    second: Option<Character>,
+) -> Option<usize> {
     let is_letter = |class: u8| match R::WORDS {
         Words::Letters => class & LETTER != 0,
         Words::LettersAndMarks => class & (LETTER | MARK) != 0,
         Words::Cased => class & (LETTER | MARK) != 0,
         Words::CasedAfterHan => class & (LETTER | MARK) != 0 && class & HAN == 0,
     };
-    let start = if is_letter(first.class) {
-        at
-    } else if before_letters::<R>(first.class, first.code)
-        && is_letter(character(text, behind)?.class)
+    let (start, letter) = if is_letter(first.class) {
+        (at, first)
+    } else if let Some(second) = second
+        && is_letter(second.class)
+        && before_letters::<R>(first.class, first.code)
     {
-        behind
+        (at + first.len, second)
     } else {
         return None;
     };
+    let mut end = start + letter.len;
     match R::WORDS {
-        Words::Letters | Words::LettersAndMarks => {
-            let mut end = start;
-            loop {
-                let stops = no_letters(eight(text, end));
-                if stops == 0 {
-                    end += 8;
-                    continue;
-                }
-                end += stops.trailing_zeros() as usize / 8;
-                let ascii_end = end;
-                while let Some(found) = character(text, end)
-                    && found.len > 1
-                    && is_letter(found.class)
-                {
-                    end += found.len;
-                }
-                if end == ascii_end {
-                    return Some(end);
-                }
+        Words::Letters | Words::LettersAndMarks => loop {
+            end = ascii_letters_end(text.text(), end);
+            let ascii_end = end;
+            while let Some(found) = text.get_long(end)
+                && is_letter(found.class)
+            {
+                end += found.len;
             }
-        }
+            if end == ascii_end {
+                return Some(end);
+            }
+        },
         Words::Cased | Words::CasedAfterHan => {
-            let mut end = start;
-            let mut shared_end = None;
-            let mut is_lower = false;
-            while let Some(found) = character(text, end)
+            let mut shared_end = (letter.class & (UPPER | LOWER) == 0).then_some(end);
+            let mut is_lower = letter.class & LOWER != 0;
+            while !is_lower
+                && let Some(found) = text.get(end)
                 && is_letter(found.class)
             {
                 is_lower = found.class & LOWER != 0;
-                if is_lower {
-                    break;
-                }
                 end += found.len;
-                if found.class & UPPER == 0 {
+                if found.class & (UPPER | LOWER) == 0 {
                     shared_end = Some(end);
                 }
             }
@@ -415,8 +539,9 @@ fn word<R: Rules>(text: &[u8], at: usize, first: Character) -> Option<usize> {
             } else if let Some(shared_end) = shared_end {
                 end = shared_end;
             }
-            if R::CONTRACTIONS == Contractions::LastAnyCase && text.get(end) == Some(&b'\'') {
-                end = contraction::<R>(text, end).unwrap_or(end);
+            if R::CONTRACTIONS == Contractions::LastAnyCase && text.text().get(end) == Some(&b'\'')
+            {
+                end = contraction::<R>(text.text(), end).unwrap_or(end);
             }
             Some(end)
         }
@@ -426,17 +551,17 @@ fn word<R: Rules>(text: &[u8], at: usize, first: Character) -> Option<usize> {
 /// The end of the match of the alternatives for white space at `at`, where a run of it starts: see
 /// the page of the module.
 #[inline(always)]
-fn white_space<R: Rules>(text: &[u8], at: usize) -> usize {
+fn white_space<R: Rules>(text: &mut impl Characters, at: usize) -> usize {
     let mut end = at;
     let mut last_start = at;
     let mut line_end = None;
     loop {
-        if eight(text, end) == 0x2020_2020_2020_2020 {
+        if eight(text.text(), end) == 0x2020_2020_2020_2020 {
             end += 8;
             last_start = end - 1;
             continue;
         }
-        match character(text, end) {
+        match text.get(end) {
             Some(found) if found.class & SPACE != 0 => {
                 last_start = end;
                 end += found.len;
@@ -447,13 +572,13 @@ fn white_space<R: Rules>(text: &[u8], at: usize) -> usize {
             _ => break,
         }
     }
-    if R::END && end == text.len() {
+    if R::END && end == text.text().len() {
         return end;
     }
     if let Some(line_end) = line_end {
         return line_end;
     }
-    if end == text.len() || last_start == at {
+    if end == text.text().len() || last_start == at {
         end
     } else {
         last_start

@@ -2,9 +2,12 @@
 
 use std::ops::Range;
 
+use proptest::prelude::*;
+
 use super::general::Machine;
 use super::known::{self, Scanner};
-use super::{Engine, Pattern, PatternError, PatternSyntax, Pretokenizer};
+use super::split::Plan;
+use super::{Engine, Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
 
 /// Characters of every class that a pattern names, and those that it names itself.
 const ALPHABET: &[&str] = &[
@@ -96,6 +99,20 @@ fn pretokens(pretokenizer: &Pretokenizer, text: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
+/// The pretokenizer that runs the automaton of an expression, also if it has a scanner.
+fn without_scanner(pretokenizer: &Pretokenizer) -> Pretokenizer {
+    let splits = pretokenizer.splits.iter().map(|split| {
+        let mut split = split.clone();
+        let machine = Machine::new(split.pattern.expression(), split.pattern.syntax()).unwrap();
+        split.pattern.engine = Engine::Machine(machine.into());
+        split
+    });
+    Pretokenizer {
+        splits: splits.collect(),
+        plan: Plan::Splits,
+    }
+}
+
 /// All texts of up to three characters, and random ones.
 fn for_each_text(mut check: impl FnMut(&str)) {
     check("");
@@ -164,16 +181,7 @@ fn scanners_find_what_automata_of_the_same_expression_find() {
 #[test]
 fn the_three_splits_of_deepseek_are_cut_at_once_as_one_after_the_other() {
     let fused = Pretokenizer::named("deepseek-v3").unwrap();
-    let splits = fused.splits().iter().map(|split| {
-        let machine = Machine::new(split.pattern.expression(), PatternSyntax::Oniguruma).unwrap();
-        let mut split = split.clone();
-        split.pattern.engine = Engine::Machine(machine.into());
-        split
-    });
-    let apart = Pretokenizer {
-        splits: splits.collect(),
-        plan: super::split::Plan::Splits,
-    };
+    let apart = without_scanner(&fused);
     for_each_text(|text| {
         assert_eq!(
             pretokens(&fused, text.as_bytes()),
@@ -211,6 +219,193 @@ fn texts_split_at_boundaries_have_the_pretokens_of_the_whole() {
                 assert_eq!(parts, whole, "{pretokenizer:?} {text:?}");
             }
         });
-        assert!(count > 10_000 || !matches!(pretokenizer.plan, super::split::Plan::Scanner(_)));
+        assert!(count > 10_000 || !matches!(pretokenizer.plan, Plan::Scanner(_)));
     }
+}
+
+proptest! {
+    #[test]
+    fn a_malformed_byte_is_a_character_without_class(
+        bytes in prop::collection::vec(
+            prop::sample::select(&b"a A'.\n1\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80\xED\xA0\xC0\xF5\xFF"[..]),
+            0..24,
+        ),
+    ) {
+        for name in ["gpt2", "cl100k", "o200k", "kimi", "deepseek-v3"] {
+            let pretokenizer = Pretokenizer::named(name).unwrap();
+            let found = pretokens(&pretokenizer, &bytes);
+            prop_assert_eq!(&found, &pretokens(&without_scanner(&pretokenizer), &bytes), "{}", name);
+            let boundaries = pretokenizer.find_boundaries(&bytes, 1);
+            for at in boundaries {
+                let mut parts = pretokens(&pretokenizer, &bytes[..at]);
+                parts.extend(
+                    pretokens(&pretokenizer, &bytes[at..])
+                        .into_iter()
+                        .map(|range| range.start + at..range.end + at),
+                );
+                prop_assert_eq!(&found, &parts, "{}", name);
+            }
+        }
+    }
+}
+
+#[test]
+fn classes_are_those_of_unicode_16() {
+    use super::classes::*;
+    // The counts of tiktoken 0.14.0 and tokenizers 0.23.3.
+    let counts = [
+        (UPPER, 1_858 + 31),
+        (LOWER, 2_258),
+        (UNCASED, 404 + 136_477),
+        (MARK, 2_501),
+        (NUMBER, 1_911),
+        (SPACE, 25),
+        (SYMBOL, 855 + 8_514),
+        (HAN, 99_030),
+    ];
+    let class = |c: char| {
+        let mut buffer = [0; 4];
+        let bytes = c.encode_utf8(&mut buffer).as_bytes();
+        let found = character(bytes, 0).unwrap();
+        assert_eq!((found.len, found.code), (bytes.len(), c.into()));
+        found.class
+    };
+    for (bit, count) in counts {
+        assert_eq!(
+            ('\0'..=char::MAX).filter(|c| class(*c) & bit != 0).count(),
+            count,
+            "{bit}"
+        );
+    }
+}
+
+#[test]
+fn expressions_without_scanner_find_what_their_engine_finds() {
+    use PatternSyntax::{Oniguruma, Rust};
+    let cases: &[(&str, PatternSyntax, &str, &[&str])] = &[
+        ("(?i)k|\\s+(?!\\S)|l", Rust, "Kx  L", &["K", " ", "L"]),
+        (
+            "\\p{L}++|\\p{N}{1,3}+",
+            Rust,
+            "ab12345",
+            &["ab", "123", "45"],
+        ),
+        (
+            "\\p{L}++|\\p{N}{1,3}+",
+            Oniguruma,
+            "ab12345",
+            &["ab", "12345"],
+        ),
+        ("a$", Rust, "a\na", &["a"]),
+        ("a$", Oniguruma, "a\na", &["a", "a"]),
+        ("a*", Rust, "baac", &["aa"]),
+        ("\\w", Rust, "\u{200C}\u{B2}a", &["\u{200C}", "a"]),
+        ("\\w", Oniguruma, "\u{200C}\u{B2}a", &["\u{B2}", "a"]),
+        ("[\\w]", Oniguruma, "\u{200C}\u{B2}a", &["a"]),
+        ("(?:\\s+(?:a|b)++)+", Rust, " a b ", &[" a b"]),
+    ];
+    for (expression, syntax, text, expected) in cases {
+        let pattern = match Pattern::with_syntax(expression, *syntax) {
+            Ok(pattern) => pattern,
+            Err(error) => panic!("{expression}: {error}"),
+        };
+        assert_eq!(
+            Pretokenizer::of(pattern).pretokens(text),
+            *expected,
+            "{expression} {syntax:?}"
+        );
+    }
+}
+
+#[test]
+fn behaviors_join_and_remove_as_in_tokenizers() {
+    let cases = [
+        (
+            SplitBehavior::Isolated,
+            false,
+            &["a", "-", "-", "b", "-"][..],
+        ),
+        (SplitBehavior::Removed, false, &["a", "b"]),
+        (SplitBehavior::Removed, true, &["-", "-", "-"]),
+        (SplitBehavior::MergedWithPrevious, false, &["a-", "-", "b-"]),
+        (SplitBehavior::MergedWithNext, false, &["a", "-", "-b", "-"]),
+        (SplitBehavior::Contiguous, false, &["a", "--", "b", "-"]),
+        (SplitBehavior::Contiguous, true, &["a", "--", "b", "-"]),
+    ];
+    for (behavior, invert, expected) in cases {
+        let mut split = Split::at_text("-", behavior).unwrap();
+        split.invert = invert;
+        assert_eq!(
+            Pretokenizer::new(vec![split]).pretokens("a--b-"),
+            expected,
+            "{behavior:?} {invert}"
+        );
+    }
+}
+
+#[test]
+fn what_an_automaton_cannot_do_is_refused_with_its_name_and_position() {
+    use PatternSyntax::{Oniguruma, Rust};
+    let cases = [
+        (r"a(?=b)", Rust, 1, "look-around"),
+        (r"a|\p{L}+(?!\S)", Rust, 8, "look-around"),
+        (r"(\s+(?!\S))", Rust, 4, "look-around"),
+        (r"(?<!a)b", Rust, 0, "look-around"),
+        (r"(a)\1", Rust, 3, "back reference"),
+        (r"(?>a)", Rust, 0, "atomic group"),
+        (r"(a)(?(1)b)", Rust, 3, "conditional"),
+        (r"a\Kb", Rust, 1, "keep"),
+        (r"\p{L}++\p{Lu}", Rust, 5, "possessive quantifier"),
+        (r"(?:ab)++c", Rust, 6, "possessive quantifier"),
+        (r"\s++$", Oniguruma, 2, "possessive quantifier"),
+        (r"a+++", Rust, 2, "quantifier of a quantifier"),
+        (r"(?m:a)", Oniguruma, 2, "flags other than i"),
+        (r"a(?i)b", Oniguruma, 1, "flags for the rest of a group"),
+        (r"\ba", Oniguruma, 0, "word boundary"),
+        (r"[[:alpha:]]", Oniguruma, 1, "class in brackets and colons"),
+        (r"\p{Punct}", Oniguruma, 0, "property"),
+        (r"[a--b]", Oniguruma, 1, "difference of classes"),
+        (
+            r"(?i:ss)",
+            Oniguruma,
+            5,
+            "letters without case that can be another number of characters",
+        ),
+        (r"a{2}?", Oniguruma, 1, "lazy quantifier of a fixed number"),
+    ];
+    for (expression, syntax, position, name) in cases {
+        match Pattern::with_syntax(expression, syntax) {
+            Err(PatternError::Unsupported {
+                at,
+                construct,
+                text,
+            }) => {
+                assert_eq!((at, construct), (position, name), "{expression}");
+                assert!(expression[at..].starts_with(&text), "{expression} {text}");
+            }
+            other => panic!("{expression}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn malformed_and_exploding_expressions_are_refused() {
+    let refused = |expression: &str| Pattern::new(expression).unwrap_err();
+    assert!(matches!(refused("a(b"), PatternError::Syntax { at: 1, .. }));
+    assert!(matches!(
+        refused(r"a|\p{Nonsense}"),
+        PatternError::Syntax { at: 2, .. }
+    ));
+    assert!(matches!(
+        refused(r"(?:\w{1000}){1000}"),
+        PatternError::TooLarge { .. }
+    ));
+    assert!(matches!(
+        refused(&"a".repeat(1 << 20)),
+        PatternError::TooLong { .. }
+    ));
+    assert!(matches!(
+        refused(&"(".repeat(10_000)),
+        PatternError::Syntax { .. }
+    ));
 }
