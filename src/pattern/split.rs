@@ -226,7 +226,6 @@ impl Pretokenizer {
     /// Positions, ascending and at least `distance` bytes apart and from the ends, at which the text
     /// can be split: the pretokens of the parts are those of the text. None for patterns without
     /// scanner.
-    #[allow(dead_code)]
     pub(crate) fn find_boundaries(&self, text: &[u8], distance: usize) -> Vec<usize> {
         let mut found = Vec::new();
         if !matches!(self.plan, Plan::Scanner(_)) {

@@ -78,6 +78,16 @@ fn byte_level_vocabularies_make_tokenizers_or_are_refused() {
     }
 }
 
+#[test]
+fn random_expressions_cut_texts_or_are_refused() {
+    run("pattern", 300, 40);
+    let part = r"\\p\{(L|Lu|N|Han)\}|\\[swdbSkK1]|\[\^?[a-s&\-]{1,3}\]|\(\?[!=i:<>]*|[()|*+?.$^a-t' ]|\{1,3\}|\\s\+\(\?!\\S\)";
+    let parts = proptest::collection::vec(part, 0..12);
+    proptest!(|(parts in parts)| {
+        targets::pattern(parts.concat().as_bytes());
+    });
+}
+
 /// Random bytes are refused at the first field, so that few cases show what there is to see.
 #[test]
 fn random_bytes_as_models_keep_the_promises() {

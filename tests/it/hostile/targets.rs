@@ -17,6 +17,7 @@
 //! | `counting.rs` | tables of word counts |
 //! | `records.rs` | corpora in JSON Lines |
 //! | `byte_formats.rs` | files of byte-level vocabularies |
+//! | `patterns.rs` | expressions that cut texts |
 //! | `converting.rs` | `tokenizer.json` in both directions |
 //! | `editing.rs` | edits of models, and their inverses |
 //! | `adapting.rs` | edits with reports, merges, pruning, extension |
@@ -34,6 +35,7 @@ mod counting;
 mod editing;
 mod guarantees;
 pub mod mutation;
+mod patterns;
 #[cfg(feature = "jsonl")]
 mod records;
 pub mod seeds;
@@ -43,6 +45,7 @@ use arbitrary::Unstructured;
 pub use byte_formats::{byte_level_json, minbpe, tekken, tiktoken, vocab_merges};
 #[cfg(feature = "tokenizer-json")]
 pub use converting::{converted_model, tokenizer_json};
+pub use patterns::pattern;
 use spiece::inspect::{ComparisonCounter, Inspection, TextCounter};
 use spiece::{Corpus, Model, PieceId, TextNormalizer, Tokenizer, TrainFlags};
 
@@ -73,6 +76,7 @@ pub const ALL: &[Target] = &[
     #[cfg(feature = "gguf")]
     ("gguf", gguf),
     ("count_rows", count_rows),
+    ("pattern", pattern),
     #[cfg(feature = "parquet")]
     ("count_file", count_file),
     #[cfg(feature = "tokenizer-json")]
