@@ -26,21 +26,20 @@ const ROW_BYTES: usize = 15;
 
 /// The text of a token and a space.
 struct Row {
-    /// Followed by zeros.
+    /// Followed by spaces.
     text: [u8; ROW_BYTES],
-    /// 0 if the text is longer than a row.
+    /// With one space; 0 if the text is longer.
     length: u8,
 }
 
 impl Row {
-    /// The row of a text with the space behind it.
     fn new(text: &[u8]) -> Self {
         let mut row = Self {
-            text: [0; ROW_BYTES],
+            text: [b' '; ROW_BYTES],
             length: 0,
         };
-        if let Some(start) = row.text.get_mut(..text.len())
-            && let Ok(length) = u8::try_from(text.len())
+        if let Some(start) = row.text[..ROW_BYTES - 1].get_mut(..text.len())
+            && let Ok(length) = u8::try_from(text.len() + 1)
         {
             start.copy_from_slice(text);
             row.length = length;
@@ -52,16 +51,11 @@ impl Row {
 impl<'m> BestWriter<'m> {
     /// Renders the tokens of a model. The format is not JSON.
     pub(super) fn new(tokenizer: &'m Tokenizer, format: Format) -> Self {
-        let mut text = Vec::new();
+        let mut digits = itoa::Buffer::new();
         // A byte-level vocabulary may have ids without a piece.
-        let render = |id: PieceId| {
-            text.clear();
-            match format {
-                Format::Id => text.extend_from_slice(id.to_string().as_bytes()),
-                _ => text.extend_from_slice(tokenizer.id_to_piece(id).unwrap_or_default()),
-            }
-            text.push(b' ');
-            Row::new(&text)
+        let render = |id: PieceId| match format {
+            Format::Id => Row::new(digits.format(id.get()).as_bytes()),
+            _ => Row::new(tokenizer.id_to_piece(id).unwrap_or_default()),
         };
         let is_unknown = |piece: &Piece<'_>| piece.kind == PieceKind::Unknown;
         let unknown = tokenizer.pieces().find(is_unknown).map(|piece| piece.id);
@@ -193,8 +187,8 @@ mod tests {
 
     #[test]
     fn a_row_has_room_for_14_bytes_and_a_space() {
-        let lengths = [0, 1, 15, 16, 300].map(|length| Row::new(&vec![b'x'; length]).length);
-        assert_eq!(lengths, [0, 1, 15, 0, 0]);
-        assert!(Row::new(b"278 ").text.starts_with(b"278 \0"));
+        let lengths = [0, 1, 14, 15, 300].map(|length| Row::new(&vec![b'x'; length]).length);
+        assert_eq!(lengths, [1, 2, 15, 0, 0]);
+        assert!(Row::new(b"278").text.starts_with(b"278 "));
     }
 }
