@@ -104,13 +104,16 @@ fn json_options(matches: &ArgMatches, format: FileFormat) -> CliResult<JsonOptio
     Ok(options)
 }
 
-/// The files to write with their contents, and the verdict of the format.
+/// Names of files and what they hold.
+type FileContents = Vec<(PathBuf, Vec<u8>)>;
+
+/// The files to write, and the verdict of the format.
 fn convert(
     model: &Model,
     to: &Path,
     format: FileFormat,
     options: &JsonOptions,
-) -> CliResult<(Vec<(PathBuf, Vec<u8>)>, Verdict)> {
+) -> CliResult<(FileContents, Verdict)> {
     let (bytes, verdict) = match format {
         FileFormat::TokenizerJson => {
             let converted = model.to_tokenizer_json(options)?;
