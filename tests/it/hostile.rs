@@ -192,8 +192,13 @@ fn kept_files_keep_the_promises() {
     let mut count = 0;
     for folder in files(&hostile()).into_iter().filter(|path| path.is_dir()) {
         let name = folder.file_name().unwrap().to_str().unwrap();
-        if name == "tokenizer_json" && cfg!(not(feature = "tokenizer-json")) {
-            println!("without the feature tokenizer-json, {name} is left out");
+        let is_left_out = match name {
+            "count_file" => cfg!(not(feature = "parquet")),
+            "tokenizer_json" => cfg!(not(feature = "tokenizer-json")),
+            _ => false,
+        };
+        if is_left_out {
+            println!("without its feature, {name} is left out");
             continue;
         }
         let target = target(name);

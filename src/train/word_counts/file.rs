@@ -25,6 +25,7 @@ mod write;
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
@@ -80,7 +81,12 @@ impl WordCounts {
     pub fn open_parquet(path: impl AsRef<Path>) -> Result<Self, TrainError> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|source| read_error(path, source))?;
-        let rows = read_rows(file).map_err(|error| in_file(path, error))?;
+        // The crate parquet panics on some damaged pages. What it had read is dropped.
+        let rows = catch_unwind(AssertUnwindSafe(|| read_rows(file))).unwrap_or_else(|_| {
+            let problem = "a page of the file is damaged; write the file again";
+            Err(ParquetError::General(problem.to_owned()).into())
+        });
+        let rows = rows.map_err(|error| in_file(path, error))?;
         let counts = rows.finish();
         counts.map_err(|error| in_file(path, error.into()).into())
     }

@@ -61,6 +61,17 @@ pub fn rows(data: &mut Unstructured) -> Result<()> {
 /// The bytes are a file, or overwrite a part of a good one.
 #[cfg(feature = "parquet")]
 pub fn file(data: &[u8]) {
+    // The fuzzer ends at every panic, also at those of the crate parquet, which the library catches.
+    static HOOK: std::sync::Once = std::sync::Once::new();
+    HOOK.call_once(|| {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let place = panic.location();
+            if !place.is_some_and(|place| place.file().contains("parquet-")) {
+                hook(panic);
+            }
+        }));
+    });
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let path = folder.path().join("counts.parquet");
     let train_on = |file: &[u8]| {
