@@ -39,24 +39,30 @@
 //! which is not listed: `abc` is divided. With `ab c` in the list at any place it is merged, and
 //! `a bc` never happens.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
 use super::tokens::{TokenList, shown};
+use crate::base::num::low_u32;
 use crate::encode::bpe::PairMerger;
 use crate::formats::{Reason, ReasonKind};
 
 /// The number of bytes.
 const BYTES: u32 = 256;
 
-/// A pair of a list, by positions of tokens.
+/// A pair of a list, by *symbols*: bytes by value, and from 256 on tokens by position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListedPair {
     pub(super) left: u32,
     pub(super) right: u32,
-    /// The token that it becomes.
+    /// What it becomes.
     pub(super) joined: u32,
+}
+
+/// The symbol of a token of several bytes. There are at most 2^24 tokens.
+pub(super) fn symbol_of_token(at: usize) -> u32 {
+    BYTES + low_u32(at as u64)
 }
 
 /// The order of tokens that a list of merges stands for.
@@ -76,19 +82,15 @@ impl MergeOrder {
     ///
     /// Cost: a few searches for each pair, and merging of few tokens.
     pub(super) fn new(tokens: &TokenList, pairs: &[ListedPair]) -> Self {
-        let symbol_of = |at: u32| match tokens.bytes(at as usize) {
-            [byte] => u32::from(*byte),
-            _ => BYTES + at,
-        };
         let merges = pairs
             .iter()
-            .map(|pair| [pair.left, pair.right, pair.joined].map(symbol_of));
-        let list = PairList::new(merges.clone());
+            .map(|pair| [pair.left, pair.right, pair.joined]);
+        let (list, repeated) = PairList::new(merges.clone());
         let mut last_merges = vec![None; BYTES as usize + tokens.len()];
         for ([left, right, joined], place) in merges.zip(0..) {
             let merge = LastMerge { place, left, right };
-            if list.merge_of(left, right) == Some((place, joined))
-                && last_merges[joined as usize].is_none()
+            if last_merges[joined as usize].is_none()
+                && !repeated.contains(&place)
                 && list.reaches(merge, &last_merges)
             {
                 last_merges[joined as usize] = Some(merge);
@@ -136,7 +138,7 @@ impl MergeOrder {
     }
 }
 
-/// The pairs of a list by their symbols, which are bytes by value and, from 256 on, tokens by position.
+/// The pairs of a list by their symbols.
 struct PairList {
     /// Places and results of pairs of two bytes. Most pairs that are looked up are such pairs.
     of_bytes: Vec<Option<(u32, u32)>>,
@@ -152,22 +154,22 @@ struct LastMerge {
 }
 
 impl PairList {
-    fn new(merges: impl ExactSizeIterator<Item = [u32; 3]>) -> Self {
+    /// The list, and the places of pairs that stand in it again: tokenizers takes the last.
+    fn new(merges: impl ExactSizeIterator<Item = [u32; 3]>) -> (Self, HashSet<u32>) {
         let mut list = Self {
             of_bytes: vec![None; 1 << 16],
             of_others: HashMap::with_capacity_and_hasher(merges.len(), RandomState::default()),
         };
-        // Of equal pairs tokenizers takes the last.
+        let mut repeated = HashSet::new();
         for ([left, right, joined], place) in merges.zip(0..) {
-            match byte_pair(left, right) {
-                Some(index) => list.of_bytes[index] = Some((place, joined)),
-                None => drop(
-                    list.of_others
-                        .insert(pair_key(left, right), (place, joined)),
-                ),
-            }
+            let merge = (place, joined);
+            let before = match byte_pair(left, right) {
+                Some(index) => list.of_bytes[index].replace(merge),
+                None => list.of_others.insert(pair_key(left, right), merge),
+            };
+            repeated.extend(before.map(|(place, _)| place));
         }
-        list
+        (list, repeated)
     }
 
     /// The place of a pair, and the symbol that it becomes.
@@ -272,6 +274,13 @@ mod tests {
         tokens
     }
 
+    fn symbol(tokens: &TokenList, text: &[u8]) -> Option<u32> {
+        match text {
+            [byte] => Some(u32::from(*byte)),
+            _ => tokens.find(text).map(symbol_of_token),
+        }
+    }
+
     /// The definition of both rules: the lowest rank first, the leftmost of equal ranks first.
     fn merge_naively(text: &[u8], rank: impl Fn(&[u8], &[u8]) -> Option<usize>) -> Vec<Vec<u8>> {
         let mut parts: Vec<Vec<u8>> = text.iter().map(|byte| vec![*byte]).collect();
@@ -325,7 +334,7 @@ mod tests {
         let counts = std::cell::RefCell::new((&mut exact, &mut differing));
         proptest!(ProptestConfig::with_cases(1500), |((texts, splits) in vocabulary_and_list())| {
             let tokens = tokens(&texts);
-            let find = |text: &[u8]| tokens.find(text).and_then(|at| u32::try_from(at).ok());
+            let find = |text: &[u8]| symbol(&tokens, text);
             let pairs: Vec<ListedPair> = splits
                 .iter()
                 .filter_map(|(at, split)| {
@@ -369,7 +378,7 @@ mod tests {
     fn several_pairs_of_a_token_are_one_rank() {
         let texts = ["aa", "aaa", "aaaa", "ab"].map(|text| text.as_bytes().to_vec());
         let tokens = tokens(&texts);
-        let at = |text: &str| u32::try_from(tokens.find(text.as_bytes()).unwrap()).unwrap();
+        let at = |text: &str| symbol(&tokens, text.as_bytes()).unwrap();
         let pair = |left: &str, right: &str| ListedPair {
             left: at(left),
             right: at(right),

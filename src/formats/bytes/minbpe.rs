@@ -15,7 +15,7 @@
 //! gives the later one then (`merge_list`, lemma), and it is an error here.
 
 use super::error::{ByteFormatError, Place};
-use super::merge_list::{ListedPair, MergeOrder};
+use super::merge_list::{ListedPair, MergeOrder, symbol_of_token};
 use super::tokens::{TokenList, checked_id, syntax};
 use super::{ByteFormatOptions, ByteVocabulary, PartsWithoutTokens};
 use crate::byte_bpe::{SpecialToken, TextForm};
@@ -107,7 +107,11 @@ pub(super) fn read(
             return Err(syntax(FORMAT, place(), problem));
         }
         tokens.push(&token, u64::from(joined), place)?;
-        let [left, right] = ids;
+        // The id of a token is its position.
+        let [left, right, joined] = [ids[0], ids[1], joined].map(|id| match id {
+            0..=255 => id,
+            _ => symbol_of_token(id as usize),
+        });
         pairs.push(ListedPair {
             left,
             right,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::byte_chars::append_bytes;
 use super::error::{ByteFormatError, Place};
-use super::merge_list::ListedPair;
+use super::merge_list::{ListedPair, symbol_of_token};
 use super::tokens::TokenList;
 use crate::byte_bpe::SpecialToken;
 use crate::formats::FileFormat;
@@ -50,7 +50,9 @@ impl<'j> PrintableVocabulary<'j> {
         tokens.check(|at| Place::entry(list, entries[at]))?;
         let other_texts: HashSet<&str> = others.iter().map(|(text, ..)| *text).collect();
         let mut pairs = Vec::new();
-        for (index, [left, right]) in merges.enumerate() {
+        let mut joined = 0;
+        for (index, texts) in merges.enumerate() {
+            let [left, right] = texts;
             let missing = |token: &str| ByteFormatError::UnknownToken {
                 format,
                 place: place(index),
@@ -74,14 +76,25 @@ impl<'j> PrintableVocabulary<'j> {
                 }
                 continue;
             };
-            let find = |bytes: &[u8], text: &dyn Fn() -> String| {
-                let found = tokens.find(bytes).and_then(|at| u32::try_from(at).ok());
-                found.ok_or_else(|| missing(&text()))
+            let part = |bytes: &[u8], text: &str| match (bytes, tokens.find(bytes)) {
+                (_, None) => Err(missing(text)),
+                ([byte], _) => Ok(u32::from(*byte)),
+                (_, Some(at)) => Ok(symbol_of_token(at)),
             };
+            let [left, right] = [
+                part(&bytes[..middle], left)?,
+                part(&bytes[middle..], right)?,
+            ];
+            // Most lists have the order of the vocabulary, and the pairs of a token one after the
+            // other, so that no search is needed.
+            let is_joined = |at: &usize| *at < tokens.len() && tokens.bytes(*at) == bytes;
+            let near = [joined, joined + 1].into_iter().find(is_joined);
+            let found = near.or_else(|| tokens.find(&bytes));
+            joined = found.ok_or_else(|| missing(&texts.concat()))?;
             pairs.push(ListedPair {
-                left: find(&bytes[..middle], &|| left.to_owned())?,
-                right: find(&bytes[middle..], &|| right.to_owned())?,
-                joined: find(&bytes, &|| [left, right].concat())?,
+                left,
+                right,
+                joined: symbol_of_token(joined),
             });
         }
         Ok(Self {
@@ -101,9 +114,10 @@ impl<'j> PrintableVocabulary<'j> {
         &mut self,
         special_tokens: &[SpecialToken],
     ) -> Result<Option<&'j str>, ByteFormatError> {
+        let special: HashSet<&str> = special_tokens.iter().map(|token| &*token.text).collect();
         let mut first = None;
         for (text, id, index) in &self.others {
-            if !special_tokens.iter().any(|token| token.text == **text) {
+            if !special.contains(text) {
                 let place = || Place::entry(self.list, *index);
                 self.tokens.push(text.as_bytes(), u64::from(*id), place)?;
                 first.get_or_insert(*text);

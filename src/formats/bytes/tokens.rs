@@ -16,6 +16,8 @@ pub(super) struct TokenList {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     ids: Vec<u32>,
+    /// The positions of single bytes.
+    single: [Option<usize>; 256],
     index: HashTable<usize>,
     hasher: RandomState,
 }
@@ -27,6 +29,7 @@ impl TokenList {
             bytes: Vec::new(),
             ends: Vec::new(),
             ids: Vec::new(),
+            single: [None; 256],
             index: HashTable::new(),
             hasher: RandomState::default(),
         }
@@ -50,6 +53,9 @@ impl TokenList {
 
     /// The position of the token with these bytes.
     pub(super) fn find(&self, bytes: &[u8]) -> Option<usize> {
+        if let [byte] = bytes {
+            return self.single[usize::from(*byte)];
+        }
         let hash = self.hasher.hash_one(bytes);
         self.index
             .find(hash, |at| self.bytes(*at) == bytes)
@@ -71,6 +77,9 @@ impl TokenList {
         }
         let id = checked_id(self.format, id, &place)?;
         let at = self.len();
+        if let [byte] = token {
+            self.single[usize::from(*byte)].get_or_insert(at);
+        }
         self.bytes.extend_from_slice(token);
         self.ends.push(self.bytes.len());
         self.ids.push(id);
