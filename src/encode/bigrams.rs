@@ -1,10 +1,9 @@
 //! Which characters are adjacent in some piece: the test that splits text into chunks.
 //!
-//! Input: every bigram (two adjacent characters) of every piece, as pairs of numbers. Output:
-//! whether two characters may be adjacent inside a piece. Both encoders use it: [`bpe`](super::bpe)
-//! numbers characters by dense classes, [`unigram`](super::unigram) by their UTF-8 bytes. In both,
-//! the number 0 is a character that occurs in no piece, and the frequent characters have numbers
-//! below [`MAX_DENSE_CODE`].
+//! The set has every bigram (two adjacent characters) of every piece, as pairs of numbers. Both
+//! encoders use it: [`bpe`](super::bpe) numbers characters by dense classes,
+//! [`unigram`](super::unigram) by their UTF-8 bytes. In both, the number 0 is a character that
+//! occurs in no piece, and the frequent characters have numbers below [`MAX_DENSE_CODE`].
 //!
 //! **Lemma (bigram boundary).** Let characters x and y be adjacent in no piece. Then the
 //! segmentation of a text ...x y... is the segmentation of the text up to x followed by that of the
@@ -17,9 +16,8 @@
 //! text `the▁the` has the boundary `▁ t` and therefore the chunks `the▁` and `the`, whose ids are
 //! computed (and cached) separately.
 //!
-//! Method: a square of bits for pairs of frequent characters, and a Bloom filter for all other
-//! pairs. A false positive of the filter joins two chunks that could be separate, which changes no
-//! result.
+//! Pairs of frequent characters are in a square of bits, all other pairs in a Bloom filter. A false
+//! positive of the filter joins two chunks that could be separate, which changes no result.
 //!
 //! Cost: one load per bigram. Memory: 8 KiB, and 1 to 2 bytes for each rare bigram of each piece.
 

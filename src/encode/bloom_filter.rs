@@ -1,10 +1,10 @@
 //! A set of hashes with lookups of one load and with false positives.
 //!
-//! Input: hashes with random upper bits. Output: whether a hash may be in the set. A Bloom filter
-//! with a single hash function (Bloom, "Space/time trade-offs in hash coding with allowable
-//! errors", 1970, <https://doi.org/10.1145/362686.362692>): every hash has one bit, numbered by its
-//! upper bits, and several hashes may share a bit. There are no false negatives. At most one hash
-//! in eight is a false positive, because there are at least eight bits for each inserted hash.
+//! The hashes have random upper bits. A Bloom filter with a single hash function (Bloom,
+//! "Space/time trade-offs in hash coding with allowable errors", 1970,
+//! <https://doi.org/10.1145/362686.362692>): every hash has one bit, numbered by its upper bits,
+//! and several hashes may share a bit. There are no false negatives. At most one hash in eight is a
+//! false positive, because there are at least eight bits for each inserted hash.
 //!
 //! Example: a filter of 64 bits numbers its bits by the upper six bits of a hash. After
 //! `insert(0b000011 << 58)` bit 3 is set, so `may_contain` is true for every hash that begins with

@@ -1,7 +1,6 @@
 //! BPE: adjacent symbols merge, the pair with the best piece first.
 //!
-//! Input: a normalized text. Output: the ids of its pieces, one unknown id for each unknown
-//! character.
+//! Each unknown character has one unknown id.
 //!
 //! # Definition
 //! A text begins as a sequence of characters, and of user-defined symbols, which never merge. Two

@@ -1,11 +1,10 @@
 //! The chunk cache: text of a chunk -> ids, for the chunks that one worker has seen.
 //!
-//! Input: chunks of at most [`MAX_KEY_BYTES`] bytes. Output: their ids, if they are cached. A cache
-//! changes no result, because the ids of a chunk depend on its text alone (see
-//! [`bigrams`](super::bigrams)).
+//! Chunks have at most [`MAX_KEY_BYTES`] bytes. A cache changes no result, because the ids of a
+//! chunk depend on its text alone (see [`bigrams`](super::bigrams)).
 //!
-//! Method: a two-way set-associative hash table. A set has two ways. A new chunk goes to way 0 if
-//! that is free; otherwise it replaces the chunk in way 1; on a hit in way 1 the two ways are
+//! The cache is a two-way set-associative hash table. A set has two ways. A new chunk goes to way 0
+//! if that is free; otherwise it replaces the chunk in way 1; on a hit in way 1 the two ways are
 //! swapped (the chunk is promoted). So chunks seen once cannot evict frequent chunks. There are two
 //! tables: one for keys below 16 bytes with few ids, which most chunks have, and one for all other
 //! chunks. The smaller an entry is, the more entries the caches of the processor hold.

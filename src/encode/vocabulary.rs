@@ -1,8 +1,7 @@
 //! The pieces of a model as an encoder sees them.
 //!
-//! Input: the piece table, and whether user-defined symbols are found in text. Output: the pieces
-//! that can be found in text. A piece that is a lone NUL is never among them, because the reference
-//! leaves it out of its tables.
+//! User-defined symbols are found in text only if the caller asks for it. A piece that is a lone
+//! NUL is never among them, because the reference leaves it out of its tables.
 
 use std::sync::Arc;
 

@@ -7,8 +7,7 @@
 //! | [`ascii_pairs`] | the same for two ASCII characters, indexed directly |
 //! | [`token_merges`] | the merges of the second layer of models with superwords, found by their symbols alone |
 //!
-//! Input: two symbols. Output: a [`SymbolMerge`](symbol_table::SymbolMerge), or none. Each level
-//! answers what the level below would compute, only faster.
+//! Each level answers what the level below would compute, only faster.
 
 pub(super) mod ascii_pairs;
 pub(super) mod pair_cache;

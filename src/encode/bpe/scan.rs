@@ -1,9 +1,9 @@
 //! Text -> chunks -> ids.
 //!
-//! Input: normalized text, or, for models without normalization rules, the caller's own ("raw")
-//! text. Output: ids. A chunk ends at a bigram boundary, or where a user-defined symbol begins.
-//! Chunks of a single character have their id in a table; the ids of other short chunks are cached
-//! by their bytes; all other chunks are merged (see [`strategies`](super::strategies)).
+//! The text is normalized, or, for models without normalization rules, the caller's own ("raw")
+//! text. A chunk ends at a bigram boundary, or where a user-defined symbol begins. Chunks of a
+//! single character have their id in a table; the ids of other short chunks are cached by their
+//! bytes; all other chunks are merged (see [`strategies`](super::strategies)).
 //!
 //! Raw text is not normalized at all: a space has the class of the whitespace mark, a malformed
 //! byte the class of U+FFFD, and the dummy prefix is a space before the first chunk. Only a chunk
@@ -13,10 +13,10 @@
 //! Example: the raw text `the cat` with a dummy prefix has the chunks `▁the` (key: ` the`) and
 //! `▁cat` (key: ` cat`), if no piece contains the bigram `e ▁`.
 //!
-//! Method: three loops find the ends of chunks: [`ChunkScanner::scan_ascii`] for runs of ASCII
-//! (eight bytes at a time), [`ChunkScanner::scan_wide`] for runs of other characters, and
-//! [`ChunkScanner::scan`] for bytes with which a user-defined symbol may begin.
-//! [`boundaries::find_boundaries`] is a fourth, for long texts that several threads encode.
+//! Three loops find the ends of chunks: [`ChunkScanner::scan_ascii`] for runs of ASCII (eight bytes
+//! at a time), [`ChunkScanner::scan_wide`] for runs of other characters, and [`ChunkScanner::scan`]
+//! for bytes with which a user-defined symbol may begin. [`boundaries::find_boundaries`] is a
+//! fourth, for long texts that several threads encode.
 //!
 //! Raw text of many lines can be scanned in one go if no piece has a line feed
 //! ([`ChunkScanner::scan_lines`]). A line feed then begins a chunk, and so does the character

@@ -11,8 +11,8 @@
 //! | [`last_merge`] | which two symbols a symbol is merged from; [`last_merge_table`] stores the answers |
 //! | [`merge_context`], [`chunk_context`] | tables, buffers and caches that the strategies share |
 //!
-//! Input: the normalized text of a chunk. Output: its ids. The table of all strategies, including
-//! the two that need no merge, is on the page of the [encoder](super).
+//! The table of all strategies, including the two that need no merge, is on the page of the
+//! [encoder](super).
 //!
 //! Modules are declared below in the order of their imports: each one imports only from those
 //! before it.

@@ -1,15 +1,15 @@
 //! Chunks as keys that are compared and hashed as a few words.
 //!
-//! Input: the bytes of a chunk. Output: a [`ChunkKey`]: the bytes in three words, lowest byte
-//! first, zeros after the end, and the length in the last byte; so different chunks have different
-//! words. Chunks of more than [`MAX_KEY_BYTES`] bytes have no key and are not cached.
+//! A [`ChunkKey`] has the bytes of a chunk in three words, lowest byte first, zeros after the end,
+//! and the length in the last byte; so different chunks have different words. Chunks of more than
+//! [`MAX_KEY_BYTES`] bytes have no key and are not cached.
 //!
 //! Example: `▁the` is the bytes E2 96 81 74 68 65, so its first word is 0x0000_6568_7481_96E2 and
 //! its last word is 6 << 56.
 //!
-//! Method: as many bytes as a key can have are read at every position, and a table of masks clears
-//! those after the end of the chunk. No branch depends on the length of the chunk or on how much
-//! text remains; both change all the time, and such a branch would be mispredicted.
+//! As many bytes as a key can have are read at every position, and a table of masks clears those
+//! after the end of the chunk. No branch depends on the length of the chunk or on how much text
+//! remains; both change all the time, and such a branch would be mispredicted.
 //!
 //! Cost: three loads, three masks, and one wide multiplication for the hash.
 

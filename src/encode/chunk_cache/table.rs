@@ -1,7 +1,6 @@
 //! One table of a chunk cache.
 //!
-//! Input: keys of a fixed number of words, their hashes and ids. Output: entries. See the
-//! [page of the cache](super) for the method.
+//! See the [page of the cache](super) for the method.
 //!
 //! A set of two entries fills one or two cache lines, and each set has two tags of 16 bits. Ids
 //! below 2^16 are stored in 16 bits each; if one id is higher, all ids of the entry are stored in

@@ -1,12 +1,11 @@
 //! Chunk boundaries in runs of ASCII characters, eight bytes at a time.
 //!
-//! Input: a text and a position after its first byte. Output: a bit for each of the next bytes that
-//! says whether a chunk begins there. Most text is ASCII, and for ASCII one load of a table of all
-//! pairs of bytes replaces the classes of both characters.
+//! Each byte after the first has a bit that says whether a chunk begins there. Most text is ASCII,
+//! and for ASCII one load of a table of all pairs of bytes replaces the classes of both characters.
 //!
-//! Method: SWAR (SIMD within a register). A word of eight bytes is read, the number of its leading
-//! ASCII bytes follows from the bits 0x80, and the eight pairs of adjacent bytes are tested without
-//! a branch.
+//! The method is SWAR (SIMD within a register). A word of eight bytes is read, the number of its
+//! leading ASCII bytes follows from the bits 0x80, and the eight pairs of adjacent bytes are tested
+//! without a branch.
 //!
 //! Example: with the pieces `▁a` and `an`, the raw text ` an ant` has the bigrams ` a`, `an`, `n `,
 //! ` a`, `an`, `nt`. The bytes at the positions 3 (` `) and 6 (`t`) begin chunks, because no piece

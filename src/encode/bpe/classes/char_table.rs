@@ -1,13 +1,13 @@
 //! Characters as numbers.
 //!
-//! Input: the characters of the pieces. Output: the *class* of each character, a dense number from
-//! 1, and for each class a [`Unit`]: symbol, hash, length. Characters that occur in no piece
-//! have class 0 and never merge.
+//! Each character of the pieces has a *class*, a dense number from 1, and each class a [`Unit`]:
+//! symbol, hash, length. Characters that occur in no piece have class 0 and never merge.
 //!
-//! Method: pages of 64 code points. A character of two bytes takes its page from the first byte and
-//! the cell from the second; of three bytes, the page from the first two. Pages whose characters
-//! would not be well-formed (overlong forms, surrogates) are marked, so well-formedness costs no
-//! further test. Pieces may contain malformed characters; these are in a hash map.
+//! The classes are in pages of 64 code points. A character of two bytes takes its page from the
+//! first byte and the cell from the second; of three bytes, the page from the first two. Pages
+//! whose characters would not be well-formed (overlong forms, surrogates) are marked, so
+//! well-formedness costs no further test. Pieces may contain malformed characters; these are in a
+//! hash map.
 //!
 //! Example: `é` (U+00E9, bytes C3 A9) is cell 0x29 of page 3. If it is the fifth character that the
 //! pieces contain, the cell contains class 5.

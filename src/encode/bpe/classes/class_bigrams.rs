@@ -1,10 +1,9 @@
 //! Which character classes are adjacent in some piece.
 //!
-//! Input: the bigrams of all pieces, as classes. Output: whether a character may follow another
-//! inside a piece. For the method see [`bigrams`](crate::encode::bigrams); in addition every class
-//! has 128 bits for the ASCII characters that may follow it, so that ASCII text needs no class of
-//! the second character. For example, if `t h` is the only bigram that begins with `t`, bit 0x68 is
-//! the only one that is set for the class of `t`.
+//! For the method see [`bigrams`](crate::encode::bigrams); in addition every class has 128 bits for
+//! the ASCII characters that may follow it, so that ASCII text needs no class of the second
+//! character. For example, if `t h` is the only bigram that begins with `t`, bit 0x68 is the only
+//! one that is set for the class of `t`.
 //!
 //! Cost: one load per bigram; 16 bytes per class besides the shared set.
 

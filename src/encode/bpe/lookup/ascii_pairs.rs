@@ -1,8 +1,7 @@
 //! What pairs of characters become that are ASCII or the whitespace mark, for the pairs that one
 //! worker has seen.
 //!
-//! Input: the codes of two characters. Output: a [`SymbolMerge`], or [`SymbolMerge::UNSEEN`]. Most
-//! chunks begin with such pairs. Every pair has an entry of its own, so neither a hash nor a
+//! Most chunks begin with such pairs. Every pair has an entry of its own, so neither a hash nor a
 //! comparison is needed. For example, `t h` is entry 0x74 · 130 + 0x68.
 //!
 //! Cost: one load. Memory: 132 KiB, once the first pair is inserted.

@@ -1,9 +1,8 @@
 //! The pair cache: two symbols -> what they become, for the pairs that one worker has seen.
 //!
-//! Input: two symbols and the hash of their joined text. Output: a [`SymbolMerge`]. [`SymbolTable`]
-//! would compute the same from the texts.
+//! [`SymbolTable`] would compute the same from the texts.
 //!
-//! Method: a direct-mapped table; a new pair replaces the pair in its slot. The table fits the
+//! The table is direct-mapped; a new pair replaces the pair in its slot. The table fits the
 //! second-level cache of the processor, so a lookup costs less than the comparison of texts. For
 //! models with fewer than 65,535 symbols an entry has 8 bytes instead of 16. Pairs of ASCII
 //! characters, with which most chunks begin, are in [`AsciiPairs`].

@@ -1,8 +1,5 @@
 //! Symbols, and what two of them become.
 //!
-//! Input: the pieces of a model and the characters in them. Output: for two symbols the merge rank
-//! and the symbol of the merge, if there is one.
-//!
 //! A *symbol* is a number for a text that can be an operand of a merge: a piece (the symbol is its
 //! id), or a character that occurs in a piece but is no piece (numbered from the number of pieces
 //! on). Two symbols merge if their joined text is a piece. The joined text is not assembled: its

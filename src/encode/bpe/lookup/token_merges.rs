@@ -1,8 +1,7 @@
 //! What two tokens become in the second layer of models with superwords.
 //!
-//! Input: when a model is loaded, pairs of symbols with what they become, and pairs that are only
-//! adjacent in some piece. Output: for two symbols whether they are such a pair, and what they
-//! become. Method: a hash table with linear probing, of which at most half of the slots are used,
+//! The table has pairs of symbols with what they become, and pairs that are only adjacent in some
+//! piece. It is a hash table with linear probing, of which at most half of the slots are used,
 //! behind a [`BloomFilter`] of its keys. The keys are the numbers of the symbols, so no text is
 //! read.
 //!

@@ -1,7 +1,7 @@
 //! Bigram boundaries of a text.
 //!
-//! Input: a text. Output: positions at which the text can be divided into parts that several
-//! threads encode. The [scan](super) uses [`class_at`] and [`can_be_adjacent`] too.
+//! At these positions a text can be divided into parts that several threads encode. The
+//! [scan](super) uses [`class_at`] and [`can_be_adjacent`] too.
 //!
 //! Example: the boundaries of `the cat` that are at least 2 bytes from each other: position 3, if
 //! no piece contains `e ▁`.

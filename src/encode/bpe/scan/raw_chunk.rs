@@ -1,9 +1,8 @@
 //! Chunks of raw text that are not cached.
 //!
-//! Input: a chunk of raw text, and whether the dummy prefix comes before it. Output: its ids, where
-//! an unknown character becomes the ids of its bytes, if the model has byte pieces.
+//! An unknown character becomes the ids of its bytes, if the model has byte pieces.
 //!
-//! Method: a short chunk is merged without normalization, because
+//! A short chunk is merged without normalization, because
 //! [`CharTable`](crate::encode::bpe::classes) has the character to which each raw character is
 //! normalized. Only a longer chunk, or a chunk with an unknown character in a model with byte
 //! pieces, is written out in normalized form.

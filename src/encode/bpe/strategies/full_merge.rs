@@ -1,7 +1,7 @@
 //! Whole texts at once: for models with unused pieces, and for dropout.
 //!
-//! Input: a normalized text. Output: its ids. The text is not split into chunks, because the result
-//! of a pair may depend on other parts of the text.
+//! The text is not split into chunks, because the result of a pair may depend on other parts of the
+//! text.
 //!
 //! Unused pieces take part in merges, but are not returned: an unused piece that remains is
 //! *resegmented* into the two symbols of the pair that last became a candidate for it, anywhere in

@@ -1,9 +1,8 @@
 //! Merges a sequence of symbols of any length.
 //!
-//! Input: the symbols of the characters. Output: the symbols that remain when no pair merges. The
-//! merge with the lowest rank happens first, of equal ranks the leftmost.
+//! The merge with the lowest rank happens first, of equal ranks the leftmost.
 //!
-//! Method: the symbols are nodes of a linked list, and the candidates for merges wait in a heap. A
+//! The symbols are nodes of a linked list, and the candidates for merges wait in a heap. A
 //! candidate becomes stale when one of its symbols merges. Stale candidates are recognized when
 //! they are popped, because the node then has another merge.
 //!
@@ -12,7 +11,7 @@
 //! `th e`. (1, node 1) is popped, but node 1 has been joined, so it is dropped. Popping (2, node 0)
 //! leaves `the`.
 //!
-//! Cost: n log n for n characters, whatever the input is.
+//! Cost: n log n for n symbols, whatever the input is.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

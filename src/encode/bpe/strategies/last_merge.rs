@@ -1,8 +1,8 @@
 //! The last merge of each symbol.
 //!
-//! Input: a symbol. Output: the [`LastMerge`] of the symbol when its text is merged alone. It is
-//! computed on first use by merging the units, and stored for all threads; a thread that does
-//! not see the result of another thread computes the same.
+//! The [`LastMerge`] of a symbol is that of its text, merged alone. It is computed on first use by
+//! merging the units, and stored for all threads; a thread that does not see the result of another
+//! thread computes the same.
 //!
 //! Example: with the pieces `th` (rank 0), `he` (1), `the` (2), `hers` (3) the last merge of `the`
 //! is (`th`, `e`). `hers` is [`Unreachable`](LastMerge::Unreachable): its text becomes `he r s`,

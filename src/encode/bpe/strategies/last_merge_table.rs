@@ -1,7 +1,7 @@
 //! The stored last merges of the symbols.
 //!
-//! Input: the [`LastMerge`] of a symbol, from [`last_merge`](super::last_merge). Output: the same,
-//! for all threads. Cost: one load; 8 bytes per piece, allocated at the first use.
+//! They are computed by [`last_merge`](super::last_merge), and shared by all threads. Cost: one
+//! load; 8 bytes per piece, allocated at the first use.
 
 use std::iter::repeat_with;
 use std::sync::OnceLock;

@@ -1,8 +1,5 @@
 //! A cache for long chunks and for large windows, by their whole texts.
 //!
-//! Input: normalized text that is too long for the chunk cache. Output: its ids, if they are
-//! cached.
-//!
 //! Real text repeats a few long chunks very often: rulers such as 80 hyphens, and deep indentation.
 //! Their pieces are longer than a small window, so small windows do not fit together. A chunk with
 //! unique content, such as a URL, is segmented by small windows and never enters this cache. Runs
@@ -13,7 +10,7 @@
 //! last have 32 spaces, so all of these except the first are hits, and so are those of a run of 300
 //! spaces.
 //!
-//! Method: a direct-mapped table; a new chunk replaces the one that shares its entry. The table
+//! The table is direct-mapped; a new chunk replaces the one that shares its entry. The table
 //! changes no result, because the whole text is compared.
 //!
 //! Cost: one hash and one comparison of the text. At most [`ENTRIES`] entries of [`MAX_BYTES`]

@@ -1,14 +1,14 @@
 //! Merges a short chunk.
 //!
-//! Input: the units of a chunk (characters, or bytes), at most [`MAX_UNITS`]. Output: the symbols that remain when no
-//! pair merges. To find each merge, all candidates are compared, which is fastest for few
-//! units.
+//! A chunk has at most [`MAX_UNITS`] units (characters, or bytes). To find each merge, all
+//! candidates are compared, which is fastest for few units.
 //!
-//! Method: arrays by position; a merged symbol has the position of its first unit. What two
-//! symbols become is looked up by the hash of the text that they cover, which follows from the
-//! prefix sums of the two positions (see [`text_hash`](crate::encode::bpe::lookup)). Most pairs do
-//! not merge, and the hash alone shows it. A candidate is one word, a [`MergeKey`], in which rank,
-//! position and symbol follow each other, so the lowest word is the next merge.
+//! There is an array for each property, by position; a merged symbol has the position of its first
+//! unit. What two symbols become is looked up by the hash of the text that they cover, which
+//! follows from the prefix sums of the two positions (see
+//! [`text_hash`](crate::encode::bpe::lookup)). Most pairs do not merge, and the hash alone shows
+//! it. A candidate is one word, a [`MergeKey`], in which rank, position and symbol follow each
+//! other, so the lowest word is the next merge.
 //!
 //! Example: pieces `th` (rank 0), `he` (1), `the` (2), text `the`. Candidates: position 0 `t h`
 //! (rank 0), position 1 `h e` (rank 1). The lowest is position 0; it becomes `th`, position 1 is

@@ -1,7 +1,7 @@
 //! Whether two symbols can be adjacent in a result of merging.
 //!
-//! Input: two symbols, each of which is the result of merging its own text. Output: whether they
-//! are a *valid pair*: merging their joined text gives exactly these two symbols.
+//! Two symbols, each of which is the result of merging its own text, are a *valid pair* if merging
+//! their joined text gives exactly these two symbols.
 //!
 //! **Lemma (valid pairs).** Let each symbol of a sequence be the result of merging its own text.
 //! Then the sequence is the result of merging the whole text if and only if all adjacent pairs are
@@ -14,8 +14,8 @@
 //! is that of Hendrik van Antwerpen and Alexander Neubeck, "So many tokens, so little time", 2024,
 //! <https://github.blog/ai-and-ml/llms/so-many-tokens-so-little-time-introducing-a-faster-more-flexible-byte-pair-tokenizer/>.)
 //!
-//! Method: the merges of the two symbols are undone, the latest first. Each time, the two parts at
-//! the border existed at the same time; if they would have merged before either became part of
+//! The merges of the two symbols are undone, the latest first. Each time, the two parts at the
+//! border existed at the same time; if they would have merged before either became part of
 //! something larger, the pair is not valid. This needs symbols whose parts have lower ranks than
 //! themselves; for others ([`LastMerge::OutOfRankOrder`]) the joined text is merged.
 //!

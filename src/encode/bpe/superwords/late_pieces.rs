@@ -1,8 +1,5 @@
 //! The merges of the second layer, found when a model is loaded.
 //!
-//! Input: the encoder of the first layer, the symbols of all pieces, and which pieces are in the
-//! first layer. Output: the [`TokenMergeTable`], or `None` if the model cannot have two layers.
-//!
 //! # Method
 //! A *late piece* is one that the second layer may make. Where it is made, no symbol crosses the
 //! ends of its text, neither then nor at the end of the first layer, since symbols only grow. So by

@@ -1,9 +1,8 @@
 //! Merges a few tokens.
 //!
-//! Input: tokens of the first layer in which each two neighbours can be adjacent in a piece of the
-//! second. Output: the tokens that remain when no pair merges. Most runs have two to five tokens,
-//! so all pairs are compared to find the next merge, and the tokens behind it move one place
-//! forward.
+//! In a run of tokens of the first layer, each two neighbours can be adjacent in a piece of the
+//! second. Most runs have two to five tokens, so all pairs are compared to find the next merge, and
+//! the tokens behind it move one place forward.
 //!
 //! Example: the tokens `▁one ▁of ▁the`, of which `▁of▁the` and then `▁one▁of▁the` are pieces. The
 //! pair at 1 has the lowest rank; the run becomes `▁one ▁of▁the`, and the pair at 0 is looked up
