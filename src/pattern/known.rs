@@ -225,21 +225,27 @@ fn is_cjk(code: u32) -> bool {
     matches!(code, 0x4E00..=0x9FA5 | 0x3040..=0x30FF)
 }
 
-/// The positions in a range at which a text can be split, ascending: see the page of the module.
-pub(super) fn boundaries(text: &[u8], range: Range<usize>) -> impl Iterator<Item = usize> {
-    range.filter(|&at| {
-        // A character that ends at `at`: its first byte is the last that continues none.
-        let start = text
-            .get(..at)
-            .and_then(|text| text.iter().rposition(|b| b & 0xC0 != 0x80));
-        let before = start
-            .and_then(|start| character(text, start).filter(|before| start + before.len == at));
-        let (Some(before), Some(after)) = (before, character(text, at)) else {
-            return false;
-        };
-        before.class & LETTER != 0
+/// The first position in a range, from 1 on, at which a text can be split: see the page of the module.
+pub(super) fn first_boundary(text: &[u8], range: Range<usize>) -> Option<usize> {
+    // The character before the range begins at the last byte that continues none.
+    let nearest = range.start.saturating_sub(4);
+    let bytes = text.get(nearest..range.start)?;
+    let mut at = match bytes.iter().rposition(|byte| byte & 0xC0 != 0x80) {
+        Some(start) => nearest + start,
+        None => range.start,
+    };
+    let mut before = character(text, at)?;
+    loop {
+        at += before.len;
+        let after = character(text, at).filter(|_| at < range.end)?;
+        if at >= range.start
+            && before.class & LETTER != 0
             && after.class & (LETTER | MARK | HAN) == 0
             && after.code != u32::from(b'\'')
             && !is_cjk(after.code)
-    })
+        {
+            return Some(at);
+        }
+        before = after;
+    }
 }

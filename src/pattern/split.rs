@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::known::{DEEPSEEK, Scanner, boundaries};
+use super::known::{DEEPSEEK, Scanner, first_boundary};
 use super::{Engine, Pattern, PatternError, PatternSyntax};
 
 /// What becomes of the matches of a [`Split`].
@@ -62,13 +62,14 @@ impl Split {
         Ok(Self::new(pattern, behavior))
     }
 
-    /// A split at numbers, each a part of its own or all that are adjacent together.
+    /// The component `Digits`: a split at numbers, each a part of its own or all that are adjacent
+    /// together. Its numbers are those of Unicode 17, unlike those of expressions.
     ///
     /// # Errors
     ///
     /// None in practice.
     pub fn at_numbers(individual: bool) -> Result<Self, PatternError> {
-        let pattern = Pattern::with_syntax(r"\p{N}", PatternSyntax::Rust)?;
+        let pattern = Pattern::new(r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]")?;
         let behavior = if individual {
             SplitBehavior::Isolated
         } else {
@@ -235,7 +236,7 @@ impl Pretokenizer {
         let mut from = distance;
         while let Some(last) = text.len().checked_sub(distance)
             && from <= last
-            && let Some(at) = boundaries(text, from..last + 1).next()
+            && let Some(at) = first_boundary(text, from..last + 1)
         {
             found.push(at);
             from = at + distance;

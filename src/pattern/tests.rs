@@ -409,3 +409,18 @@ fn malformed_and_exploding_expressions_are_refused() {
         PatternError::Syntax { .. }
     ));
 }
+
+#[test]
+fn numbers_of_the_component_digits_are_those_of_unicode_17() {
+    let text = "a12\u{B2}\u{11DE0}\u{16FF6}b";
+    for (individual, expected) in [
+        (
+            true,
+            &["a", "1", "2", "\u{B2}", "\u{11DE0}", "\u{16FF6}", "b"][..],
+        ),
+        (false, &["a", "12\u{B2}\u{11DE0}\u{16FF6}", "b"]),
+    ] {
+        let split = Split::at_numbers(individual).unwrap();
+        assert_eq!(Pretokenizer::new(vec![split]).pretokens(text), expected);
+    }
+}
