@@ -7,12 +7,16 @@
 use std::io::Read;
 use std::path::Path;
 
+#[cfg(feature = "tokenizer-json")]
+use crate::formats::{ByteFormatError, ByteFormatOptions, ByteVocabulary};
 #[cfg(feature = "convert")]
 use crate::formats::{ConvertError, ConvertedModel, FileFormat, Verdict};
 #[cfg(feature = "convert")]
 use crate::model::OtherContent;
 use crate::model::{Model, ModelError};
 use crate::tokenizer::Tokenizer;
+#[cfg(feature = "tokenizer-json")]
+use crate::tokenizer::TokenizerConfig;
 
 impl Model {
     /// Reads a `.model` file, or with the feature `tokenizer-json` a `tokenizer.json`, or with the
@@ -66,14 +70,57 @@ impl Model {
 }
 
 impl Tokenizer {
-    /// Reads a `.model` file, checks it and makes its tables. With the feature `tokenizer-json` it
-    /// also reads a `tokenizer.json` whose ids are equal for all text, and with the feature `gguf`
-    /// a GGUF file; see [`Model::open`].
+    /// Reads a `.model` file, checks it and makes its tables. With the feature `gguf` it also reads
+    /// a GGUF file, and with the feature `tokenizer-json` what [`open_with`](Self::open_with) lists.
     ///
     /// # Errors
     /// The file cannot be read, is not a model, or is a model that the reference refuses; see
     /// [`ModelError`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
+        #[cfg(feature = "tokenizer-json")]
+        return Self::open_with(path, &ByteFormatOptions::default());
+        #[cfg(not(feature = "tokenizer-json"))]
+        Model::open(path).map(Self::new)
+    }
+
+    /// Reads a file or a folder in any format, recognized by its content: what [`Model::open`]
+    /// reads, a `tokenizer.json` whose ids are equal for all text, and the byte-level vocabularies
+    /// of tiktoken (`.tiktoken`), Mistral (`tekken.json`), minbpe, and GPT-2 (`vocab.json` with
+    /// `merges.txt`). `options` has what some of these files lack.
+    ///
+    /// ```
+    /// use spiece::formats::ByteFormatOptions;
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("small.model");
+    /// std::fs::write(&path, "minbpe v1\n\n0\n97 98\n256 99\n")?;
+    /// let tokenizer = spiece::Tokenizer::open_with(&path, &ByteFormatOptions::default())?;
+    /// assert_eq!(tokenizer.encode("abcd"), [257.into(), 100.into()]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open). A byte-level vocabulary is refused with a
+    /// [`ByteFormatError`](crate::formats::ByteFormatError) as the source of the error; options for
+    /// a file that needs none are refused.
+    #[cfg(feature = "tokenizer-json")]
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        options: &ByteFormatOptions,
+    ) -> Result<Self, ModelError> {
+        let path = path.as_ref();
+        let in_file = |error| match ModelError::from(error) {
+            error @ ModelError::Read { .. } => error,
+            error => error.in_file(path),
+        };
+        // A pipe could not be read again.
+        if path.is_file() || path.is_dir() {
+            let vocabulary = ByteVocabulary::open(path, options).map_err(in_file)?;
+            if let Some(vocabulary) = vocabulary {
+                let bpe = vocabulary.into_exact().map_err(in_file)?;
+                return Ok(Self::of_bytes(bpe, TokenizerConfig::default()));
+            }
+        }
+        options.refuse_pattern(FileFormat::Model).map_err(in_file)?;
         Model::open(path).map(Self::new)
     }
 
@@ -89,7 +136,27 @@ impl Tokenizer {
     /// # Errors
     /// The bytes are not a model, or are a model that the reference refuses.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
+        #[cfg(feature = "tokenizer-json")]
+        if let Some(vocabulary) = ByteVocabulary::from_bytes(bytes, &ByteFormatOptions::default())?
+        {
+            return Ok(Self::of_bytes(
+                vocabulary.into_exact()?,
+                TokenizerConfig::default(),
+            ));
+        }
         Model::from_bytes(bytes).map(Self::new)
+    }
+}
+
+#[cfg(feature = "tokenizer-json")]
+impl From<ByteFormatError> for ModelError {
+    fn from(error: ByteFormatError) -> Self {
+        match error {
+            ByteFormatError::Read { path, source } => Self::Read { path, source },
+            error => Self::Converted {
+                source: Box::new(error),
+            },
+        }
     }
 }
 

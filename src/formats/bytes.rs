@@ -45,7 +45,7 @@ pub(super) use self::tekken::is_start as is_start_of_tekken;
 pub(super) use self::tiktoken::is_start as is_start_of_tiktoken;
 use self::tokens::{TokenList, shown, syntax};
 pub(super) use self::vocab_merges::{is_start_of_merges, is_start_of_vocab};
-use crate::byte_bpe::{ByteBpeParts, ByteToken, SpecialToken, TextForm};
+use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken, TextForm};
 use crate::formats::{FileFormat, Reason, ReasonKind, Verdict};
 use crate::pattern::{Pattern, Pretokenizer};
 
@@ -73,7 +73,7 @@ pub struct ByteFormatOptions {
 
 impl ByteFormatOptions {
     /// Refuses options for a file that has its own pattern and special tokens.
-    pub(super) fn refuse_pattern(&self, format: FileFormat) -> Result<(), ByteFormatError> {
+    pub(crate) fn refuse_pattern(&self, format: FileFormat) -> Result<(), ByteFormatError> {
         match (&self.pattern, &self.special_tokens) {
             (None, None) => Ok(()),
             _ => Err(ByteFormatError::PatternGiven { format }),
@@ -162,6 +162,18 @@ impl ByteVocabulary {
     ) -> Result<Self, ByteFormatError> {
         let [vocab, merges] = [vocab, merges].map(|file| text(FileFormat::VocabMerges, file));
         vocab_merges::read(vocab?, merges?, options)
+    }
+
+    /// The tokenizer, if its ids are equal for all text.
+    ///
+    /// # Errors
+    /// [`ByteFormatError::NotExact`] with the reasons, or [`ByteFormatError::Parts`].
+    pub fn into_exact(self) -> Result<ByteBpe, ByteFormatError> {
+        if !self.verdict.is_exact() {
+            let verdict = self.verdict;
+            return Err(ByteFormatError::NotExact { verdict });
+        }
+        Ok(ByteBpe::new(self.parts)?)
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `run_library` | encoding and decoding as a library: properties for all texts and ids |
 //! | `hostile` | untrusted models, texts, rules and corpora; shared with the fuzz targets |
 //! | `allocations` | a warm encoder does not allocate; readers need the documented memory |
+//! | `open` | the content of a file decides what tokenizer it is |
 //! | `modules` | the modules of the library have no cycles |
 //! | `support` | paths, for all modules |
 
@@ -16,6 +17,8 @@ mod allocations;
 #[cfg(feature = "train")]
 mod hostile;
 mod modules;
+#[cfg(feature = "tokenizer-json")]
+mod open;
 mod run_golden;
 mod run_library;
 mod support;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::formats::FileFormat;
+use crate::byte_bpe::ByteBpeError;
+use crate::formats::{FileFormat, Verdict};
 use crate::pattern::PatternError;
 
 /// A byte-level vocabulary that cannot be read.
@@ -150,6 +151,16 @@ pub enum ByteFormatError {
         /// What to do.
         remedy: &'static str,
     },
+    /// Ids can differ from those of the program that the file is made for, and the caller asked for
+    /// equal ids.
+    #[error("{verdict}\n`ByteVocabulary::open` of the library reads it all the same")]
+    NotExact {
+        /// The reasons.
+        verdict: Verdict,
+    },
+    /// The parts are no vocabulary.
+    #[error("the vocabulary: {0}")]
+    Parts(#[from] ByteBpeError),
 }
 
 /// Where in a file something stands.

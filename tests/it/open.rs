@@ -1,0 +1,89 @@
+//! Tokenizers from files of any format, recognized by their content.
+
+use spiece::formats::{ByteFormatError, ByteFormatOptions};
+use spiece::{ModelError, Pattern, Tokenizer};
+
+use crate::support::testdata;
+
+/// The bytes as GPT-2 writes them in files: printable characters stand for all others.
+fn byte_chars() -> Vec<char> {
+    let printable = |byte: &u32| matches!(byte, 33..=126 | 161..=172 | 174..=255);
+    let mut other = (256..).map(|code| char::from_u32(code).unwrap());
+    (0..256)
+        .map(|byte| match printable(&byte) {
+            true => char::from_u32(byte).unwrap(),
+            false => other.next().unwrap(),
+        })
+        .collect()
+}
+
+/// `vocab.json` and `merges.txt` of all bytes, `lo` and `low`.
+fn vocab_and_merges() -> [String; 2] {
+    let bytes = byte_chars().into_iter().map(String::from);
+    let texts = bytes.chain(["lo".to_owned(), "low".to_owned()]);
+    let entries = texts.zip(0..).map(|(text, id)| {
+        let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("\"{text}\": {id}")
+    });
+    let vocab = format!("{{{}}}", entries.collect::<Vec<_>>().join(", "));
+    [vocab, "#version: 0.2\nl o\nlo w\n".to_owned()]
+}
+
+#[test]
+fn the_content_of_a_file_decides_its_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.model");
+    std::fs::write(&path, "minbpe v1\n\n0\n97 98\n256 99\n").unwrap();
+    let tokenizer = Tokenizer::open(&path).unwrap();
+    assert!(tokenizer.byte_bpe().is_some());
+    assert_eq!(tokenizer.encode("abcd"), [257.into(), 100.into()]);
+    let of_bytes = Tokenizer::from_bytes(&std::fs::read(&path).unwrap()).unwrap();
+    assert_eq!(of_bytes.encode("abcd"), tokenizer.encode("abcd"));
+
+    std::fs::copy(testdata("golden/llama2.model"), &path).unwrap();
+    let tokenizer = Tokenizer::open(&path).unwrap();
+    assert!(tokenizer.byte_bpe().is_none());
+    assert!(tokenizer.model().is_ok());
+}
+
+#[test]
+fn a_pattern_is_asked_for_where_the_file_has_none_and_refused_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let [vocab, merges] = vocab_and_merges();
+    std::fs::write(folder.path().join("vocab.json"), vocab).unwrap();
+    std::fs::write(folder.path().join("merges.txt"), merges).unwrap();
+    let error_of = |error: ModelError| match error {
+        ModelError::InFile { source, .. } => match *source {
+            ModelError::Converted { source } => *source.downcast::<ByteFormatError>().unwrap(),
+            other => panic!("{other}"),
+        },
+        other => panic!("{other}"),
+    };
+    let missing = Tokenizer::open(folder.path()).unwrap_err();
+    assert!(matches!(
+        error_of(missing),
+        ByteFormatError::NoPattern { .. }
+    ));
+
+    let mut options = ByteFormatOptions::default();
+    options.pattern = Pattern::named("gpt2");
+    let tokenizer = Tokenizer::open_with(folder.path(), &options).unwrap();
+    let ids: Vec<u32> = tokenizer.encode("low").iter().map(|id| id.get()).collect();
+    assert_eq!(ids, [257]);
+    assert_eq!(
+        tokenizer.decode(tokenizer.encode("a low\u{e9}")).unwrap(),
+        "a low\u{e9}"
+    );
+
+    let model = Tokenizer::open_with(testdata("golden/llama2.model"), &options).unwrap_err();
+    assert!(matches!(
+        error_of(model),
+        ByteFormatError::PatternGiven { .. }
+    ));
+}
+
+#[test]
+fn a_missing_file_is_an_error_of_reading() {
+    let error = Tokenizer::open("no such file").unwrap_err();
+    assert!(matches!(error, ModelError::Read { .. }), "{error}");
+}
