@@ -5,7 +5,7 @@
 //! 1. Special tokens that the caller allows are cut out; without an allowance their text is
 //!    ordinary text.
 //! 2. What remains is normalized (NFC, in few vocabularies), and gets a space before it, in few.
-//! 3. A pattern cuts it into pretokens ([`pattern`](crate::pattern)).
+//! 3. A pattern cuts it into pretokens ([`Pretokenizer`]).
 //! 4. Each pretoken is looked up as a whole, if the vocabulary asks for it; otherwise its bytes are
 //!    merged by rank.
 //!
