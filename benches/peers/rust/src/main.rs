@@ -4,11 +4,13 @@
 //! the JSON object that is printed. Each peer is called the way its documentation recommends for
 //! speed, one line after another. For a peer that cannot read SentencePiece models, the model is
 //! converted to a format that it reads; a model that cannot be converted is refused with exit
-//! status 3.
+//! status 3. The peers whose names begin with `bytes:` run byte-level vocabularies, which all of
+//! them but tokenizers contain: the name of the file says which one.
 
 use std::hint::black_box;
 
 mod backtracking;
+mod byte_level;
 mod hugging_face;
 mod kitoken;
 mod pieces;
@@ -49,13 +51,17 @@ impl<E: std::error::Error> From<E> for Refused {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [peer, job @ ..] = &arguments[..] else {
-        panic!("usage: peers kitoken|bpe|tokenizers|sentencepiece-rust encode|decode|load MODEL [TEXT [SECONDS]]");
+        panic!("usage: peers PEER encode|decode|load MODEL [TEXT [SECONDS]]");
     };
     let done = match peer.as_str() {
         "kitoken" => run::<kitoken::Kitoken>(peer, job),
         "bpe" => run::<backtracking::Backtracking>(peer, job),
         "tokenizers" => run::<hugging_face::HuggingFace>(peer, job),
         "sentencepiece-rust" => run::<sentencepiece_rust::SentencePieceRust>(peer, job),
+        "bytes:bpe-openai" => run::<byte_level::BpeOpenai>(peer, job),
+        "bytes:tiktoken" => run::<byte_level::Tiktoken>(peer, job),
+        "bytes:toktok" => run::<byte_level::Toktok>(peer, job),
+        "bytes:tokenizers" => run::<byte_level::HuggingFaceJson>(peer, job),
         _ => panic!("there is no peer {peer}"),
     };
     if let Err(Refused(problem)) = done {
