@@ -120,8 +120,10 @@ impl Tokenizer {
                 return Ok(Self::of_bytes(bpe, TokenizerConfig::default()));
             }
         }
+        // What is wrong with the file comes first.
+        let model = Model::open(path)?;
         options.refuse_pattern(FileFormat::Model).map_err(in_file)?;
-        Model::open(path).map(Self::new)
+        Ok(Self::new(model))
     }
 
     /// Like [`open`](Tokenizer::open), for the bytes of a file, which are copied.

@@ -22,7 +22,8 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::io::{CliError, CliResult, is_standard_output};
 use super::progress::Messages;
-use spiece::{ExtraOption, Model};
+use spiece::formats::ByteFormatOptions;
+use spiece::{ExtraOption, Model, Pattern, Tokenizer};
 
 /// The help text of a flag that only older releases of SentencePiece have.
 pub(crate) const RETIRED_HELP: &str = "Retired; has no effect";
@@ -141,9 +142,24 @@ pub(crate) fn file(name: &'static str, help: &'static str) -> Arg {
     value(name, help).value_name("FILE")
 }
 
-/// The flag for the model.
+/// The flag for the model, for subcommands about SentencePiece models alone.
 pub(crate) fn model_flag() -> Arg {
     file("model", "The .model file")
+}
+
+/// The flags that name a tokenizer.
+pub(crate) fn tokenizer_flags() -> [Arg; 2] {
+    let model = file(
+        "model",
+        "The model: a .model file, tokenizer.json, GGUF, .tiktoken, tekken.json, minbpe's .model, vocab.json beside \
+         merges.txt, or a folder with one of them; the content decides",
+    );
+    let pattern = value(
+        "pattern",
+        "How a byte-level vocabulary without a pattern of its own (.tiktoken, vocab.json) cuts text: gpt2, cl100k, o200k, \
+         llama3, qwen2, or a regular expression. Vocabularies of OpenAI are known without it",
+    );
+    [model, pattern]
 }
 
 /// The flag for the file to write.
@@ -242,7 +258,18 @@ fn parse_switch(text: &str) -> Option<bool> {
 
 /// The file that `--model` names.
 pub(crate) fn model_path(matches: &ArgMatches) -> CliResult<&str> {
-    required(matches, "model", "it names the .model file")
+    required(matches, "model", "it names the file of the model")
+}
+
+/// The tokenizer of `--model` and `--pattern`.
+pub(crate) fn tokenizer(matches: &ArgMatches) -> CliResult<Tokenizer> {
+    let mut options = ByteFormatOptions::default();
+    if let Some(pattern) = non_empty(matches, "pattern") {
+        let named = Pattern::named(pattern).map_or_else(|| Pattern::new(pattern), Ok);
+        options.pattern =
+            Some(named.map_err(|error| CliError::Usage(format!("--pattern: {error}")))?);
+    }
+    Ok(Tokenizer::open_with(model_path(matches)?, &options)?)
 }
 
 /// The model of `--model`, for subcommands that need no tokenizer.

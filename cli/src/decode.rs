@@ -14,7 +14,6 @@ use clap::{ArgMatches, Command};
 use spiece::{ExtraOption, PieceId, Tokenizer};
 
 use super::args;
-use super::encode::open_model;
 use super::io::{CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
 
@@ -48,7 +47,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         "id" => decode_ids,
         other => return Err(args::invalid("input_format", other, "piece or id")),
     };
-    let tokenizer = open_model(matches)?;
+    let tokenizer = args::tokenizer(matches)?;
     let extra = args::extra_options(matches)?;
     // An error of the options concerns every line, so it is reported before the first one.
     tokenizer.apply_extra(&extra, &mut Vec::new())?;

@@ -21,7 +21,8 @@ mod vocabulary;
 
 use clap::{ArgMatches, Command};
 use spiece::{
-    EncodeError, EncodeOptions, Encoder, Model, ModelType, Rng, SampleOptions, Tokenizer, Tokens,
+    EncodeError, EncodeOptions, Encoder, Model, ModelType, PieceKind, Rng, SampleOptions,
+    Tokenizer, Tokens,
 };
 
 use self::best::BestWriter;
@@ -117,6 +118,11 @@ pub(crate) fn command() -> Command {
             .default_value("piece"),
             args::value("extra_options", "Changes of the result: bos, eos, reverse, unk; several are separated by colons: bos:eos"),
             args::value(
+                "allowed_special",
+                "Special tokens, or control pieces, that are found in the text instead of being ordinary text: all, or their \
+                 texts, separated by commas",
+            ),
+            args::value(
                 "nbest_size",
                 "nbest_ formats: how many best segmentations to write, 1 to 512; below 1 is 1. sample_ formats: how many to draw \
                  from; 0 and 1 give the best one, below 0 draws from all. Without effect on other formats and on samples of BPE",
@@ -148,7 +154,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     training_data::check_absent(matches)?;
     let output = OutputChoice::new(matches)?;
     let tokenizer = restriction::open_model(matches)?;
-    let options = encode_options(matches)?;
+    let options = encode_options(matches, &tokenizer)?;
     // Invalid options are an error even if the input is empty.
     check(&mut tokenizer.encoder_with(&options)?, output.selection)?;
     let worker = || Ok(tokenizer.encoder_with(&options)?);
@@ -168,11 +174,27 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     })
 }
 
-/// The options of the encoders, from `--extra_options`.
-fn encode_options(matches: &ArgMatches) -> CliResult<EncodeOptions> {
+/// The options of the encoders, from `--extra_options` and `--allowed_special`.
+fn encode_options(matches: &ArgMatches, tokenizer: &Tokenizer) -> CliResult<EncodeOptions> {
     let mut options = EncodeOptions::default();
     options.extra = args::extra_options(matches)?;
+    options.allowed_special = match args::non_empty(matches, "allowed_special") {
+        None => Vec::new(),
+        Some("all") => special_texts(tokenizer)?,
+        Some(texts) => texts.split(',').map(Into::into).collect(),
+    };
     Ok(options)
+}
+
+/// The texts of all special tokens of a byte-level vocabulary, or of all control pieces of a model.
+fn special_texts(tokenizer: &Tokenizer) -> CliResult<Vec<Vec<u8>>> {
+    if let Some(bpe) = tokenizer.byte_bpe() {
+        let special = bpe.special_tokens().iter();
+        return Ok(special.map(|token| token.text.clone().into()).collect());
+    }
+    let pieces = tokenizer.model()?.pieces();
+    let control = pieces.filter(|piece| piece.kind == PieceKind::Control);
+    Ok(control.map(|piece| piece.text.to_vec()).collect())
 }
 
 /// Writes the selected segmentations of a line, which is given with its number.
@@ -257,9 +279,4 @@ fn check(encoder: &mut Encoder<'_>, selection: Selection) -> Result<(), EncodeEr
         Selection::Nbest(size) => encoder.for_each_nbest("", size, |_, _| ()),
         Selection::Sample(sampling) => sampling.draw(encoder, b"", 0).map(drop),
     }
-}
-
-/// Opens the model of `--model`.
-pub(crate) fn open_model(matches: &ArgMatches) -> CliResult<Tokenizer> {
-    Ok(Tokenizer::open(args::model_path(matches)?)?)
 }

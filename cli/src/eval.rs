@@ -45,7 +45,6 @@ use spiece::{Encoder, ModelType, PieceId, Tokenizer};
 
 use super::args;
 use super::documents::document_flags;
-use super::encode::open_model;
 use super::io::CliResult;
 use super::stream::{Block, Stream, output_error, with_stream_flags};
 
@@ -82,7 +81,7 @@ struct Counts {
 /// Encodes the input and writes the report.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let stream = Stream::new(matches)?;
-    let tokenizer = open_model(matches)?;
+    let tokenizer = args::tokenizer(matches)?;
     let model_name = args::given(matches, "model").unwrap_or_default();
     stream.with_output(|output| {
         let mut counts = Counts::default();

@@ -17,7 +17,6 @@ use clap::{ArgMatches, Command};
 use spiece::{Model, ModelError, NormalizerSpec, TextNormalizer};
 
 use super::args::{self, is_on, non_empty};
-use super::encode::open_model;
 use super::io::{self, CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
 
@@ -64,7 +63,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let is_internal = is_on_or(matches, "use_internal_normalization", has_model)?;
     if has_model && is_internal {
         // The encoder also finds user-defined symbols.
-        let tokenizer = open_model(matches)?;
+        let tokenizer = args::tokenizer(matches)?;
         let make = || Ok(tokenizer.encoder());
         return stream.run(make, |encoder, _, line, out| {
             push_line(encoder.normalize(line), out);

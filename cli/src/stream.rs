@@ -36,7 +36,8 @@ const MAX_THREADS: usize = 1024;
 /// Adds the flags that all subcommands on lines share: model, input, output, threads.
 pub(crate) fn with_stream_flags(command: Command) -> Command {
     let command = command
-        .args([args::model_flag(), input_flag(), args::output_flag()])
+        .args(args::tokenizer_flags())
+        .args([input_flag(), args::output_flag()])
         .args([threads_flag().help(STREAM_THREADS_HELP), files_argument()]);
     args::with_common_flags(command)
 }

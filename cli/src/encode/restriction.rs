@@ -26,7 +26,7 @@ pub(super) fn open_model(matches: &ArgMatches) -> CliResult<Tokenizer> {
         if args::is_given(matches, "vocabulary_threshold") {
             messages.warn("--vocabulary_threshold has no effect without --vocabulary");
         }
-        return super::open_model(matches);
+        return args::tokenizer(matches);
     };
     let model = args::model(matches)?;
     if !matches!(model.model_type(), ModelType::Bpe | ModelType::Unigram) {

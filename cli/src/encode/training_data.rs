@@ -87,7 +87,7 @@ pub(super) fn run(matches: &ArgMatches, stream: &Stream) -> CliResult {
         ));
     }
     let tokenizer = restriction::open_model(matches)?;
-    let options = encode_options(matches)?;
+    let options = encode_options(matches, &tokenizer)?;
     let data = TrainingData::new(matches, stream, &tokenizer)?;
     // Invalid options are an error even if the input is empty.
     tokenizer.encoder_with(&options)?;

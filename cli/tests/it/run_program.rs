@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
 
-use crate::support::{assert_refused, output_for, program, testdata_argument};
+use crate::support::{assert_refused, folder_with, output_for, program, testdata_argument};
 
 fn spiece(arguments: &[&str], input: &[u8]) -> Output {
     output_for(program().args(arguments), input)
@@ -595,4 +595,81 @@ fn vocabulary_restricts_encoding_as_older_releases_did() {
     let output = spiece(&["encode", &bpe, "--vocabulary_threshold=50"], b"the\n");
     assert!(String::from_utf8_lossy(&output.stderr).contains("no effect without --vocabulary"));
     assert_eq!(output.stdout, "▁the\n".as_bytes());
+}
+
+/// A `.tiktoken` file with all bytes and two tokens: `lo` (256) and `low` (257).
+fn tiktoken_file() -> Vec<u8> {
+    use base64::Engine as _;
+    let bytes = (0..=u8::MAX).map(|byte| vec![byte]);
+    let tokens = bytes.chain([b"lo".to_vec(), b"low".to_vec()]);
+    let lines = tokens.enumerate().map(|(rank, token)| {
+        let token = base64::engine::general_purpose::STANDARD.encode(token);
+        format!("{token} {rank}\n")
+    });
+    lines.collect::<String>().into_bytes()
+}
+
+#[test]
+fn byte_level_vocabularies_encode_and_decode() {
+    let minbpe = b"minbpe v1\n\n1\n<|end|> 258\n108 111\n256 119\n";
+    let folder = folder_with(&[("t", &tiktoken_file()), ("m", minbpe)]);
+    let path = |name: &str| format!("--model={}", folder.path().join(name).display());
+    let (tiktoken, minbpe) = (path("t"), path("m"));
+    let id = "--output_format=id";
+    let encode = |flags: &[&str], text| run(&[&["encode"], flags].concat(), text);
+
+    // Two ways to cut: with and without a space before the word.
+    let text = " low 日\nlow\n";
+    let ids = encode(&[&tiktoken, "--pattern=gpt2", id], text);
+    assert_eq!(ids, "32 257 32 230 151 165\n257\n");
+    let decode = ["decode", &tiktoken, "--pattern=gpt2", "--input_format=id"];
+    assert_eq!(run(&decode, &ids), text);
+    let ids = encode(&[&tiktoken, "--pattern=o", id], "low lo\n");
+    assert_eq!(ids, "111 111\n", "what a pattern does not match is dropped");
+
+    // Special tokens are ordinary text, unless they are allowed.
+    let ordinary = encode(&[&minbpe, id], "<|end|>\n");
+    assert_eq!(ordinary.split(' ').count(), 7);
+    for allowed in ["all", "<|end|>"] {
+        let flag = format!("--allowed_special={allowed}");
+        assert_eq!(encode(&[&minbpe, id, &flag], "low<|end|>\n"), "257 258\n");
+    }
+    let json = encode(&[&minbpe, "--output_format=json"], "é\n");
+    let spans = ["\"begin\":0,\"end\":1", "\"begin\":1,\"end\":2"];
+    assert!(spans.iter().all(|span| json.contains(span)), "{json}");
+    // Control pieces of a model are found in the same way.
+    let llama = model("golden/llama2.model");
+    let found = encode(&[&llama, id, "--allowed_special=</s>"], "</s>\n");
+    assert_eq!(found, "2\n");
+}
+
+#[test]
+fn what_a_byte_level_vocabulary_lacks_is_named() {
+    let files = [
+        ("t", &tiktoken_file()[..]),
+        ("cut", b"AA== 0\nAQ== 1\nAg== 2\nAw== 3\n!!! 4\n"),
+        ("m", b"minbpe v1\n\n0\n"),
+    ];
+    let folder = folder_with(&files);
+    let llama = testdata_argument("golden/llama2.model");
+    let cases: [(&str, &[&str], &str); 7] = [
+        ("t", &[], "--pattern"),
+        ("t", &["--pattern=(?<=a)b"], "byte 0"),
+        ("t", &["--pattern=gpt2", "--allowed_special=<x>"], "<x>"),
+        ("cut", &["--pattern=gpt2"], "line 5"),
+        ("m", &["--pattern=gpt2"], "leave out the pattern"),
+        ("none", &[], "cannot read"),
+        (&llama, &["--pattern=gpt2"], "leave out the pattern"),
+    ];
+    for (name, flags, message) in cases {
+        let flag = format!("--model={}", folder.path().join(name).display());
+        let arguments = [&["encode", &flag], flags].concat();
+        let output = spiece(&arguments, b"a\n");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && output.stdout.is_empty(),
+            "{arguments:?}"
+        );
+        assert!(said.contains(message), "{arguments:?}: {said}");
+    }
 }

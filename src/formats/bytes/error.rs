@@ -124,7 +124,7 @@ pub enum ByteFormatError {
         format: FileFormat,
     },
     /// A pattern was given for a file that has its own.
-    #[error("{format} files have a pattern of their own; leave out the option --pattern")]
+    #[error("{format} files say themselves how text is cut; leave out the pattern")]
     PatternGiven {
         /// The format.
         format: FileFormat,
