@@ -112,7 +112,7 @@ impl PrefixTrie {
     }
 
     /// The first position in `text` at which a key begins, and the length of the longest key there.
-    #[cfg(any(feature = "train", feature = "tokenizer-json", test))]
+    #[cfg(any(feature = "train", test))]
     pub(crate) fn find(&self, text: &[u8]) -> Option<(usize, usize)> {
         (0..text.len()).find_map(|at| Some((at, self.longest(&text[at..])?)))
     }

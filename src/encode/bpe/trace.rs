@@ -144,6 +144,7 @@ impl<'m> Tracer<'m> {
 
     /// The ids of the pieces of the halves of a piece's last merge, with `None` for a character
     /// that is no piece; `None` if no merge makes the piece.
+    #[cfg(feature = "train")]
     pub(crate) fn last_merge(&self, text: &[u8]) -> Option<[Option<PieceId>; 2]> {
         let trace = self.trace(text);
         let [left, right] = trace.last_halves()?.clone();
