@@ -24,7 +24,8 @@ class Count(Train):
         outcome = Outcome()
         theirs, ours = two_folders(case, folder)
         options = {**case.options, "model_prefix": PREFIX}
-        reply = self.train_reference(options, theirs, sides)
+        arguments = flags.library_arguments(options, theirs)
+        reply = sides.reference.call("train", folder=str(theirs), arguments=arguments)
         run = _count(sides, ours, case)
         if run.status == OK:
             options |= {"input": TABLE, "input_format": "counts"}
