@@ -1,4 +1,5 @@
-//! Trains, loads and runs [SentencePiece](https://github.com/google/sentencepiece) models.
+//! Trains, loads and runs [SentencePiece](https://github.com/google/sentencepiece) models, and runs
+//! byte-level vocabularies as those of GPT, Llama 3 and Qwen.
 //!
 //! For the same corpus and options, the trained model has the same bytes as the model of
 //! SentencePiece 0.2.3. For the same model and text, the ids, spans and decoded texts are the same.
@@ -86,7 +87,8 @@
 //! * Encoding takes linear time for most text and O(n log n) for all text, including text written
 //!   to be slow.
 //! * Public types are `Send` and `Sync`. The library has no unsafe code.
-//! * The library does not print, does not read the environment and does not exit.
+//! * The library does not print and does not exit. Of the environment it reads the folder for temporary
+//!   files alone.
 //!
 //! # Features
 //!
