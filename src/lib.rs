@@ -37,9 +37,8 @@
 //! | encode and decode texts, from any number of threads | [`Tokenizer`] |
 //! | encode with options, spans, n-best lists or sampling, on one thread | [`Encoder`], from [`Tokenizer::encoder`] |
 //! | decode ids while they arrive | [`IncrementalDecoder`] |
-//! | run a byte-level vocabulary: GPT, Llama 3, Qwen, DeepSeek | [`ByteBpe`] |
+//! | make a tokenizer of a byte-level vocabulary, as those of GPT, Llama 3 and Qwen | [`ByteBpe`], [`Tokenizer::of_bytes`] |
 //! | normalize text without a vocabulary | [`TextNormalizer`] |
-//! | make a tokenizer of a byte-level vocabulary, as those of GPT and Llama 3 | [`byte_bpe::ByteBpe`], [`Tokenizer::of_bytes`] |
 //! | read a model file: pieces, scores, specs | [`Model`] |
 //! | make a model from pieces | [`ModelBuilder`] |
 //! | change a model and preserve everything else in its file | [`ModelEditor`], from [`Model::edit`] |
