@@ -71,7 +71,7 @@ impl Model {
 
 impl Tokenizer {
     /// Reads a `.model` file, checks it and makes its tables. With the feature `gguf` it also reads
-    /// a GGUF file, and with the feature `tokenizer-json` what [`open_with`](Self::open_with) lists.
+    /// a GGUF file, and with the feature `tokenizer-json` what `open_with` lists.
     ///
     /// # Errors
     /// The file cannot be read, is not a model, or is a model that the reference refuses; see
