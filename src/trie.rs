@@ -102,7 +102,7 @@ impl Trie {
     /// # Errors
     /// The keys need more than 2^29 cells; see [`Trie::always_fits`].
     pub(crate) fn build(keys: &[(&[u8], u32)]) -> Result<Self, TrieTooLarge> {
-        let mut layout = Layout::of(states(keys)?)?;
+        let mut layout = TrieLayout::of(states(keys)?)?;
         layout.cells.shrink_to_fit();
         Ok(Self {
             cells: layout.cells,
@@ -266,7 +266,7 @@ type ByteSet = [u64; 4];
 
 /// The array while it is laid out.
 #[derive(Default)]
-struct Layout {
+struct TrieLayout {
     cells: Vec<Cell>,
     /// The blocks in which bases are searched, oldest first.
     open: Vec<OpenBlock>,
@@ -282,7 +282,7 @@ struct OpenBlock {
     bases: ByteSet,
 }
 
-impl Layout {
+impl TrieLayout {
     /// The array of these states.
     fn of(mut states: Vec<State>) -> Result<Self, TrieTooLarge> {
         let mut layout = Self::default();
@@ -512,7 +512,7 @@ mod tests {
         ] {
             let keys = random_keys(count, longest, alphabet);
             let sorted: Vec<_> = keys.iter().map(|(key, id)| (&key[..], *id)).collect();
-            let layout = Layout::of(states(&sorted).unwrap()).unwrap();
+            let layout = TrieLayout::of(states(&sorted).unwrap()).unwrap();
             let used = layout.cells.iter().filter(|cell| cell.link & FREE == 0);
             let (used, cells) = (used.count(), layout.cells.len());
             let made = format!("{used} of {cells} cells, {} searches", layout.searches);

@@ -84,7 +84,7 @@ pub(crate) struct Lines {
 }
 
 /// What arrives at the thread that puts results in order.
-enum Event<R> {
+enum StreamEvent<R> {
     /// The next block; `None` at the end of the input.
     Read(CliResult<Option<Block>>),
     /// The block with this number and its result.
@@ -160,7 +160,7 @@ impl Lines {
         &self,
         empty: &Sender<Block>,
         jobs: Sender<Job<R>>,
-        arrivals: Receiver<Event<R>>,
+        arrivals: Receiver<StreamEvent<R>>,
         mut take: impl FnMut(&mut R) -> CliResult,
     ) -> CliResult {
         let mut lines = LineCount::new(&self.messages);
@@ -170,14 +170,14 @@ impl Lines {
         let mut end = None;
         for event in arrivals {
             match event {
-                Event::Read(Ok(None)) => end = Some(read),
-                Event::Read(Ok(Some(block))) => {
+                StreamEvent::Read(Ok(None)) => end = Some(read),
+                StreamEvent::Read(Ok(Some(block))) => {
                     let _ = jobs.send((read, block, spare.pop().unwrap_or_default()));
                     read += 1;
                 }
                 // The results before the error are taken first.
-                Event::Read(Err(error)) => drop(waiting.insert(read, Err(error))),
-                Event::Mapped(number, mapped) => drop(waiting.insert(number, mapped)),
+                StreamEvent::Read(Err(error)) => drop(waiting.insert(read, Err(error))),
+                StreamEvent::Mapped(number, mapped) => drop(waiting.insert(number, mapped)),
             }
             while let Some(mapped) = waiting.remove(&taken) {
                 let (block, mut result) = mapped?;
@@ -238,7 +238,7 @@ impl Lines {
 /// input when an error ends the run.
 fn start_reading<R: Send + 'static>(
     input: &SharedInput,
-    events: Sender<Event<R>>,
+    events: Sender<StreamEvent<R>>,
 ) -> CliResult<Sender<Block>> {
     let (empty, blocks) = channel::<Block>();
     let input = Arc::clone(input);
@@ -248,7 +248,7 @@ fn start_reading<R: Send + 'static>(
             let read = input.read_block(&mut block);
             let read = read.map(|is_read| is_read.then_some(block));
             let is_last = !matches!(read, Ok(Some(_)));
-            if events.send(Event::Read(read)).is_err() || is_last {
+            if events.send(StreamEvent::Read(read)).is_err() || is_last {
                 return;
             }
         }
@@ -261,7 +261,7 @@ fn start_reading<R: Send + 'static>(
 fn map_blocks<W, R>(
     mut worker: W,
     jobs: &Mutex<Receiver<Job<R>>>,
-    events: &Sender<Event<R>>,
+    events: &Sender<StreamEvent<R>>,
     map: &impl Fn(&mut W, &Block, &mut R) -> CliResult,
 ) -> W {
     loop {
@@ -273,7 +273,7 @@ fn map_blocks<W, R>(
         let mapped = catch_unwind(AssertUnwindSafe(|| map(&mut worker, &block, &mut result)));
         let mapped = mapped.unwrap_or_else(|_| Err(panicked()));
         let mapped = mapped.map(|()| (block, result));
-        if events.send(Event::Mapped(number, mapped)).is_err() {
+        if events.send(StreamEvent::Mapped(number, mapped)).is_err() {
             return worker;
         }
     }

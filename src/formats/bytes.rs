@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 
 pub use self::error::{ByteFormatError, Place};
 use self::known::KnownVocabulary;
-use self::merge_list::MergeOrder;
+use self::merge_list::ListOrder;
 pub(super) use self::minbpe::is_start as is_start_of_minbpe;
 pub(super) use self::printable::PrintableVocabulary;
 pub(super) use self::tekken::is_start as is_start_of_tekken;
@@ -298,7 +298,7 @@ impl ByteVocabulary {
         order: &[usize],
         parts: PartsWithoutTokens,
     ) -> Result<Self, ByteFormatError> {
-        let order = MergeOrder {
+        let order = ListOrder {
             tokens: order.to_vec(),
             merging: order.len(),
             reason: None,
@@ -315,7 +315,7 @@ impl ByteVocabulary {
         parts: PartsWithoutTokens,
     ) -> Result<Self, ByteFormatError> {
         let unprintable = vocabulary.add_others(&parts.special_tokens)?;
-        let order = MergeOrder::new(&vocabulary.tokens, &vocabulary.pairs);
+        let order = ListOrder::new(&vocabulary.tokens, &vocabulary.pairs);
         let mut read = Self::of_order(&vocabulary.tokens, order, parts)?;
         if let Some(text) = unprintable.filter(|_| read.parts.whole_pretokens_first) {
             let explanation = format!(
@@ -333,7 +333,7 @@ impl ByteVocabulary {
     /// As [`of_ranks`](Self::of_ranks); but a token that no text is merged to can be a special one.
     fn of_order(
         tokens: &TokenList,
-        order: MergeOrder,
+        order: ListOrder,
         parts: PartsWithoutTokens,
     ) -> Result<Self, ByteFormatError> {
         let format = tokens.format;

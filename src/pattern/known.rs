@@ -25,13 +25,13 @@
 use std::ops::Range;
 
 use super::classes::{HAN, LETTER, MARK, NUMBER, character, long_character};
-use super::scan::{Contractions, Rules, Words, scan, skip_ascii_without_digits};
+use super::scan::{Contractions, PatternRules, Words, scan, skip_ascii_without_digits};
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident { $($constant:ident: $type:ty = $value:expr;)* })*) => {$(
         $(#[$doc])*
         struct $name;
-        impl Rules for $name { $(const $constant: $type = $value;)* }
+        impl PatternRules for $name { $(const $constant: $type = $value;)* }
     )*};
 }
 

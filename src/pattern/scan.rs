@@ -70,7 +70,7 @@ pub(super) enum Words {
 }
 
 /// What the known patterns differ in.
-pub(super) trait Rules {
+pub(super) trait PatternRules {
     const CONTRACTIONS: Contractions;
     const WORDS: Words;
     /// Only a space stands before letters and before numbers; else any character but line ends,
@@ -96,7 +96,7 @@ pub(super) trait Rules {
 /// For the first character of a match, the bits of [`no_letters`] that a word of ASCII letters does
 /// not have: none for a letter; that of the second byte for what may stand before letters, and is no
 /// part of a rule that comes first; its own for all others.
-const fn starts<R: Rules + ?Sized>() -> [u16; 256] {
+const fn starts<R: PatternRules + ?Sized>() -> [u16; 256] {
     let mut starts = [NO_START; 256];
     let mut byte = 0_u8;
     while byte < 0x80 {
@@ -120,7 +120,7 @@ const NO_START: u16 = 0x80;
 
 /// Whether a character that is no letter may stand before the letters of a word.
 #[inline(always)]
-const fn before_letters<R: Rules + ?Sized>(class: u8, code: u32) -> bool {
+const fn before_letters<R: PatternRules + ?Sized>(class: u8, code: u32) -> bool {
     if R::ONLY_SPACE_BEFORE {
         return code == b' ' as u32;
     }
@@ -134,7 +134,7 @@ const fn before_letters<R: Rules + ?Sized>(class: u8, code: u32) -> bool {
 /// Passes the ends of all matches and of the texts between them to `on_part`, with whether the part
 /// is a match. The parts are not empty and follow each other without gaps.
 #[inline(always)]
-pub(super) fn scan<R: Rules>(text: &[u8], mut on_part: impl FnMut(usize, usize, bool)) {
+pub(super) fn scan<R: PatternRules>(text: &[u8], mut on_part: impl FnMut(usize, usize, bool)) {
     let mut at = 0;
     while at < text.len() {
         if let Some(end) = next::<R>(text, at) {
@@ -154,7 +154,7 @@ pub(super) fn scan<R: Rules>(text: &[u8], mut on_part: impl FnMut(usize, usize, 
 
 /// The end of the match that starts at `at`, which is not the end of the text.
 #[inline(always)]
-fn next<R: Rules>(text: &[u8], at: usize) -> Option<usize> {
+fn next<R: PatternRules>(text: &[u8], at: usize) -> Option<usize> {
     let bytes = eight(text, at);
     if let Some(end) = short_word::<R>(text, at, bytes) {
         return Some(end);
@@ -178,7 +178,7 @@ const LINE_END: u8 = HAN;
 
 /// For an ASCII character, the kinds of characters before which it is a match by itself, if it is not
 /// the beginning of a word. Not all of them.
-const fn alone<R: Rules + ?Sized>() -> [u8; 256] {
+const fn alone<R: PatternRules + ?Sized>() -> [u8; 256] {
     let mut alone = [0; 256];
     let mut byte = 0;
     while byte < 0x80 {
@@ -244,7 +244,7 @@ pub(super) fn skip_ascii_without_digits(text: &[u8], mut at: usize) -> usize {
 
 /// The end of a word of ASCII letters that ends before an ASCII character; `bytes` are at `at`.
 #[inline(always)]
-fn short_word<R: Rules>(text: &[u8], at: usize, mut bytes: u64) -> Option<usize> {
+fn short_word<R: PatternRules>(text: &[u8], at: usize, mut bytes: u64) -> Option<usize> {
     let start = R::STARTS[usize::from(bytes.to_le_bytes()[0])];
     // The lowest set bit of `stops` is that of the byte at which the word ends.
     let mut stops = match R::WORDS {
@@ -291,7 +291,7 @@ fn short_word<R: Rules>(text: &[u8], at: usize, mut bytes: u64) -> Option<usize>
 
 /// The end of the match that starts at `at`, by each rule after the other.
 #[inline(never)]
-fn next_of_any<R: Rules>(text: &[u8], at: usize, try_ascii: bool) -> Option<usize> {
+fn next_of_any<R: PatternRules>(text: &[u8], at: usize, try_ascii: bool) -> Option<usize> {
     if try_ascii {
         let mut ascii = Ascii { text, seen: 0 };
         let end = next_by_rules::<R>(&mut ascii, at);
@@ -364,7 +364,7 @@ impl Characters for AnyCharacters<'_> {
 }
 
 #[inline(always)]
-fn next_by_rules<R: Rules>(text: &mut impl Characters, at: usize) -> Option<usize> {
+fn next_by_rules<R: PatternRules>(text: &mut impl Characters, at: usize) -> Option<usize> {
     let first = text.get(at)?;
     let behind = at + first.len;
     if first.code == u32::from(b'\'')
@@ -452,7 +452,7 @@ fn run(text: &mut impl Characters, mut at: usize, is_of_kind: impl Fn(u8) -> boo
 
 /// The end of the contraction whose apostrophe is at `at`. `(?i:s)` also matches U+017F.
 #[inline(always)]
-fn contraction<R: Rules>(text: &[u8], at: usize) -> Option<usize> {
+fn contraction<R: PatternRules>(text: &[u8], at: usize) -> Option<usize> {
     let rest = text.get(at + 1..)?;
     let any_case = R::CONTRACTIONS != Contractions::First;
     let lower = |byte: u8| {
@@ -485,7 +485,7 @@ fn ascii_letters_end(text: &[u8], mut at: usize) -> usize {
 
 /// The end of the word that starts at `at`, where `first` and `second` are.
 #[inline(always)]
-fn word<R: Rules>(
+fn word<R: PatternRules>(
     text: &mut impl Characters,
     at: usize,
     first: Character,
@@ -551,7 +551,7 @@ fn word<R: Rules>(
 /// The end of the match of the alternatives for white space at `at`, where a run of it starts: see
 /// the page of the module.
 #[inline(always)]
-fn white_space<R: Rules>(text: &mut impl Characters, at: usize) -> usize {
+fn white_space<R: PatternRules>(text: &mut impl Characters, at: usize) -> usize {
     let mut end = at;
     let mut last_start = at;
     let mut line_end = None;

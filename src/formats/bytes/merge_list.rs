@@ -67,7 +67,7 @@ pub(super) fn symbol_of_token(at: usize) -> u32 {
 
 /// The order of tokens that a list of merges stands for.
 #[derive(Debug)]
-pub(super) struct MergeOrder {
+pub(super) struct ListOrder {
     /// The positions of all tokens: single bytes, merged tokens in the order of their places, and
     /// tokens that no text is merged to.
     pub(super) tokens: Vec<usize>,
@@ -77,7 +77,7 @@ pub(super) struct MergeOrder {
     pub(super) reason: Option<Reason>,
 }
 
-impl MergeOrder {
+impl ListOrder {
     /// The order of a list. The tokens have all single bytes.
     ///
     /// Cost: a few searches for each pair, and merging of few tokens.
@@ -346,7 +346,7 @@ mod tests {
                     })
                 })
                 .collect();
-            let order = MergeOrder::new(&tokens, &pairs);
+            let order = ListOrder::new(&tokens, &pairs);
             let by_list = |left: &[u8], right: &[u8]| {
                 let pair = [find(left)?, find(right)?];
                 pairs.iter().rposition(|listed| [listed.left, listed.right] == pair)
@@ -391,7 +391,7 @@ mod tests {
             pair("a", "a"),
             pair("aa", "a"),
         ];
-        let order = MergeOrder::new(&tokens, &list);
+        let order = ListOrder::new(&tokens, &list);
         let merged: Vec<&[u8]> = order.tokens[256..]
             .iter()
             .map(|at| tokens.bytes(*at))

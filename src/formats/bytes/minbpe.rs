@@ -15,7 +15,7 @@
 //! gives the later one then (`merge_list`, lemma), and it is an error here.
 
 use super::error::{ByteFormatError, Place};
-use super::merge_list::{ListedPair, MergeOrder, symbol_of_token};
+use super::merge_list::{ListOrder, ListedPair, symbol_of_token};
 use super::tokens::{TokenList, checked_id, syntax};
 use super::{ByteFormatOptions, ByteVocabulary, PartsWithoutTokens};
 use crate::byte_bpe::{SpecialToken, TextForm};
@@ -125,6 +125,6 @@ pub(super) fn read(
         text_form: TextForm::AsIs,
         adds_prefix_space: false,
     };
-    let order = MergeOrder::new(&tokens, &pairs);
+    let order = ListOrder::new(&tokens, &pairs);
     ByteVocabulary::of_order(&tokens, order, parts)
 }

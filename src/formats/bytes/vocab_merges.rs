@@ -4,7 +4,7 @@
 //! after a line that begins with `#version`. Neither has the pattern or the special tokens.
 
 use super::error::{ByteFormatError, Place};
-use super::merge_list::MergeOrder;
+use super::merge_list::ListOrder;
 use super::printable::PrintableVocabulary;
 use super::tokens::syntax;
 use super::{ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, json_error};
@@ -85,7 +85,7 @@ pub(super) fn read(
     )?;
     vocabulary.add_others(options.special_tokens.as_deref().unwrap_or_default())?;
     let tokens = &vocabulary.tokens;
-    let order = MergeOrder::new(tokens, &vocabulary.pairs);
+    let order = ListOrder::new(tokens, &vocabulary.pairs);
     // Special tokens stand in the vocabulary, too, but have no merges.
     let mut by_id = order.tokens[..order.merging].to_vec();
     by_id.sort_by_key(|at| tokens.id(*at));

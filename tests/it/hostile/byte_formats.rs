@@ -28,10 +28,7 @@ pub fn tiktoken(data: &[u8]) {
 
 /// A `.model` file of minbpe.
 pub fn minbpe(data: &[u8]) {
-    check(ByteVocabulary::from_bytes(
-        data,
-        &ByteFormatOptions::default(),
-    ));
+    check_file(data);
     let mut input = Unstructured::new(data);
     let file = Vocabulary::any(&mut input).and_then(|vocabulary| {
         let pairs = vocabulary.merges.iter();
@@ -43,19 +40,13 @@ pub fn minbpe(data: &[u8]) {
         changed_bytes(&mut input, file.into_bytes())
     });
     if let Ok(file) = file {
-        check(ByteVocabulary::from_bytes(
-            &file,
-            &ByteFormatOptions::default(),
-        ));
+        check_file(&file);
     }
 }
 
 /// A `tekken.json`.
 pub fn tekken(data: &[u8]) {
-    check(ByteVocabulary::from_bytes(
-        data,
-        &ByteFormatOptions::default(),
-    ));
+    check_file(data);
     let mut input = Unstructured::new(data);
     let file = Vocabulary::any(&mut input).and_then(|vocabulary| {
         let tokens = vocabulary.tokens.iter().enumerate();
@@ -74,19 +65,13 @@ pub fn tekken(data: &[u8]) {
         Ok(file.to_string())
     });
     if let Ok(file) = file {
-        check(ByteVocabulary::from_bytes(
-            file.as_bytes(),
-            &ByteFormatOptions::default(),
-        ));
+        check_file(file.as_bytes());
     }
 }
 
 /// A byte-level `tokenizer.json`.
 pub fn byte_level_json(data: &[u8]) {
-    check(ByteVocabulary::from_bytes(
-        data,
-        &ByteFormatOptions::default(),
-    ));
+    check_file(data);
     let mut input = Unstructured::new(data);
     let file = Vocabulary::any(&mut input).and_then(|vocabulary| {
         let split = json!({"type": "Split", "pattern": {"Regex": "\\w+|\\W"}, "behavior": "Isolated", "invert": false});
@@ -110,10 +95,7 @@ pub fn byte_level_json(data: &[u8]) {
         Ok(file.to_string())
     });
     if let Ok(file) = file {
-        check(ByteVocabulary::from_bytes(
-            file.as_bytes(),
-            &ByteFormatOptions::default(),
-        ));
+        check_file(file.as_bytes());
     }
 }
 
@@ -160,6 +142,14 @@ fn base64(bytes: &[u8]) -> String {
         [0, 1, 2, 3].map(digit)
     };
     bytes.chunks(3).flat_map(group).collect()
+}
+
+/// What a reader makes of a file without options.
+fn check_file(file: &[u8]) {
+    check(ByteVocabulary::from_bytes(
+        file,
+        &ByteFormatOptions::default(),
+    ));
 }
 
 /// What is read makes a tokenizer that gives every text back.

@@ -190,9 +190,9 @@ fn long_words_are_merged_like_by_recounting() {
 }
 
 /// Each byte is an initial symbol: byte-level BPE.
-struct Bytes;
+struct ByteSpelling;
 
-impl Spelling for Bytes {
+impl Spelling for ByteSpelling {
     fn length(&self, word: &[u8]) -> usize {
         word.len()
     }
@@ -272,7 +272,7 @@ proptest! {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let hasher = SeedableRandomState::default();
         let table = WordTable::of(words.iter().map(|(word, count)| (word, *count)));
-        let words = pool.install(|| WordBuffer::new(table, &Bytes, &hasher)).unwrap();
+        let words = pool.install(|| WordBuffer::new(table, &ByteSpelling, &hasher)).unwrap();
         let symbols = SymbolArena::of_bytes(&rules);
         let mut merger: MergeTrainer<'_, SmallestIds> =
             MergeTrainer::new(&rules, &pool, &hasher, symbols, words);
