@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use tokenizers::pipeline::{EncodeOptions, PipelineToken, PipelineTokenizer};
-
+use crate::hugging_face::HuggingFace;
 use crate::{Peer, Refused, refused};
 
 /// The name of an encoding: the file without its extension.
@@ -70,11 +69,7 @@ impl Peer for Toktok {
 }
 
 /// Hugging Face's tokenizers, with a tokenizer.json as it is.
-pub struct HuggingFaceJson {
-    tokenizer: PipelineTokenizer,
-    options: EncodeOptions,
-    tokens: Vec<PipelineToken>,
-}
+pub struct HuggingFaceJson(HuggingFace);
 
 impl Peer for HuggingFaceJson {
     fn load(model: &str) -> Result<Self, Refused> {
@@ -83,19 +78,14 @@ impl Peer for HuggingFaceJson {
         }
         // A file of today has to be brought to the form that this release reads.
         let definition = tokenizers::canonicalize_file(model)?;
-        let tokenizer = tokenizers::from_json(&definition).map_err(|error| Refused(error.to_string()))?;
-        Ok(Self { tokenizer, options: EncodeOptions::no_specials(), tokens: Vec::new() })
+        HuggingFace::of_json(&definition).map(Self)
     }
 
     fn encode(&mut self, line: &str, ids: &mut Vec<u32>) {
-        self.tokens.clear();
-        // An error shows in the digest.
-        if self.tokenizer.encode_into(line, &self.options, &mut self.tokens).is_ok() {
-            ids.extend_from_slice(PipelineToken::cast_slice(&self.tokens));
-        }
+        self.0.encode(line, ids);
     }
 
     fn decode(&self, ids: &[u32]) -> Vec<u8> {
-        self.tokenizer.decode(ids, false).unwrap_or_default().into_bytes()
+        self.0.decode(ids)
     }
 }

@@ -15,13 +15,19 @@ pub struct HuggingFace {
     tokens: Vec<PipelineToken>,
 }
 
+impl HuggingFace {
+    /// A tokenizer of a `tokenizer.json` in the form of this release.
+    pub fn of_json(definition: &str) -> Result<HuggingFace, Refused> {
+        let tokenizer = tokenizers::from_json(definition).map_err(|error| Refused(error.to_string()))?;
+        let options = EncodeOptions::no_specials();
+        Ok(HuggingFace { tokenizer, options, tokens: Vec::new() })
+    }
+}
+
 impl Peer for HuggingFace {
     fn load(model: &str) -> Result<HuggingFace, Refused> {
         let pieces = Pieces::read(model)?;
-        let definition = definition(&pieces).to_string();
-        let tokenizer = tokenizers::from_json(&definition).map_err(|error| Refused(error.to_string()))?;
-        let options = EncodeOptions::no_specials();
-        Ok(HuggingFace { tokenizer, options, tokens: Vec::new() })
+        HuggingFace::of_json(&definition(&pieces).to_string())
     }
 
     fn encode(&mut self, line: &str, ids: &mut Vec<u32>) {
