@@ -1,21 +1,20 @@
 //! Pieces: their ids, kinds and scores, and the table that holds their texts in one arena.
 
 mod hashes;
+mod index;
+mod slots;
 
 use std::fmt;
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::str::FromStr;
 
-use foldhash::fast::RandomState;
-use hashbrown::hash_table::{Entry, HashTable};
-
 pub(crate) use self::hashes::PieceHashes;
+pub(crate) use self::index::TextIndex;
 use crate::base::TextArena;
 
 /// The largest number of pieces of a model; files with more are refused. Ids of 27 bits leave five
-/// bits for the position of a merge in one word of 32 bits (see `encode/bpe`). No known model has
-/// more than 2^19 pieces.
-pub(crate) const MAX_PIECES: usize = 1 << 27;
+/// bits for the position of a merge in one word of 32 bits (see `encode/bpe`), or for a part of a
+/// hash, and one number that is no id. No known model has more than 2^19 pieces.
+pub(crate) const MAX_PIECES: usize = (1 << 27) - 1;
 
 /// The largest total length of the texts of all pieces of a model, in bytes, so that counts of
 /// their characters or bytes fit 32 bits. A protobuf file cannot be larger.
@@ -280,84 +279,6 @@ impl fmt::Debug for PieceTable {
     }
 }
 
-/// Finds pieces by their text. It holds ids only; the texts stay in the table that is passed along.
-#[derive(Clone, Default)]
-pub(crate) struct PieceIndex {
-    ids: HashTable<u32>,
-    hasher: RandomState,
-}
-
-impl PieceIndex {
-    /// An index of the pieces with these ids. If texts are equal, the first piece is kept.
-    pub(crate) fn new(pieces: &PieceTable, ids: impl Iterator<Item = usize>) -> Self {
-        let mut index = Self::with_capacity(pieces.len());
-        for id in ids {
-            index.insert(pieces, id);
-        }
-        index
-    }
-
-    /// An empty index with room for `pieces` pieces.
-    pub(crate) fn with_capacity(pieces: usize) -> Self {
-        Self {
-            ids: HashTable::with_capacity(pieces),
-            hasher: RandomState::default(),
-        }
-    }
-
-    /// Adds piece `id`; false if there is already a piece with its text.
-    pub(crate) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {
-        let Self { ids, hasher } = self;
-        let text = pieces.text(id);
-        let number = PieceId::from_index(id).get();
-        let is_same = |other: &u32| is_same_text(pieces.text(*other as usize), text);
-        let rehash = |id: &u32| hash(hasher, pieces.text(*id as usize));
-        match ids.entry(hash(hasher, text), is_same, rehash) {
-            Entry::Occupied(_) => false,
-            Entry::Vacant(entry) => {
-                entry.insert(number);
-                true
-            }
-        }
-    }
-
-    /// The piece with this text.
-    pub(crate) fn get(&self, pieces: &PieceTable, text: &[u8]) -> Option<u32> {
-        let is_same = |id: &u32| is_same_text(pieces.text(*id as usize), text);
-        let id = self.ids.find(hash(&self.hasher, text), is_same);
-        id.copied()
-    }
-}
-
-/// The hash of a text. Unlike `hash_one`, it does not hash the length: the text is the only input.
-#[inline]
-fn hash(hasher: &RandomState, text: &[u8]) -> u64 {
-    let mut hasher = hasher.build_hasher();
-    hasher.write(text);
-    hasher.finish()
-}
-
-/// Whether two texts are equal. Most pieces have up to 16 bytes, which are compared as two words
-/// that may overlap; a call of `memcmp` takes twice the time.
-#[inline]
-fn is_same_text(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    match a.len() {
-        0..4 => a.iter().eq(b),
-        4..8 => a.first_chunk::<4>() == b.first_chunk() && a.last_chunk::<4>() == b.last_chunk(),
-        8..=16 => a.first_chunk::<8>() == b.first_chunk() && a.last_chunk::<8>() == b.last_chunk(),
-        _ => a == b,
-    }
-}
-
-impl fmt::Debug for PieceIndex {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PieceIndex({} pieces)", self.ids.len())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,31 +291,5 @@ mod tests {
         let error = "NORMAL".parse::<PieceKind>().unwrap_err();
         assert_eq!(error.name, "NORMAL");
         assert!(error.to_string().contains("user_defined, unused"));
-    }
-
-    #[test]
-    fn texts_that_differ_in_one_byte_are_different() {
-        for len in 0..40 {
-            let text = vec![b'a'; len];
-            assert!(is_same_text(&text, &text.clone()));
-            assert!(!is_same_text(&text, &vec![b'a'; len + 1]));
-            for at in 0..len {
-                let mut other = text.clone();
-                other[at] = b'b';
-                assert!(!is_same_text(&text, &other), "{len} {at}");
-            }
-        }
-    }
-
-    #[test]
-    fn of_equal_texts_the_first_one_is_found() {
-        let mut pieces = PieceTable::default();
-        pieces.push(b"a", 0.0, PieceKind::Normal);
-        pieces.push(b"b", 0.0, PieceKind::Normal);
-        pieces.push(b"a", 0.0, PieceKind::Normal);
-        let index = PieceIndex::new(&pieces, 0..3);
-        assert_eq!(index.get(&pieces, b"a"), Some(0));
-        assert_eq!(index.get(&pieces, b"b"), Some(1));
-        assert_eq!(index.get(&pieces, b""), None);
     }
 }

@@ -23,7 +23,7 @@ use crate::tokenizer::PyTokenizer;
 use crate::trainer::{Failure, PyObserver, PySentences, summary_dict};
 
 /// The largest number of pieces that a model can have.
-const MAX_PIECES: usize = 1 << 27;
+const MAX_PIECES: usize = (1 << 27) - 1;
 
 /// A changed model and its report.
 type Changed<'py> = (Bound<'py, PyBytes>, Bound<'py, PyDict>);

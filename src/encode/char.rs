@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use crate::base::char_length;
 use crate::encode::vocabulary::Vocabulary;
-use crate::piece::{PieceId, PieceIndex, PieceTable};
+use crate::piece::{PieceId, PieceTable, TextIndex};
 use crate::trie::prefix::PrefixTrie;
 
 /// The encoder of a char model.
 #[derive(Debug)]
 pub(crate) struct CharEncoder {
-    index: PieceIndex,
+    index: TextIndex,
     symbols: Arc<PrefixTrie>,
     unknown: PieceId,
 }
@@ -53,7 +53,7 @@ impl CharEncoder {
 
     /// The id of a character; the unknown id if the character is no piece.
     fn char_id(&self, pieces: &PieceTable, char: &[u8]) -> PieceId {
-        let id = self.index.get(pieces, char);
-        id.map_or(self.unknown, PieceId::new)
+        let id = self.index.get(pieces.texts(), char);
+        id.map_or(self.unknown, PieceId::from_index)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::base::num::low_u32;
 use crate::model::Model;
-use crate::piece::{PieceHashes, PieceId, PieceIndex, PieceKind, PieceTable};
+use crate::piece::{PieceHashes, PieceId, PieceKind, PieceTable, TextIndex};
 
 /// The pieces by id, and which of them can be found in text.
 #[derive(Debug, Clone, Copy)]
@@ -119,8 +119,17 @@ impl<'m> Vocabulary<'m> {
     }
 
     /// An index of the pieces that an encoder can return.
-    pub(crate) fn index(&self) -> PieceIndex {
-        PieceIndex::new(self.pieces, self.usable())
+    pub(crate) fn index(&self) -> TextIndex {
+        let mut index = TextIndex::with_capacity(self.len());
+        for id in self.usable() {
+            let inserted = index.insert(self.pieces.texts(), id);
+            debug_assert_eq!(
+                inserted,
+                Ok(()),
+                "a model has one piece for text of each text"
+            );
+        }
+        index
     }
 
     /// The text and the id of a piece.

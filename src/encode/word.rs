@@ -10,12 +10,12 @@
 
 use crate::base::WHITESPACE_MARK_STR;
 use crate::encode::vocabulary::Vocabulary;
-use crate::piece::{PieceId, PieceIndex, PieceTable};
+use crate::piece::{PieceId, PieceTable, TextIndex};
 
 /// The encoder of a word model.
 #[derive(Debug)]
 pub(crate) struct WordEncoder {
-    index: PieceIndex,
+    index: TextIndex,
     unknown: PieceId,
 }
 
@@ -39,8 +39,8 @@ impl WordEncoder {
 
     /// The id of a word; the unknown id if the word is no piece.
     fn word_id(&self, pieces: &PieceTable, word: &[u8]) -> PieceId {
-        let id = self.index.get(pieces, word);
-        id.map_or(self.unknown, PieceId::new)
+        let id = self.index.get(pieces.texts(), word);
+        id.map_or(self.unknown, PieceId::from_index)
     }
 
     /// The length of the first word of `text` in bytes.

@@ -11,13 +11,13 @@
 use std::sync::Arc;
 
 use crate::model::ModelType;
-use crate::piece::{PieceHashes, PieceId, PieceIndex, PieceTable};
+use crate::piece::{PieceHashes, PieceId, PieceTable, TextIndex};
 
 /// Finds pieces by their texts, which stay in the [`PieceTable`] that every call is given.
 #[derive(Debug, Clone)]
 pub(crate) enum PieceLookup {
     Bpe(Arc<PieceHashes>),
-    Other { meta: PieceIndex, text: PieceIndex },
+    Other { meta: TextIndex, text: TextIndex },
 }
 
 impl PieceLookup {
@@ -31,14 +31,14 @@ impl PieceLookup {
             let hashes = PieceHashes::of_unique(pieces, |text| text == b"\0");
             return hashes.map(Arc::new).map(Self::Bpe);
         }
-        let mut meta = PieceIndex::default();
-        let mut text = PieceIndex::with_capacity(pieces.len());
+        let mut meta = TextIndex::with_capacity(0);
+        let mut text = TextIndex::with_capacity(pieces.len());
         for id in 0..pieces.len() {
             let index = match pieces.kind(id).is_from_text() {
                 true => &mut text,
                 false => &mut meta,
             };
-            if pieces.text(id) != b"\0" && !index.insert(pieces, id) {
+            if pieces.text(id) != b"\0" && index.insert(pieces.texts(), id).is_err() {
                 return Err(id);
             }
         }
@@ -47,13 +47,14 @@ impl PieceLookup {
 
     /// The piece with this text.
     pub(super) fn get(&self, pieces: &PieceTable, text: &[u8]) -> Option<PieceId> {
-        let id = match self {
-            Self::Bpe(all) => all.get(pieces, text),
+        match self {
+            Self::Bpe(all) => all.get(pieces, text).map(PieceId::new),
             Self::Other { meta, text: texts } => {
-                meta.get(pieces, text).or_else(|| texts.get(pieces, text))
+                let arena = pieces.texts();
+                let id = meta.get(arena, text).or_else(|| texts.get(arena, text));
+                id.map(PieceId::from_index)
             }
-        };
-        id.map(PieceId::new)
+        }
     }
 }
 

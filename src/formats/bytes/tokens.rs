@@ -1,37 +1,30 @@
 //! The tokens of a file: their bytes, their ids, and an index by bytes.
 
-use std::hash::BuildHasher;
-
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-
 use super::error::{ByteFormatError, Place};
+use crate::base::TextArena;
 use crate::byte_bpe::ByteBpe;
 use crate::formats::FileFormat;
+use crate::piece::TextIndex;
 
 /// Tokens in the order of a file, each with other bytes.
 #[derive(Debug)]
 pub(super) struct TokenList {
     pub(super) format: FileFormat,
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+    texts: TextArena,
     ids: Vec<u32>,
     /// The positions of single bytes.
     single: [Option<usize>; 256],
-    index: HashTable<usize>,
-    hasher: RandomState,
+    index: TextIndex,
 }
 
 impl TokenList {
     pub(super) fn new(format: FileFormat) -> Self {
         Self {
             format,
-            bytes: Vec::new(),
-            ends: Vec::new(),
+            texts: TextArena::default(),
             ids: Vec::new(),
             single: [None; 256],
-            index: HashTable::new(),
-            hasher: RandomState::default(),
+            index: TextIndex::with_capacity(0),
         }
     }
 
@@ -42,8 +35,7 @@ impl TokenList {
 
     /// The bytes of the token at a position.
     pub(super) fn bytes(&self, at: usize) -> &[u8] {
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start..self.ends[at]]
+        self.texts.get(at)
     }
 
     /// The id of the token at a position.
@@ -56,10 +48,7 @@ impl TokenList {
         if let [byte] = bytes {
             return self.single[usize::from(*byte)];
         }
-        let hash = self.hasher.hash_one(bytes);
-        self.index
-            .find(hash, |at| self.bytes(*at) == bytes)
-            .copied()
+        self.index.get(&self.texts, bytes)
     }
 
     /// Adds a token.
@@ -75,42 +64,22 @@ impl TokenList {
         if token.is_empty() {
             return Err(syntax(self.format, place(), "a token has no bytes"));
         }
-        let id = checked_id(self.format, id, &place)?;
         let at = self.len();
+        // Different ids up to the limit are at most that many tokens, so `TextIndex` has room.
+        checked_id(self.format, at as u64, &place)?;
+        let id = checked_id(self.format, id, &place)?;
         if let [byte] = token {
             self.single[usize::from(*byte)].get_or_insert(at);
         }
-        self.bytes.extend_from_slice(token);
-        self.ends.push(self.bytes.len());
+        self.texts.push(token);
         self.ids.push(id);
-        let Self {
-            bytes,
-            ends,
-            index,
-            hasher,
-            ..
-        } = self;
-        let bytes_of = |at: usize| {
-            let start = at.checked_sub(1).map_or(0, |before| ends[before]);
-            &bytes[start..ends[at]]
-        };
-        let entry = index.entry(
-            hasher.hash_one(token),
-            |other| bytes_of(*other) == token,
-            |other| hasher.hash_one(bytes_of(*other)),
-        );
-        match entry {
-            hashbrown::hash_table::Entry::Vacant(vacant) => {
-                vacant.insert(at);
-                Ok(())
-            }
-            hashbrown::hash_table::Entry::Occupied(first) => Err(ByteFormatError::DuplicateToken {
-                format: self.format,
-                place: place(),
-                token: shown(token),
-                first: self.ids[*first.get()],
-            }),
-        }
+        let inserted = self.index.insert(&self.texts, at);
+        inserted.map_err(|first| ByteFormatError::DuplicateToken {
+            format: self.format,
+            place: place(),
+            token: shown(token),
+            first: self.ids[first],
+        })
     }
 
     /// Checks what concerns all tokens; `place` says where the token at a position stands.

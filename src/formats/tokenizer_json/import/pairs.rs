@@ -71,7 +71,7 @@ impl Import<'_, '_> {
                         entries.id(part).ok_or_else(|| missing(at, part))?;
                     }
                     first_splits.insert(piece, split);
-                    // A model has at most 2^27 pieces.
+                    // A model has fewer than 2^27 pieces.
                     let rank = u32::try_from(pairs.pieces.len()).map_err(syntax)?;
                     pairs.ranks.insert(piece, rank);
                     pairs.pieces.push(piece);
