@@ -35,6 +35,7 @@ mod raw_chunk_cache;
 pub(crate) mod counts;
 pub(crate) mod alphabet;
 pub(crate) mod bpe;
+mod bytes;
 mod unigram;
 mod word_char;
 mod log_f32;
@@ -49,6 +50,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::Arc;
 
 pub use batch::SentenceCounts;
+pub use bytes::{ByteTieOrder, ByteTrainOptions, ByteTrainer};
 pub use corpus::Corpus;
 pub use error::TrainError;
 pub(crate) use observer::SilentObserver;
@@ -346,8 +348,13 @@ impl Trainer {
             wanted -= alphabet.characters.len();
         }
         run.reporter.expect_merges(wanted);
-        let merger: MergeTrainer<'_, ShortestText> =
-            MergeTrainer::new(&rules, &run.pool, &self.work.hasher, symbols, words);
+        let merger = MergeTrainer::new(
+            (&rules, ShortestText),
+            &run.pool,
+            &self.work.hasher,
+            symbols,
+            words,
+        );
         let merges = merger.run(wanted, &mut |merges| run.reporter.merged(merges))?;
         run.reporter.end_merges(&merges)?;
         run.summary.merges = merges.len();

@@ -38,9 +38,19 @@ enum BatchContent {
     Lines {
         path: Option<PathBuf>,
         first_line: u64,
+        newlines: Newlines,
     },
     /// Sentences: the offset of the end of each, and its count.
     Texts(Vec<(usize, u64)>),
+}
+
+/// What the newline at the end of a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Newlines {
+    /// No part of the sentence.
+    Separators,
+    /// A part of the sentence. The last line of the batch may lack it.
+    Text,
 }
 
 impl BatchContent {
@@ -79,9 +89,36 @@ impl InputLocation {
 
 impl Batch {
     pub(crate) fn lines(bytes: Vec<u8>, path: Option<PathBuf>, first_line: u64) -> Self {
+        let newlines = Newlines::Separators;
         Self {
             bytes,
-            kind: BatchContent::Lines { path, first_line },
+            kind: BatchContent::Lines {
+                path,
+                first_line,
+                newlines,
+            },
+        }
+    }
+
+    /// Lines whose newlines are text. The last one may lack it.
+    pub(crate) fn raw_lines(bytes: Vec<u8>, path: Option<PathBuf>, first_line: u64) -> Self {
+        let newlines = Newlines::Text;
+        Self {
+            bytes,
+            kind: BatchContent::Lines {
+                path,
+                first_line,
+                newlines,
+            },
+        }
+    }
+
+    /// One text.
+    pub(crate) fn text(bytes: Vec<u8>) -> Self {
+        let ends = vec![(bytes.len(), 1)];
+        Self {
+            bytes,
+            kind: BatchContent::Texts(ends),
         }
     }
 
@@ -129,9 +166,23 @@ impl Batch {
             visit(&|| self.location(number), sentence, count)
         };
         match &self.kind {
-            BatchContent::Lines { .. } => memchr::memchr_iter(b'\n', &self.bytes)
+            BatchContent::Lines {
+                newlines: Newlines::Separators,
+                ..
+            } => memchr::memchr_iter(b'\n', &self.bytes)
                 .enumerate()
                 .try_for_each(|(number, newline)| visit(number, newline, 1, None)),
+            BatchContent::Lines {
+                newlines: Newlines::Text,
+                ..
+            } => {
+                let length = self.bytes.len();
+                let ends = memchr::memchr_iter(b'\n', &self.bytes).map(|newline| newline + 1);
+                let unended = (self.bytes.last() != Some(&b'\n') && length > 0).then_some(length);
+                ends.chain(unended)
+                    .enumerate()
+                    .try_for_each(|(number, end)| visit(number, end, 0, None))
+            }
             BatchContent::Texts(ends) => ends
                 .iter()
                 .enumerate()
@@ -193,7 +244,8 @@ impl TrainOptions {
 pub(crate) struct SentenceFilter {
     max_length: usize,
     is_tsv: bool,
-    reserved: memmem::Finder<'static>,
+    /// A character with which no sentence is used.
+    reserved: Option<memmem::Finder<'static>>,
     pub(crate) counts: SentenceCounts,
 }
 
@@ -202,10 +254,26 @@ impl SentenceFilter {
         Self {
             max_length: options.max_sentence_length as usize,
             is_tsv: options.input_format == InputFormat::Tsv,
-            reserved: memmem::Finder::new(UNKNOWN_MARK.encode_utf8(&mut [0; 4]).as_bytes())
-                .into_owned(),
+            reserved: Some(
+                memmem::Finder::new(UNKNOWN_MARK.encode_utf8(&mut [0; 4]).as_bytes()).into_owned(),
+            ),
             counts: SentenceCounts::default(),
         }
+    }
+
+    /// All sentences that are not empty.
+    pub(crate) fn of_all(format: InputFormat) -> Self {
+        Self {
+            max_length: usize::MAX,
+            is_tsv: format == InputFormat::Tsv,
+            reserved: None,
+            counts: SentenceCounts::default(),
+        }
+    }
+
+    fn is_reserved(&self, text: &[u8]) -> bool {
+        let reserved = self.reserved.as_ref();
+        reserved.is_some_and(|reserved| reserved.find(text).is_some())
     }
 
     /// Calls `use_sentence` with each sentence of `batch` that training uses and its count, until
@@ -216,7 +284,7 @@ impl SentenceFilter {
         mut use_sentence: impl FnMut(&[u8], u64) -> Result<ControlFlow<()>, TrainError>,
     ) -> Result<(), TrainError> {
         // Rarely in a batch at all; without it, the lines need not be searched.
-        let may_be_reserved = self.reserved.find(&batch.bytes).is_some();
+        let may_be_reserved = self.is_reserved(&batch.bytes);
         let result = batch.for_each(|location, line, count| {
             let counted = self.counted_sentence(line, count);
             let (sentence, count) = counted.map_err(|problem| Some(location().error(problem)))?;
@@ -250,7 +318,7 @@ impl SentenceFilter {
             &mut self.counts.empty
         } else if sentence.len() > self.max_length {
             &mut self.counts.too_long
-        } else if may_be_reserved && self.reserved.find(sentence).is_some() {
+        } else if may_be_reserved && self.is_reserved(sentence) {
             &mut self.counts.reserved
         } else {
             self.counts.used += 1;

@@ -5,11 +5,15 @@
 //! newline; a carriage return is text. With [`Document::Record`] and [`Document::File`] a sentence is
 //! a whole text, with the newlines inside it. Files are decompressed while they are read.
 //!
+//! That is what SentencePiece calls a sentence. Byte-level BPE is trained on all bytes of a text
+//! ([`ReadAs::Raw`]): lines have their newlines, and a long text is read in parts.
+//!
 //! One quirk of the reference affects its models and is reproduced: an empty file that is not the
 //! last of the list counts as a line. The line is the last line of the file before it if that file
 //! ends without a newline, and empty otherwise.
 
 mod line_reader;
+mod raw_reader;
 
 use std::fmt;
 use std::fs::File;
@@ -18,11 +22,13 @@ use std::iter::repeat;
 use std::path::{Path, PathBuf};
 
 use self::line_reader::{LineReader, LineSource};
+use self::raw_reader::RawReader;
 #[cfg(feature = "jsonl")]
 use crate::input::record_texts::RecordTexts;
 use crate::input::{Document, Documents, InputWarning, OpenText, plain_size, without_line_ends};
 #[cfg(feature = "jsonl")]
 use crate::input::{JsonField, OnBadRecord};
+use crate::pattern::Pretokenizer;
 use crate::train::batch::Batch;
 use crate::train::{OptionError, TrainError};
 
@@ -239,13 +245,24 @@ fn try_open(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// What is read of a text.
+#[derive(Debug, Clone)]
+pub(crate) enum ReadAs {
+    /// What SentencePiece reads: no line ends at the ends of texts. The bytes of a line beyond
+    /// `line_limit` may be dropped while reading, so that one endless line does not fill the memory.
+    Sentences { line_limit: usize },
+    /// All bytes. Long lines, and files that are one text, are read in parts if the pretokens of the
+    /// parts are those of the text.
+    Raw(Pretokenizer),
+}
+
 /// Reads a corpus as batches, in order.
 pub(crate) struct Batches<'a> {
     source: CorpusSource<'a>,
     documents: Documents,
     #[cfg(feature = "jsonl")]
     on_bad_record: OnBadRecord,
-    line_limit: usize,
+    read_as: ReadAs,
     batch_bytes: usize,
     next_file: usize,
     open: Option<OpenSource<'a>>,
@@ -261,6 +278,7 @@ type Records<'a> = RecordTexts<Box<dyn Read + Send + 'a>>;
 /// A file or a reader that is being read.
 enum OpenSource<'a> {
     Lines(LineReader<'a>),
+    Raw(RawReader<'a>),
     #[cfg(feature = "jsonl")]
     Records {
         texts: Records<'a>,
@@ -270,21 +288,21 @@ enum OpenSource<'a> {
     Whole {
         reader: Box<dyn Read + Send + 'a>,
         path: Option<PathBuf>,
+        line_limit: usize,
     },
     /// A whole file that was read.
     Read,
 }
 
 impl<'a> Batches<'a> {
-    /// Batches of about `batch_bytes`. The bytes of a line beyond `line_limit` may be dropped while
-    /// reading, so that one endless line does not fill the memory.
+    /// Batches of about `batch_bytes`.
     ///
     /// # Errors
     /// The corpus has no documents of this kind.
     pub(crate) fn new(
         corpus: Corpus<'a>,
         document: Document,
-        line_limit: usize,
+        read_as: ReadAs,
         batch_bytes: usize,
     ) -> Result<Self, OptionError> {
         Ok(Batches {
@@ -292,7 +310,7 @@ impl<'a> Batches<'a> {
             source: corpus.source,
             #[cfg(feature = "jsonl")]
             on_bad_record: corpus.on_bad_record,
-            line_limit,
+            read_as,
             batch_bytes,
             next_file: 0,
             open: None,
@@ -348,6 +366,7 @@ impl<'a> Batches<'a> {
         match &mut self.open {
             None | Some(OpenSource::Read) => Ok(None),
             Some(OpenSource::Lines(lines)) => lines.next_batch(),
+            Some(OpenSource::Raw(raw)) => raw.next_batch(),
             #[cfg(feature = "jsonl")]
             Some(OpenSource::Records { texts, path }) => {
                 let mut batch = Batch::texts();
@@ -356,19 +375,22 @@ impl<'a> Batches<'a> {
                         .next_text()
                         .map_err(|source| read_error(name_of(path.as_deref()), source))?
                 {
-                    batch.push(without_line_ends(text), 1);
+                    batch.push(self.read_as.text(text), 1);
                 }
                 Ok((!batch.is_empty()).then_some(batch))
             }
-            Some(OpenSource::Whole { reader, path }) => {
+            Some(OpenSource::Whole {
+                reader,
+                path,
+                line_limit,
+            }) => {
+                let line_limit = *line_limit;
                 let mut text = Vec::new();
-                let read = reader
-                    .take(self.line_limit as u64 + 1)
-                    .read_to_end(&mut text);
+                let read = reader.take(line_limit as u64 + 1).read_to_end(&mut text);
                 read.map_err(|source| read_error(name_of(path.as_deref()), source))?;
                 self.open = Some(OpenSource::Read);
                 let mut batch = Batch::texts();
-                if text.len() > self.line_limit {
+                if text.len() > line_limit {
                     // The end was not read. The text is skipped because of its length.
                     batch.push(&text, 1);
                 } else {
@@ -425,8 +447,7 @@ impl<'a> Batches<'a> {
         path: Option<PathBuf>,
     ) -> OpenSource<'a> {
         let source = match &self.documents {
-            Documents::Lines => LineSource::Text(reader),
-            Documents::Files => return OpenSource::Whole { reader, path },
+            Documents::Lines | Documents::Files => LineSource::Text(reader),
             #[cfg(feature = "jsonl")]
             Documents::RecordLines(field) => {
                 LineSource::Records(RecordTexts::new(reader, field.clone(), self.on_bad_record))
@@ -437,12 +458,36 @@ impl<'a> Batches<'a> {
                 return OpenSource::Records { texts, path };
             }
         };
-        OpenSource::Lines(LineReader::new(
-            source,
-            path,
-            self.line_limit,
-            self.batch_bytes,
-        ))
+        let is_one_text = self.documents == Documents::Files;
+        match (&self.read_as, source) {
+            (ReadAs::Raw(pretokenizer), source) => OpenSource::Raw(RawReader::new(
+                source,
+                path,
+                (pretokenizer.clone(), is_one_text),
+                self.batch_bytes,
+            )),
+            (&ReadAs::Sentences { line_limit }, LineSource::Text(reader)) if is_one_text => {
+                OpenSource::Whole {
+                    reader,
+                    path,
+                    line_limit,
+                }
+            }
+            (&ReadAs::Sentences { line_limit }, source) => {
+                OpenSource::Lines(LineReader::new(source, path, line_limit, self.batch_bytes))
+            }
+        }
+    }
+}
+
+impl ReadAs {
+    /// What is read of a whole text.
+    #[cfg(feature = "jsonl")]
+    fn text<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+        match self {
+            Self::Sentences { .. } => without_line_ends(text),
+            Self::Raw(_) => text,
+        }
     }
 }
 
@@ -452,6 +497,10 @@ impl<'a> OpenSource<'a> {
         match self {
             #[cfg(feature = "jsonl")]
             Self::Lines(LineReader {
+                reader: LineSource::Records(texts),
+                ..
+            })
+            | Self::Raw(RawReader {
                 reader: LineSource::Records(texts),
                 ..
             })
@@ -465,6 +514,11 @@ impl<'a> OpenSource<'a> {
     fn records(&mut self) -> Option<(&mut Records<'a>, Option<&Path>)> {
         match self {
             Self::Lines(LineReader {
+                reader: LineSource::Records(texts),
+                path,
+                ..
+            })
+            | Self::Raw(RawReader {
                 reader: LineSource::Records(texts),
                 path,
                 ..

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::batch::SentenceCounts;
 use super::options::OptionError;
 use super::word_counts::CountsError;
+use crate::byte_bpe::ByteBpeError;
 use crate::error::reading_remedy;
 use crate::model::ModelError;
 
@@ -182,6 +183,9 @@ pub enum TrainError {
     /// charsmap.
     #[error("the trained model: {0}")]
     Model(#[from] ModelError),
+    /// The trained byte-level vocabulary is refused, for example because it has too many tokens.
+    #[error("the trained vocabulary: {0}")]
+    Bytes(#[from] ByteBpeError),
     /// Word counts cannot be used.
     #[error(transparent)]
     Counts(#[from] CountsError),

@@ -53,9 +53,16 @@ impl ExecutionConfig {
     /// As many threads as this machine can use and, except for unigram models, as the options
     /// allow.
     pub(crate) fn new(options: &TrainOptions) -> Self {
+        let mut work = Self::of_machine();
+        work.threads = default_threads(options, work.threads);
+        work
+    }
+
+    /// As many threads as this machine can use.
+    pub(crate) fn of_machine() -> Self {
         let available = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
-            threads: default_threads(options, available),
+            threads: available.min(MAX_THREADS),
             batch_bytes: BATCH_BYTES,
             hasher: SeedableRandomState::default(),
             spool_memory: SPOOL_MEMORY,

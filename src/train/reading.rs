@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::Trainer;
 use super::batch::{Batch, SentenceCounts, SentenceFilter};
-use super::corpus::{Batches, Corpus};
+use super::corpus::{Batches, Corpus, ReadAs};
 use super::counts::{SharedTable, WordTable};
 use super::execution::ExecutionConfig;
 use super::meta::MetaPieces;
@@ -99,7 +99,7 @@ impl SelectedBatches<'_> {
 }
 
 /// The next batch, after its warnings and its size were reported.
-fn next_batch(
+pub(super) fn next_batch(
     batches: &mut Batches<'_>,
     reporter: &mut Reporter<'_>,
 ) -> Result<Option<Batch>, TrainError> {
@@ -356,8 +356,14 @@ impl<'a> CorpusReader<'a> {
 
     fn batches<'c>(&self, corpus: Corpus<'c>) -> Result<Batches<'c>, TrainError> {
         let document = self.options.document;
-        let batches = Batches::new(corpus, document, self.line_limit(), self.work.batch_bytes);
-        Ok(batches?)
+        let line_limit = self.line_limit();
+        let read_as = ReadAs::Sentences { line_limit };
+        Ok(Batches::new(
+            corpus,
+            document,
+            read_as,
+            self.work.batch_bytes,
+        )?)
     }
 
     /// The number of bytes to read of a line.

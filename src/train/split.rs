@@ -142,7 +142,15 @@ impl Shape {
         }
     }
 
-    /// Length in characters.
+    /// The shape of one byte, for [`SplitRules::of_bytes`].
+    pub(crate) fn of_byte() -> Self {
+        Self {
+            words: 0,
+            ..Self::of_character('a', ScriptRun::Any)
+        }
+    }
+
+    /// Length in characters, or in bytes.
     pub(crate) fn length(&self) -> u16 {
         self.length
     }
@@ -198,6 +206,21 @@ impl SplitRules {
                 .max_words
                 .map_or(u16::MAX, |words| words.get().into()),
             superwords: options.max_words.is_some(),
+        }
+    }
+
+    /// The rules of byte-level BPE: all joined texts up to `max_length` bytes are pieces.
+    pub(crate) fn of_bytes(max_length: u32) -> Self {
+        Self {
+            max_length,
+            one_script: false,
+            digits_have_script: false,
+            lone_digits: false,
+            whitespace_splits: false,
+            whitespace_is_suffix: false,
+            whitespace_runs: false,
+            max_words: u16::MAX,
+            superwords: false,
         }
     }
 

@@ -13,6 +13,9 @@
 //! the rule guarantees that preparing a sentence is the same as preparing its chunks one by one.
 //! Chunks of plain ASCII ([`PlainBytes`](chunk_rule::PlainBytes)) need no normalization.
 //!
+//! Byte-level BPE has none of that: the pretokens of raw text are counted as they are
+//! ([`pattern_cuts`]), by the same threads, caches and tables.
+//!
 //! For example, the sentences "to be or not" and "to be, or" have these parts:
 //!
 //! ```text
@@ -22,6 +25,7 @@
 //! ```
 
 mod chunk_rule;
+mod pattern_cuts;
 mod prepared_cuts;
 mod worker;
 
@@ -30,6 +34,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 
 pub(crate) use self::chunk_rule::pieces_are_local;
+pub(crate) use self::pattern_cuts::PatternCuts;
 pub(crate) use self::prepared_cuts::PreparedCuts;
 use self::worker::{ChunkCaches, count_batches};
 use crate::train::TrainError;
@@ -49,7 +54,7 @@ pub(crate) enum CountedUnit {
 /// How raw sentences are cut into chunks, and what is counted of a chunk. Equal chunks are counted
 /// first, so that what a chunk consists of is found once for many occurrences.
 ///
-/// SentencePiece's models have [`PreparedCuts`].
+/// SentencePiece's models have [`PreparedCuts`], byte-level BPE has [`PatternCuts`].
 pub(crate) trait Cuts: Sync {
     type Counter<'c>: ChunkCounter
     where

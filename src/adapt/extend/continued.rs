@@ -173,8 +173,13 @@ impl<'m> ContinuedTrainer<'m> {
         })?;
         drop(state);
         run.reporter.expect_merges(wanted);
-        let trainer: MergeTrainer<'_, ShortestText> =
-            MergeTrainer::new(rules, &run.pool, &self.work.hasher, symbols, words);
+        let trainer = MergeTrainer::new(
+            (rules, ShortestText),
+            &run.pool,
+            &self.work.hasher,
+            symbols,
+            words,
+        );
         let continuation = Continuation::new(candidates, unfound);
         let merges = trainer.run_continuation(continuation, wanted, &mut |merges| {
             run.reporter.merged(merges)

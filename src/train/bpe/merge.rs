@@ -36,7 +36,6 @@ pub(crate) mod old_pieces;
 mod tuning;
 
 use std::borrow::Cow;
-use std::marker::PhantomData;
 
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashSet;
@@ -66,11 +65,12 @@ impl LearnedMerge {
 
 type Texts = HashSet<Box<[u8]>, SeedableRandomState>;
 
-/// Merges pairs in `words`, best first; pairs that occur equally often in the order `Order`.
+/// Merges pairs in `words`, best first; pairs that occur equally often in the order `order`.
 pub(crate) struct MergeTrainer<'a, Order: TieOrder> {
     rules: &'a SplitRules,
     pool: &'a rayon::ThreadPool,
     hasher: &'a SeedableRandomState,
+    order: Order,
     symbols: SymbolArena,
     words: WordBuffer,
     pairs: PairIndex,
@@ -83,6 +83,8 @@ pub(crate) struct MergeTrainer<'a, Order: TieOrder> {
     merges: Vec<LearnedMerge>,
     /// Pairs that occur less often are not indexed; `None` before the first index.
     min_count: Option<u64>,
+    /// Pairs that occur less often are not merged.
+    min_frequency: u64,
     /// The texts of all pairs that ever occurred, if they are wanted.
     seen: Option<Texts>,
     tuning: Tuning,
@@ -94,7 +96,7 @@ pub(crate) type OnMerge<'o> = &'o mut dyn FnMut(&[LearnedMerge]) -> Result<(), T
 impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
     /// Long work is done on the threads of `pool`; `hasher` seeds the hash tables.
     pub(crate) fn new(
-        rules: &'a SplitRules,
+        (rules, order): (&'a SplitRules, Order),
         pool: &'a rayon::ThreadPool,
         hasher: &'a SeedableRandomState,
         symbols: SymbolArena,
@@ -104,6 +106,7 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
             rules,
             pool,
             hasher,
+            order,
             symbols,
             words,
             pairs: PairIndex::default(),
@@ -112,6 +115,7 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
             other_parts: Vec::new(),
             merges: Vec::new(),
             min_count: None,
+            min_frequency: 1,
             seen: None,
             tuning: TUNING,
         }
@@ -123,14 +127,27 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         wanted: usize,
         on_merge: OnMerge<'_>,
     ) -> Result<Vec<LearnedMerge>, TrainError> {
-        self.merge_occurring(wanted, on_merge)?;
+        self.merge_occurring(wanted, &|_| false, on_merge)?;
         if self.merges.len() < wanted {
             // Rare, and only with small corpora: start again and record every pair.
             self.start_over();
-            self.merge_occurring(wanted, &mut |_| Ok(()))?;
+            self.merge_occurring(wanted, &|_| false, &mut |_| Ok(()))?;
             self.add_vanished(wanted);
             on_merge(&self.merges)?;
         }
+        Ok(self.merges)
+    }
+
+    /// Merges pairs that occur `min_frequency` times at least, until `wanted` of the merges have another
+    /// text than those that `is_known`, or no pair occurs as often.
+    pub(crate) fn run_occurring(
+        mut self,
+        (wanted, min_frequency): (usize, u64),
+        is_known: &dyn Fn(&[u8]) -> bool,
+        on_merge: OnMerge<'_>,
+    ) -> Result<Vec<LearnedMerge>, TrainError> {
+        self.min_frequency = min_frequency.max(1);
+        self.merge_occurring(wanted, is_known, on_merge)?;
         Ok(self.merges)
     }
 
@@ -141,13 +158,24 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         self.seen = Some(Texts::with_hasher(self.hasher.clone()));
     }
 
-    /// Merges pairs until there are `wanted` merges or no pair occurs.
-    fn merge_occurring(&mut self, wanted: usize, on_merge: OnMerge<'_>) -> Result<(), TrainError> {
+    /// Merges pairs until there are `wanted` merges, besides those whose text `is_known`, or no pair
+    /// occurs.
+    fn merge_occurring(
+        &mut self,
+        mut wanted: usize,
+        is_known: &dyn Fn(&[u8]) -> bool,
+        on_merge: OnMerge<'_>,
+    ) -> Result<(), TrainError> {
         self.min_count = None;
         while self.merges.len() < wanted
             && let Some(best) = self.next_candidate(wanted)?
         {
             self.take(&best)?;
+            let is_known = self
+                .merges
+                .last()
+                .is_some_and(|merge| is_known(&merge.text));
+            wanted += usize::from(is_known);
             on_merge(&self.merges)?;
         }
         Ok(())
@@ -162,12 +190,14 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
             let view = PairView {
                 pairs: &self.pairs,
                 symbols: &self.symbols,
-                order: PhantomData::<Order>,
+                words: &self.words,
+                order: &self.order,
             };
             if let Some(best) = self.queue.pop(&view) {
                 return Ok(Some(best));
             }
-            if self.min_count.is_some_and(|min_count| min_count <= 1) {
+            let lowest = self.min_frequency;
+            if self.min_count.is_some_and(|min_count| min_count <= lowest) {
                 return Ok(None);
             }
             self.min_count = Some(self.build_index(wanted, self.min_count)?);
@@ -204,12 +234,13 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         let Some(last) = last else {
             self.record_seen();
             let total = PairCounts::total(&self.words, &self.symbols);
-            let min_count = self.tuning.first_min_count(total, wanted as u64).max(1);
+            let min_count = self.tuning.first_min_count(total, wanted as u64);
+            let min_count = min_count.max(self.min_frequency);
             return (self.pairs_from(min_count), min_count);
         };
-        let min_count = self.tuning.lower_min_count(last).max(1);
+        let min_count = self.tuning.lower_min_count(last).max(self.min_frequency);
         let counts = self.pairs_from(min_count);
-        let highest = counts.highest().max(1);
+        let highest = counts.highest().max(self.min_frequency);
         if highest >= min_count {
             return (counts, min_count);
         }
@@ -326,6 +357,11 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         let first_right = self.pairs.len();
         self.add_right_pairs(merge_op)?;
         self.record_positions(first_left, first_right);
+        // `PairIndex::insert` refuses more pairs than 32 bits can number.
+        (0..)
+            .take(self.pairs.len())
+            .skip(first_left)
+            .for_each(|pair| self.enqueue(pair));
         Ok(())
     }
 
@@ -366,7 +402,8 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         Ok(())
     }
 
-    /// Adds a pair if it is frequent enough to be indexed, and returns its number.
+    /// Adds a pair if it is frequent enough to be indexed, and returns its number. Its positions are
+    /// recorded later, and then it is enqueued.
     fn add_new_pair(
         &mut self,
         left: Symbol,
@@ -384,16 +421,16 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         if !is_indexed {
             return Ok(None);
         }
-        let pair = self.pairs.insert(left, right, count, positions)?;
-        self.enqueue(pair);
-        Ok(Some(pair))
+        self.pairs.insert(left, right, count, positions).map(Some)
     }
 
+    /// Adds an indexed pair, with its positions, to the queue.
     fn enqueue(&mut self, pair: u32) {
         let view = PairView {
             pairs: &self.pairs,
             symbols: &self.symbols,
-            order: PhantomData::<Order>,
+            words: &self.words,
+            order: &self.order,
         };
         self.queue.push(pair, self.pairs.count(pair), &view);
     }

@@ -10,7 +10,6 @@
 //! be dropped until the next rebuild. For example, with 32,000 merges wanted and 64 million
 //! occurrences of pairs, the first `min_count` is 64,000,000 / (32,000 * 64) = 31.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use foldhash::fast::SeedableRandomState;
@@ -18,7 +17,7 @@ use rayon::prelude::*;
 
 use crate::train::TrainError;
 use crate::train::bpe::pair_map::PairMap;
-use crate::train::bpe::queue::{Candidate, PairSource, TieOrder};
+use crate::train::bpe::queue::{Candidate, PairPlaces, PairSource, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::WordBuffer;
 use crate::train::split::SplitRules;
@@ -314,11 +313,12 @@ impl PairIndex {
     }
 }
 
-/// The pairs and the symbols, with an order of ties.
+/// The pairs, what they consist of, and an order of ties.
 pub(crate) struct PairView<'p, Order> {
     pub(crate) pairs: &'p PairIndex,
     pub(crate) symbols: &'p SymbolArena,
-    pub(crate) order: PhantomData<Order>,
+    pub(crate) words: &'p WordBuffer,
+    pub(crate) order: &'p Order,
 }
 
 impl<Order: TieOrder> PairSource for PairView<'_, Order> {
@@ -329,11 +329,20 @@ impl<Order: TieOrder> PairSource for PairView<'_, Order> {
     }
 
     fn candidate(&self, pair: u32) -> Candidate<Order::Key> {
-        let IndexedPair { count, symbols, .. } = self.pairs.pairs[pair as usize];
-        Candidate {
+        let IndexedPair {
             count,
-            key: Order::key(symbols, self.symbols),
+            positions,
             symbols,
+        } = &self.pairs.pairs[pair as usize];
+        Candidate {
+            count: *count,
+            key: self.order.key(&PairPlaces {
+                pair: *symbols,
+                positions,
+                symbols: self.symbols,
+                words: self.words,
+            }),
+            symbols: *symbols,
             pair,
         }
     }

@@ -1,8 +1,9 @@
 //! The order in which pairs are merged.
 //!
 //! Highest count first. Pairs of equal counts have a [`TieOrder`]; SentencePiece's is
-//! [`ShortestText`]: the fewest characters, then the smallest UTF-8 bytes. The `Ord` of
-//! [`Candidate`] is the whole order; the model depends on it.
+//! [`ShortestText`]: the fewest characters, then the smallest UTF-8 bytes. Those of byte-level BPE
+//! are in [`train::bytes`](crate::train::bytes). The `Ord` of [`Candidate`] is the whole order; the
+//! model depends on it.
 //!
 //! | count | text | order |
 //! |---|---|---|
@@ -25,14 +26,24 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
+use crate::train::bpe::word_buffer::WordBuffer;
 
-/// The order of pairs that occur equally often. It may depend on the two symbols alone: a key is
-/// made when the count of the pair becomes the best one, and is kept as long as it is.
-pub(crate) trait TieOrder {
+/// The order of pairs that occur equally often. A key is made when the count of the pair becomes the
+/// best one, and is kept as long as it is: until then, the pair has lost no occurrence.
+pub(crate) trait TieOrder: Send {
     /// The pair with the greatest key is merged first. No two pairs have equal keys.
     type Key: Ord + Send;
 
-    fn key(pair: (Symbol, Symbol), symbols: &SymbolArena) -> Self::Key;
+    fn key(&self, pair: &PairPlaces<'_>) -> Self::Key;
+}
+
+/// A pair, and where it occurs.
+pub(crate) struct PairPlaces<'p> {
+    pub(crate) pair: (Symbol, Symbol),
+    /// Positions where it occurs or once occurred, ascending.
+    pub(crate) positions: &'p [u32],
+    pub(crate) symbols: &'p SymbolArena,
+    pub(crate) words: &'p WordBuffer,
 }
 
 /// SentencePiece's order: the fewest characters, then the smallest UTF-8 bytes.
@@ -44,7 +55,12 @@ impl TieOrder for ShortestText {
     /// (see [`crate::train::bpe::merge`]).
     type Key = Reverse<(u16, Box<[u8]>, (Symbol, Symbol))>;
 
-    fn key((left, right): (Symbol, Symbol), symbols: &SymbolArena) -> Self::Key {
+    fn key(&self, places: &PairPlaces<'_>) -> Self::Key {
+        let &PairPlaces {
+            pair: (left, right),
+            symbols,
+            ..
+        } = places;
         let shape = symbols.shape(left).followed_by(symbols.shape(right));
         let text = symbols.joined_text(left, right);
         Reverse((shape.length(), text, (left, right)))
@@ -218,7 +234,12 @@ mod tests {
             .zip(best_first)
             .map(|(left, (count, _))| {
                 let pair = (Symbol(left), Symbol(left + 1));
-                let key = ShortestText::key(pair, &symbols);
+                let key = ShortestText.key(&PairPlaces {
+                    pair,
+                    positions: &[],
+                    symbols: &symbols,
+                    words: &WordBuffer::default(),
+                });
                 (count, key)
             })
             .collect();

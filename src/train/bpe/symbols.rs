@@ -61,12 +61,11 @@ impl SymbolArena {
         symbols
     }
 
-    /// One symbol for each byte, in order. All joined texts up to the maximum length are pieces.
-    #[cfg(test)]
-    pub(crate) fn of_bytes(rules: &SplitRules) -> Self {
+    /// One symbol for each byte, in this order, for [`SplitRules::of_bytes`].
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
         let mut symbols = Self::default();
-        for byte in 0..=u8::MAX {
-            symbols.push(&[byte], rules.shape_of_text("a"));
+        for byte in bytes {
+            symbols.push(&[*byte], Shape::of_byte());
         }
         symbols
     }

@@ -342,6 +342,38 @@ impl Spelling for Characters {
     }
 }
 
+/// Each byte is an initial symbol.
+pub(crate) struct Bytes {
+    /// The slot of each byte.
+    slot_of: [u32; 256],
+}
+
+impl Bytes {
+    /// Of the symbols of [`SymbolArena::of_bytes`].
+    pub(crate) fn of(symbols: &SymbolArena) -> Self {
+        let mut slot_of = [WORD_START; 256];
+        for (text, symbol) in symbols.texts() {
+            if let [byte] = text {
+                slot_of[usize::from(*byte)] = symbol.0;
+            }
+        }
+        Self { slot_of }
+    }
+}
+
+impl Spelling for Bytes {
+    fn length(&self, word: &[u8]) -> usize {
+        word.len()
+    }
+
+    fn spell(&self, word: &[u8], slots: &mut [u32]) {
+        slots
+            .iter_mut()
+            .zip(word)
+            .for_each(|(slot, byte)| *slot = self.slot_of[usize::from(*byte)]);
+    }
+}
+
 /// Calls `visit` with every word of two or more initial symbols, the number of these, and the
 /// word's count.
 fn for_each_word(

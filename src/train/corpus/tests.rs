@@ -1,7 +1,8 @@
 use super::*;
 
 fn lines_of(corpus: Corpus<'_>, line_limit: usize) -> Vec<Vec<u8>> {
-    let mut batches = Batches::new(corpus, Document::Line, line_limit, BATCH_BYTES).unwrap();
+    let read_as = ReadAs::Sentences { line_limit };
+    let mut batches = Batches::new(corpus, Document::Line, read_as, BATCH_BYTES).unwrap();
     let mut lines = Vec::new();
     while let Some(batch) = batches.next().unwrap() {
         batch

@@ -10,7 +10,7 @@
 //! | more | added at once |
 
 use std::hint::black_box;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -22,6 +22,7 @@ use crate::train::TrainError;
 use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
 use crate::train::counts::{SharedTable, TextCounts, TextLookup};
 use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
+use crate::train::swar::Block16;
 
 /// The number of raw chunks too long for the [`RawChunkCache`] that a thread holds before it adds
 /// them.
@@ -102,6 +103,23 @@ impl<'a, Counter: ChunkCounter> ChunkCaches<'a, Counter> {
         }
         let lookup = TextLookup::new(self.hasher, chunk);
         self.held_chunks.add(self.hasher, &lookup, count)
+    }
+
+    /// As [`add`](Self::add), for a part of a text that is not empty.
+    #[inline]
+    pub(super) fn add_part(
+        &mut self,
+        text: &[u8],
+        part: Range<usize>,
+        count: u64,
+    ) -> Result<(), TrainError> {
+        match u32::try_from(part.len()) {
+            Ok(length) if length < Block16::LENGTH => {
+                let block = Block16::at(text, part.start);
+                self.add_short(ShortText::of_block(block.0, length), count)
+            }
+            _ => self.add(&text[part], count),
+        }
     }
 
     /// As [`add`](Self::add), for a chunk of up to 15 bytes.

@@ -275,6 +275,7 @@ impl<Order: TieOrder> MergeTrainer<'_, Order> {
                 let pair = self.add_new_pair(left, right, change.after, positions)?;
                 if let Some(pair) = pair {
                     self.pairs.set_positions(pair, change.positions);
+                    self.enqueue(pair);
                 }
             } else {
                 let lost = change.before.saturating_sub(change.after);

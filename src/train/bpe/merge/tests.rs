@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::train::alphabet::{Alphabet, CharacterCounts};
-use crate::train::bpe::queue::ShortestText;
-use crate::train::bpe::word_buffer::{Characters, Spelling};
+use crate::train::bpe::queue::{PairPlaces, ShortestText};
+use crate::train::bpe::word_buffer::{Bytes, Characters};
 use crate::train::counts::WordTable;
 use crate::train::options::TrainOptions;
 
@@ -105,8 +105,7 @@ fn fast_merges(
     let words = pool
         .install(|| WordBuffer::new(table, &Characters::of(&symbols), &hasher))
         .unwrap();
-    let mut merger: MergeTrainer<'_, ShortestText> =
-        MergeTrainer::new(rules, &pool, &hasher, symbols, words);
+    let mut merger = MergeTrainer::new((rules, ShortestText), &pool, &hasher, symbols, words);
     merger.tuning = tuning;
     let merges = merger.run(wanted, &mut |_| Ok(())).unwrap();
     merges
@@ -189,30 +188,14 @@ fn long_words_are_merged_like_by_recounting() {
     );
 }
 
-/// Each byte is an initial symbol: byte-level BPE.
-struct ByteSpelling;
-
-impl Spelling for ByteSpelling {
-    fn length(&self, word: &[u8]) -> usize {
-        word.len()
-    }
-
-    fn spell(&self, word: &[u8], slots: &mut [u32]) {
-        slots
-            .iter_mut()
-            .zip(word)
-            .for_each(|(slot, byte)| *slot = u32::from(*byte));
-    }
-}
-
 /// The smallest ids first: the order of `tokenizers` and rustbpe.
 struct SmallestIds;
 
 impl TieOrder for SmallestIds {
     type Key = std::cmp::Reverse<(Symbol, Symbol)>;
 
-    fn key(pair: (Symbol, Symbol), _symbols: &SymbolArena) -> Self::Key {
-        std::cmp::Reverse(pair)
+    fn key(&self, places: &PairPlaces<'_>) -> Self::Key {
+        std::cmp::Reverse(places.pair)
     }
 }
 
@@ -266,20 +249,16 @@ proptest! {
         threads in 1usize..5,
     ) {
         let slow = slow_byte_merges(&words, wanted);
-        let mut options = TrainOptions::default();
-        options.max_sentencepiece_length = 64;
-        let rules = SplitRules::new(&options);
+        let rules = SplitRules::of_bytes(u32::MAX);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let hasher = SeedableRandomState::default();
         let table = WordTable::of(words.iter().map(|(word, count)| (word, *count)));
-        let words = pool.install(|| WordBuffer::new(table, &ByteSpelling, &hasher)).unwrap();
-        let symbols = SymbolArena::of_bytes(&rules);
-        let mut merger: MergeTrainer<'_, SmallestIds> =
-            MergeTrainer::new(&rules, &pool, &hasher, symbols, words);
+        let symbols = SymbolArena::of_bytes(&Vec::from_iter(0..=u8::MAX));
+        let words = pool.install(|| WordBuffer::new(table, &Bytes::of(&symbols), &hasher)).unwrap();
+        let mut merger = MergeTrainer::new((&rules, SmallestIds), &pool, &hasher, symbols, words);
         merger.tuning = tuning;
-        // Without the pairs that no longer occur, which only SentencePiece adds.
-        merger.merge_occurring(wanted, &mut |_| Ok(())).unwrap();
-        let merges: Vec<_> = merger.merges.into_iter().map(|merge| (merge.text.into_vec(), merge.count)).collect();
+        let merges = merger.run_occurring((wanted, 0), &|_| false, &mut |_| Ok(())).unwrap();
+        let merges: Vec<_> = merges.into_iter().map(|merge| (merge.text.into_vec(), merge.count)).collect();
         prop_assert_eq!(merges, slow);
     }
 }

@@ -1,0 +1,341 @@
+//! Training of byte-level BPE: a corpus goes in, a [`ByteBpe`] comes out.
+//!
+//! ```text
+//! corpus -> texts -> pretokens of a pattern -> count -> merge pairs of bytes -> ids -> ByteBpe
+//! ```
+//!
+//! Counting, the word buffer, the pair index and the queue are those of SentencePiece's BPE; see
+//! [`bpe`](super::bpe). Five things are different: texts are cut by a pattern ([`PatternCuts`]), each
+//! byte is an initial symbol ([`Bytes`]), every pair may merge as long as the token is not too long
+//! ([`SplitRules::of_bytes`]), ties have another order ([`order`]), and nothing is normalized.
+//!
+//! # The references
+//!
+//! | | `tokenizers` | rustbpe | minbpe |
+//! |---|---|---|---|
+//! | ties | smallest (left id, right id) | the same | the pair that occurs first |
+//! | ids | special tokens, bytes, merges | bytes, merges, special tokens | the same |
+//! | order of the bytes | by the characters that stand for them: `!` first | by value | by value |
+//! | expressions are those of | Oniguruma | the crate `fancy-regex` | the package `regex` |
+//!
+//! A merge that spells a special token of `tokenizers` has that token's id, and does not count as a
+//! token of the vocabulary. All of them stop when no pair is left (minbpe with an error).
+
+mod options;
+mod order;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::num::{NonZeroU64, NonZeroUsize};
+
+pub use self::options::{ByteTieOrder, ByteTrainOptions};
+use self::order::SmallestIds;
+use super::TrainError;
+use super::batch::{SentenceCounts, SentenceFilter};
+use super::bpe::merge::{LearnedMerge, MergeTrainer};
+use super::bpe::symbols::SymbolArena;
+use super::bpe::word_buffer::{Bytes, WordBuffer};
+use super::corpus::{Batches, Corpus, ReadAs};
+use super::counts::{SharedTable, WordTable};
+use super::execution::ExecutionConfig;
+use super::observer::{Observer, Reporter, Run, SilentObserver, Stage, Summary};
+use super::options::OptionError;
+use super::reading::next_batch;
+use super::split::SplitRules;
+use super::words::{PatternCuts, count_into};
+use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken};
+use crate::input::Document;
+
+/// Trains byte-level BPE.
+///
+/// ```
+/// use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer};
+/// use spiece::Corpus;
+///
+/// let pretokenizer = ByteTieOrder::Tokenizers.pretokenizer("gpt2")?;
+/// let mut options = ByteTrainOptions::new(260, pretokenizer);
+/// options.special_tokens = vec!["<|endoftext|>".to_owned()];
+/// let trained = ByteTrainer::new(options)?.train(Corpus::texts(["low lower", "lowest"]))?;
+/// let ids = trained.encode("low");
+/// assert_eq!(trained.id_to_bytes(ids[0]), Some(&b"low"[..]));
+/// assert_eq!(trained.id_to_bytes(0.into()), Some(&b"<|endoftext|>"[..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ByteTrainer {
+    options: ByteTrainOptions,
+    layout: IdLayout,
+    work: ExecutionConfig,
+    /// Pretokens that occur less often are ignored.
+    min_word_count: NonZeroU64,
+}
+
+impl ByteTrainer {
+    /// A trainer with these options.
+    ///
+    /// # Errors
+    /// `vocab_size` has no room for the bytes and the special tokens; a special token is empty or has
+    /// a NUL, or is, for `tokenizers`, the spelling of other bytes.
+    pub fn new(options: ByteTrainOptions) -> Result<Self, TrainError> {
+        Ok(Self {
+            layout: IdLayout::new(&options)?,
+            options,
+            work: ExecutionConfig::of_machine(),
+            min_word_count: NonZeroU64::MIN,
+        })
+    }
+
+    /// Sets the number of threads, at most 1024. The default is the number of cores. The tokens do
+    /// not depend on it.
+    #[must_use]
+    pub fn with_threads(mut self, threads: NonZeroUsize) -> Self {
+        self.work.set_threads(threads);
+        self
+    }
+
+    /// Trains without the pretokens that occur less often than `min_count`. This approximation needs
+    /// less memory for merging.
+    #[must_use]
+    pub fn with_min_word_count(mut self, min_count: NonZeroU64) -> Self {
+        self.min_word_count = min_count;
+        self
+    }
+
+    /// The options.
+    pub fn options(&self) -> &ByteTrainOptions {
+        &self.options
+    }
+
+    /// Trains on `corpus`. Memory grows with the distinct pretokens, not with the corpus. Bytes that
+    /// are not UTF-8 are read as U+FFFD.
+    ///
+    /// # Errors
+    /// The corpus cannot be read, or has no text.
+    pub fn train(&self, corpus: Corpus<'_>) -> Result<ByteBpe, TrainError> {
+        self.train_observed(corpus, &mut SilentObserver)
+            .map(|(trained, _)| trained)
+    }
+
+    /// As [`train`](Self::train), reports progress to `observer`, and returns figures about the run.
+    ///
+    /// # Errors
+    /// As [`train`](Self::train); [`TrainError::Cancelled`] if the observer asks to stop.
+    pub fn train_observed(
+        &self,
+        corpus: Corpus<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(ByteBpe, Summary), TrainError> {
+        let mut run = Run::new(observer, self.work.thread_pool()?);
+        // 1. Read the corpus, and count its pretokens.
+        let words = WordTable::new(self.work.hasher.clone()).into_shared();
+        run.summary.sentences = self.count_pretokens(corpus, &words, &mut run.reporter)?;
+        if run.summary.sentences.used == 0 {
+            return Err(TrainError::NoText {
+                sentences: run.summary.sentences,
+                max_sentence_length: 0,
+            });
+        }
+        self.learn(words.into_table(), run)
+    }
+
+    /// Adds the pretokens of the corpus to `counts`. Returns the texts, by what became of them.
+    fn count_pretokens(
+        &self,
+        corpus: Corpus<'_>,
+        counts: &SharedTable,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<SentenceCounts, TrainError> {
+        let document = self.options.document.unwrap_or(match corpus.has_records() {
+            true => Document::Record,
+            false => Document::Line,
+        });
+        // An error of the options before one of the files.
+        corpus.documents(document)?;
+        corpus.check_files()?;
+        reporter.start(Stage::Reading)?;
+        reporter.expect_bytes(corpus.total_bytes());
+        let pretokenizer = &self.options.pretokenizer;
+        let read_as = ReadAs::Raw(pretokenizer.clone());
+        let mut batches = Batches::new(corpus, document, read_as, self.work.batch_bytes)?;
+        let cuts = PatternCuts(pretokenizer);
+        let filter = SentenceFilter::of_all(self.options.input_format);
+        let mut texts = count_into(&cuts, &filter, self.work.threads, counts, |send| {
+            while let Some(batch) = next_batch(&mut batches, reporter)? {
+                if !send(batch) {
+                    break;
+                }
+            }
+            Ok(())
+        })?;
+        texts.bad_records += batches.bad_records();
+        Ok(texts)
+    }
+
+    /// From counted pretokens to the tokens.
+    fn learn(
+        &self,
+        mut words: WordTable,
+        mut run: Run<'_>,
+    ) -> Result<(ByteBpe, Summary), TrainError> {
+        run.summary.distinct_words = words.len();
+        // 2. Leave rare pretokens out.
+        if self.min_word_count > NonZeroU64::MIN {
+            words.remove_rare(self.min_word_count.get());
+        }
+        // 3. Merge pairs, best first, until the vocabulary is full.
+        run.reporter.start(Stage::Merging)?;
+        let rules = SplitRules::of_bytes(self.options.length_limit());
+        let symbols = SymbolArena::of_bytes(&self.layout.bytes);
+        let spelling = Bytes::of(&symbols);
+        let words = run
+            .pool
+            .install(|| WordBuffer::new(words, &spelling, &self.work.hasher))?;
+        let wanted = self.layout.room;
+        run.reporter.expect_merges(wanted);
+        let order = SmallestIds {
+            special: &self.layout.learnable,
+        };
+        let merger = MergeTrainer::new(
+            (&rules, order),
+            &run.pool,
+            &self.work.hasher,
+            symbols,
+            words,
+        );
+        let merges = merger.run_occurring(
+            (wanted, self.options.min_frequency),
+            &|text| self.layout.learnable.contains_key(text),
+            &mut |merges| run.reporter.merged(merges),
+        )?;
+        run.reporter.end_merges(&merges)?;
+        run.summary.merges = merges.len();
+        // 4. Give the tokens their ids.
+        run.reporter.start(Stage::Assembling)?;
+        let mut parts = ByteBpeParts::new(self.options.pretokenizer.clone());
+        parts.whole_pretokens_first = self.options.tie_order != ByteTieOrder::Tokenizers;
+        (parts.tokens, parts.special_tokens) = self.layout.tokens(merges)?;
+        let trained = ByteBpe::new(parts)?;
+        run.summary.pieces = trained.vocab_size();
+        Ok((trained, run.summary))
+    }
+}
+
+/// Which ids the tokens get.
+#[derive(Debug)]
+struct IdLayout {
+    /// All bytes, in the order of their ids.
+    bytes: Vec<u8>,
+    /// The texts of the special tokens, each once.
+    special: Vec<String>,
+    /// Whether special tokens come before the bytes.
+    special_first: bool,
+    /// The special tokens whose ids learned tokens share, by their bytes.
+    learnable: HashMap<Box<[u8]>, u32>,
+    /// How many merged tokens the vocabulary has room for.
+    room: usize,
+}
+
+impl IdLayout {
+    fn new(options: &ByteTrainOptions) -> Result<Self, TrainError> {
+        let special_first = options.tie_order == ByteTieOrder::Tokenizers;
+        let mut special: Vec<String> = Vec::with_capacity(options.special_tokens.len());
+        let mut learnable = HashMap::new();
+        for text in &options.special_tokens {
+            let refuse = |problem| OptionError::Piece {
+                option: "special_tokens",
+                piece: text.clone(),
+                problem,
+            };
+            if text.is_empty() || text.contains('\0') {
+                return Err(refuse("is empty or has a NUL; leave it out").into());
+            }
+            if special.contains(text) {
+                continue;
+            }
+            if special_first && text.chars().all(stands_for_byte) {
+                if !text.is_ascii() {
+                    return Err(refuse(
+                        "stands for other bytes in tokenizer.json; add an ASCII character that no text has, as in <é>",
+                    )
+                    .into());
+                }
+                learnable.insert(text.as_bytes().into(), id_of(special.len())?);
+            }
+            special.push(text.clone());
+        }
+        let bytes: Vec<u8> = if special_first {
+            let (printable, others) =
+                (0..=u8::MAX).partition::<Vec<u8>, _>(|byte| is_printable(*byte));
+            [printable, others].concat()
+        } else {
+            (0..=u8::MAX).collect()
+        };
+        let single_bytes = bytes
+            .iter()
+            .filter(|byte| !learnable.contains_key(&[**byte][..]));
+        let fixed = special.len() + single_bytes.count();
+        let size = options.vocab_size as usize;
+        let Some(room) = size.checked_sub(fixed) else {
+            return Err(OptionError::Conflict {
+                option: "vocab_size",
+                problem: format!(
+                    "{size} is too small for 256 bytes and {} special tokens",
+                    special.len()
+                ),
+                remedy: "raise it, or remove special tokens",
+            }
+            .into());
+        };
+        Ok(Self {
+            bytes,
+            special,
+            special_first,
+            learnable,
+            room,
+        })
+    }
+
+    /// The tokens in the order of their ranks, and the special tokens.
+    fn tokens(
+        &self,
+        merges: Vec<LearnedMerge>,
+    ) -> Result<(Vec<ByteToken>, Vec<SpecialToken>), TrainError> {
+        let tokens = self.bytes.len() + merges.len();
+        let (first_token, first_special) = match self.special_first {
+            true => (self.special.len(), 0),
+            false => (0, tokens),
+        };
+        let mut free_ids = id_of(first_token)?..;
+        let special_ids = id_of(first_special)?..;
+        id_of(tokens + self.special.len())?;
+        let single_bytes = self.bytes.iter().map(|byte| Box::from([*byte]));
+        let merged = merges.into_iter().map(|merge| merge.text);
+        let tokens = single_bytes.chain(merged).filter_map(|bytes: Box<[u8]>| {
+            let shared = self.learnable.get(&bytes).copied();
+            let id = shared.or_else(|| free_ids.next())?;
+            Some(ByteToken { bytes, id })
+        });
+        let special = self.special.iter().zip(special_ids);
+        let special = special.map(|(text, id)| SpecialToken::new(text.as_str(), id));
+        Ok((tokens.collect(), special.collect()))
+    }
+}
+
+fn id_of(number: usize) -> Result<u32, TrainError> {
+    u32::try_from(number).map_err(|_| TrainError::TooLarge { what: "tokens" })
+}
+
+/// Whether a byte is printable in Latin-1. In tokenizer.json, such a byte stands for itself, and the
+/// others are the characters from U+0100 on.
+fn is_printable(byte: u8) -> bool {
+    matches!(byte, 0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF)
+}
+
+/// Whether a character stands for a byte in tokenizer.json.
+fn stands_for_byte(c: char) -> bool {
+    match u8::try_from(u32::from(c)) {
+        Ok(byte) => is_printable(byte),
+        Err(_) => ('\u{100}'..'\u{144}').contains(&c),
+    }
+}

@@ -1,0 +1,72 @@
+//! Chunks of byte-level BPE: the pretokens of a pattern, counted as they are.
+//!
+//! For example, GPT-2's pattern cuts `I'm, you're` into `I`, `'m`, `,`, ` you` and `'re`.
+//!
+//! Each byte that is not UTF-8 is read as U+FFFD, as for all other models. A pretoken of one byte is
+//! counted, although it has no pair.
+
+use std::borrow::Cow;
+
+use super::worker::ChunkCaches;
+use super::{ChunkCounter, Cuts};
+use crate::pattern::Pretokenizer;
+use crate::train::TrainError;
+use crate::train::counts::{SharedTable, TableAdder};
+
+/// Cuts texts into pretokens.
+pub(crate) struct PatternCuts<'p>(pub(crate) &'p Pretokenizer);
+
+impl Cuts for PatternCuts<'_> {
+    type Counter<'c>
+        = PretokenCounter<'c>
+    where
+        Self: 'c;
+
+    fn counter<'c>(&'c self, counts: &'c SharedTable) -> PretokenCounter<'c> {
+        PretokenCounter(counts.adder())
+    }
+
+    fn cut<'c>(
+        &'c self,
+        text: &[u8],
+        count: u64,
+        chunks: &mut ChunkCaches<'_, PretokenCounter<'c>>,
+    ) -> Result<(), TrainError> {
+        let text = well_formed(text);
+        let mut result = Ok(());
+        self.0.for_each(&text, &mut |pretoken| {
+            if result.is_ok() {
+                result = chunks.add_part(&text, pretoken, count);
+            }
+        });
+        result
+    }
+}
+
+/// The text with U+FFFD for each byte that is not UTF-8.
+fn well_formed(text: &[u8]) -> Cow<'_, [u8]> {
+    if std::str::from_utf8(text).is_ok() {
+        return Cow::Borrowed(text);
+    }
+    let mut filled = Vec::with_capacity(text.len() + 64);
+    for chunk in text.utf8_chunks() {
+        filled.extend_from_slice(chunk.valid().as_bytes());
+        for _ in chunk.invalid() {
+            filled.extend_from_slice("\u{FFFD}".as_bytes());
+        }
+    }
+    Cow::Owned(filled)
+}
+
+/// Counts pretokens.
+pub(crate) struct PretokenCounter<'c>(TableAdder<'c>);
+
+impl ChunkCounter for PretokenCounter<'_> {
+    fn add(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError> {
+        self.0.add(chunk, count)
+    }
+
+    fn flush(&mut self) -> Result<(), TrainError> {
+        self.0.flush()
+    }
+}
