@@ -1,1 +1,258 @@
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::num::NonZeroU16;
 
+use proptest::prelude::*;
+
+use super::*;
+use crate::piece::PieceId;
+
+/// A token, by its bytes, of a word.
+type Symbols = Vec<Vec<u8>>;
+
+/// The tokens of the ids, by recounting all pairs before each merge.
+fn slow_tokens(words: &BTreeMap<Vec<u8>, u64>, options: &ByteTrainOptions) -> Vec<Vec<u8>> {
+    let mut special: Vec<Vec<u8>> = Vec::new();
+    for text in &options.special_tokens {
+        if !special.contains(&text.as_bytes().to_vec()) {
+            special.push(text.as_bytes().to_vec());
+        }
+    }
+    let (before, bytes, behind) = match options.tie_order {
+        ByteTieOrder::Tokenizers => {
+            let kept = |byte: &u8| matches!(byte, 33..=126 | 161..=172 | 174..=255);
+            let printable = (0..=255).filter(kept);
+            let others = (0..=255).filter(|byte| !kept(byte));
+            let bytes: Vec<u8> = printable.chain(others).collect();
+            (special, bytes, Vec::new())
+        }
+        ByteTieOrder::Rustbpe => (Vec::new(), (0..=255).collect(), special),
+    };
+    let mut tokens = before;
+    for byte in bytes {
+        if !tokens.contains(&vec![byte]) {
+            tokens.push(vec![byte]);
+        }
+    }
+    let mut words: Vec<(Symbols, u64)> = words
+        .iter()
+        .map(|(word, count)| (word.iter().map(|byte| vec![*byte]).collect(), *count))
+        .collect();
+    while tokens.len() + behind.len() < options.vocab_size as usize {
+        let id = |token: &[u8]| tokens.iter().position(|known| known == token).unwrap();
+        let mut counts: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+        for (symbols, count) in &words {
+            for pair in symbols.windows(2) {
+                let is_short = options.max_token_length.is_none_or(|limit| {
+                    pair.concat().len() < usize::from(limit.get()) || pair.concat().len() == 2
+                });
+                if is_short {
+                    *counts.entry((id(&pair[0]), id(&pair[1]))).or_default() += count;
+                }
+            }
+        }
+        let best = counts
+            .into_iter()
+            .max_by_key(|(pair, count)| (*count, std::cmp::Reverse(*pair)))
+            .filter(|(_, count)| *count >= options.min_frequency);
+        let Some(((left, right), _)) = best else {
+            break;
+        };
+        let joined = [tokens[left].as_slice(), &tokens[right]].concat();
+        for (symbols, _) in &mut words {
+            let mut at = 0;
+            while at + 1 < symbols.len() {
+                if symbols[at] == tokens[left] && symbols[at + 1] == tokens[right] {
+                    symbols[at] = joined.clone();
+                    symbols.remove(at + 1);
+                }
+                at += 1;
+            }
+        }
+        if !tokens.contains(&joined) {
+            tokens.push(joined);
+        }
+    }
+    tokens.extend(behind);
+    tokens
+}
+
+fn tokens_of(trained: &ByteBpe) -> Vec<Vec<u8>> {
+    let ids = (0..).take(trained.vocab_size()).map(PieceId::new);
+    ids.map(|id| trained.id_to_bytes(id).unwrap().to_vec())
+        .collect()
+}
+
+fn options(vocab_size: u32) -> ByteTrainOptions {
+    let pretokenizer = ByteTieOrder::Tokenizers.pretokenizer("gpt2").unwrap();
+    ByteTrainOptions::new(vocab_size, pretokenizer)
+}
+
+fn trained_on(options: ByteTrainOptions, texts: &[&str]) -> Vec<Vec<u8>> {
+    let trainer = ByteTrainer::new(options).unwrap();
+    tokens_of(&trainer.train(Corpus::texts(texts)).unwrap())
+}
+
+fn any_options() -> impl Strategy<Value = ByteTrainOptions> {
+    let special = prop_oneof![
+        Just(vec![]),
+        Just(vec!["<|end|>"]),
+        Just(vec!["ab", "<s>", "b", "ab", "abab"])
+    ];
+    let order = prop_oneof![Just(ByteTieOrder::Tokenizers), Just(ByteTieOrder::Rustbpe)];
+    (260u32..330, order, 0u64..4, 0u16..7, special).prop_map(
+        |(vocab_size, order, min_frequency, max_length, special)| {
+            let mut options = options(vocab_size);
+            options.tie_order = order;
+            options.min_frequency = min_frequency;
+            options.max_token_length = NonZeroU16::new(max_length);
+            if order == ByteTieOrder::Tokenizers {
+                options.special_tokens = special.into_iter().map(str::to_owned).collect();
+            }
+            options
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn tokens_are_those_of_recounting(
+        options in any_options(),
+        texts in proptest::collection::vec(
+            ("[ab]{1,9}|[a-d ]{1,30}|(ab|a){2,6}|[aé漢 ]{1,9}|\r?\n", 1u64..5), 1..12),
+        threads in 1usize..8,
+    ) {
+        let mut words: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        for (text, count) in &texts {
+            for pretoken in options.pretokenizer.pretokens(text) {
+                *words.entry(pretoken.as_bytes().to_vec()).or_default() += count;
+            }
+        }
+        let slow = slow_tokens(&words, &options);
+        let trainer = ByteTrainer::new(options).unwrap();
+        let trainer = trainer.with_threads(NonZeroUsize::new(threads).unwrap());
+        let trained = trainer.train(Corpus::counted_texts(texts)).unwrap();
+        prop_assert_eq!(tokens_of(&trained), slow);
+    }
+}
+
+/// `tokenizers` 0.23.3 gives these with the same texts, one file line each, `special_tokens=["ab",
+/// "<s>"]`, `initial_alphabet=ByteLevel.alphabet()` and `ByteLevel(add_prefix_space=False)`.
+#[test]
+fn a_merge_that_spells_a_special_token_has_its_id() {
+    let mut options = options(261);
+    options.special_tokens = vec!["ab".to_owned(), "<s>".to_owned()];
+    let tokens = trained_on(options, &["abab abab abc\n", "bc abc\n"]);
+    assert_eq!(tokens[..3], [&b"ab"[..], b"<s>", b"!"]);
+    assert_eq!(tokens[258..], [&b" ab"[..], b" abc", b"abab"]);
+}
+
+#[test]
+fn counts_above_32_bits_decide() {
+    let texts = [("ab", 1 << 31), ("cd", 3 << 31), ("ef", 1 << 33)];
+    let trainer = ByteTrainer::new(options(259)).unwrap();
+    let trained = trainer.train(Corpus::counted_texts(texts)).unwrap();
+    assert_eq!(tokens_of(&trained)[256..], [b"ef", b"cd", b"ab"]);
+}
+
+/// The pretokens that a trainer counts of a reader.
+fn counted(
+    document: Document,
+    text: &[u8],
+    batch_bytes: usize,
+) -> (BTreeMap<String, u64>, SentenceCounts) {
+    let mut options = options(300);
+    options.document = Some(document);
+    let mut trainer = ByteTrainer::new(options).unwrap();
+    trainer.work.batch_bytes = batch_bytes;
+    let table = WordTable::default().into_shared();
+    let corpus = Corpus::reader(Cursor::new(text));
+    let mut silent = SilentObserver;
+    let texts = trainer
+        .count_pretokens(corpus, &table, &mut Reporter::new(&mut silent))
+        .unwrap();
+    let mut counts = BTreeMap::new();
+    for shard in table.into_table().shards() {
+        shard.visit(|text, count| {
+            counts.insert(String::from_utf8(text.to_vec()).unwrap(), count);
+        });
+    }
+    (counts, texts)
+}
+
+fn pretokens(texts: &[&str]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    let options = options(300);
+    for text in texts {
+        for pretoken in options.pretokenizer.pretokens(text) {
+            *counts.entry(pretoken.to_owned()).or_default() += 1;
+        }
+    }
+    counts
+}
+
+#[test]
+fn lines_have_their_line_ends_and_files_are_one_text() {
+    let text = "one two\n\n\nthree\r\n  four";
+    let lines = ["one two\n", "\n", "\n", "three\r\n", "  four"];
+    for batch_bytes in [1, 5, 1000] {
+        let (counts, texts) = counted(Document::Line, text.as_bytes(), batch_bytes);
+        assert_eq!(counts, pretokens(&lines), "{batch_bytes}");
+        assert_eq!(texts.used, 5);
+        let (counts, _) = counted(Document::File, text.as_bytes(), batch_bytes);
+        assert_eq!(counts, pretokens(&[text]), "{batch_bytes}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_read_as_replacement_characters() {
+    let (counts, _) = counted(Document::Line, b"a\xff\xfe b\xe6\xbc\n", 1000);
+    assert_eq!(
+        counts,
+        pretokens(&["a\u{fffd}\u{fffd} b\u{fffd}\u{fffd}\n"])
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Long texts are divided into parts, which does not change what is counted.
+    #[test]
+    fn parts_of_a_text_have_the_pretokens_of_the_text(
+        words in proptest::collection::vec("[a-z]{1,6}|[ \n]{1,3}|'s|é|漢|[.,!1]|\u{301}", 0..200),
+        batch_bytes in 8usize..60,
+        document in prop_oneof![Just(Document::File), Just(Document::Line)],
+    ) {
+        let text = words.concat();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let texts = if document == Document::File { vec![text.as_str()] } else { lines };
+        let (counts, _) = counted(document, text.as_bytes(), batch_bytes);
+        prop_assert_eq!(counts, pretokens(&texts));
+    }
+}
+
+#[test]
+fn options_that_cannot_be_used_are_refused() {
+    let refused = |vocab_size, special: &str| {
+        let mut options = options(vocab_size);
+        options.special_tokens = vec![special.to_owned()];
+        ByteTrainer::new(options).unwrap_err().to_string()
+    };
+    assert!(refused(256, "<s>").contains("vocab_size: 256 is too small"));
+    assert!(refused(300, "").contains("empty"));
+    // In tokenizer.json, U+0120 is the byte of a space.
+    assert!(refused(300, "\u{120}a").contains("stands for other bytes"));
+    let empty = ByteTrainer::new(options(300)).unwrap();
+    let error = empty.train(Corpus::texts([""])).unwrap_err();
+    assert!(matches!(error, TrainError::NoText { .. }), "{error}");
+}
+
+#[test]
+fn an_observer_stops_the_training() {
+    let trainer = ByteTrainer::new(options(300)).unwrap();
+    let mut stop = |_: super::super::Event<'_>| std::ops::ControlFlow::Break(());
+    let stopped = trainer.train_observed(Corpus::texts(["abc"]), &mut stop);
+    assert!(matches!(stopped, Err(TrainError::Cancelled)));
+}
