@@ -6,7 +6,9 @@
 //! it is laid out in one pass, and equal suffixes are not merged:
 //!
 //! 1. The sorted keys become states in depth-first order, each with its next sibling. The first
-//!    child of a state is the state after it.
+//!    child of a state is the state after it. What follows the first byte that a key shares with no
+//!    other key is its *tail*: no state, but bytes in an array of their own. Of three states in a
+//!    large vocabulary this saves two.
 //! 2. In this order each state gets a base such that the cells of its children are free. Bases are
 //!    searched in the newest [`MAX_OPEN`] blocks of 256 cells that have free cells. Operations on
 //!    sets of bits try all bases of a block at once. If no base fits, a block is added.
@@ -16,7 +18,7 @@
 //! Example: the keys `a` and `ab`. The root has base 0, so `a` gets cell 0x61. Its child `b` (0x62)
 //! gets a cell of the same cache line, 0x63, by the base 0x63 ^ 0x62 = 1. The state after `ab` has
 //! no children; the distance [`NOWHERE`] leads out of the array, so that a walk ends there without
-//! a load.
+//! a load. With the key `axle`, too, `x` would get a cell with the tail `le`.
 
 pub(crate) mod prefix;
 
@@ -32,24 +34,31 @@ const BLOCK: u32 = 256;
 const MAX_OPEN: usize = 16;
 /// The largest number of cells, so that [`NOWHERE`] leads out of the array.
 const MAX_CELLS: u32 = 1 << 29;
-/// Distances from a cell to its base below this are stored with all their bits. Tests reach the
-/// others with less text.
+/// Distances from a cell to its base, and positions of tails, are stored with all their bits below
+/// this. Tests reach the others with less text.
 const NEAR: u32 = if cfg!(test) { 1 << 16 } else { 1 << 22 };
 
-/// The label of a free cell, which is no byte.
-const FREE: u32 = 1 << 8;
-const LABEL_MASK: u32 = 0x1FF;
+/// The byte after a tail, and the label of a free cell: no key contains it. A text may. Then a walk
+/// steps to a free cell, and from there out of the array.
+const NUL: u8 = 0;
+
+const LABEL_MASK: u32 = 0xFF;
 /// The distance is stored divided by 256.
-const FAR: u32 = 1 << 9;
+const FAR: u32 = 1 << 8;
+/// The position of a tail is stored instead of a distance.
+const TAIL: u32 = 1 << 9;
+/// The first bit of the distance.
+const DISTANCE: u32 = 10;
 /// The distance of a cell without children: out of the array from every cell.
-const NOWHERE: u32 = !LABEL_MASK;
+const NOWHERE: u32 = FAR | !0 << DISTANCE;
 
 /// A cell of the array.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
-    /// The label (bits 0 to 8), [`FAR`] (9), and the distance from the cell to the base of its
-    /// children by xor (10 to 31).
+    /// The label (bits 0 to 7), [`FAR`] (8), [`TAIL`] (9), and the distance from the cell to the
+    /// base of its children by xor (10 to 31).
     link: u32,
+    /// The value of the key that ends here, or after the tail.
     value: u32,
 }
 
@@ -57,84 +66,114 @@ struct Cell {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trie {
     cells: Vec<Cell>,
+    /// Each followed by a [`NUL`].
+    tails: Vec<u8>,
 }
 
 /// Keys that need more than 2^29 cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TrieTooLarge;
 
-/// A walk by the bytes of a text; see [`Trie::walk`].
+/// The keys that a text begins with; see [`Trie::prefixes`].
 #[derive(Debug, Clone)]
-pub(crate) struct Walk<'a> {
-    cells: &'a [Cell],
-    text: std::slice::Iter<'a, u8>,
+pub(crate) struct Prefixes<'a> {
+    trie: &'a Trie,
+    text: &'a [u8],
+    /// The bytes of the text before the next step.
+    length: usize,
     base: usize,
 }
 
-/// A step of a walk, by one byte.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Step {
-    pub(crate) cell: usize,
-    /// The value of the key that ends here, or [`NO_VALUE`].
-    pub(crate) value: u32,
+impl Prefixes<'_> {
+    /// How many bytes of the text have been found to be those of a key.
+    #[inline]
+    pub(crate) fn walked(&self) -> usize {
+        self.length
+    }
 }
 
-impl Iterator for Walk<'_> {
-    type Item = Step;
+/// A key at the start of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Prefix {
+    /// The bytes of the key.
+    pub(crate) length: usize,
+    pub(crate) value: u32,
+    /// The cell with the value.
+    pub(crate) cell: usize,
+}
+
+impl Iterator for Prefixes<'_> {
+    type Item = Prefix;
 
     #[inline]
-    fn next(&mut self) -> Option<Step> {
-        let byte = *self.text.next()?;
-        let cell = self.base ^ usize::from(byte);
-        let Cell { link, value } = *self.cells.get(cell)?;
-        if link & LABEL_MASK != u32::from(byte) {
-            return None;
+    fn next(&mut self) -> Option<Prefix> {
+        loop {
+            let byte = *self.text.get(self.length)?;
+            let cell = self.base ^ usize::from(byte);
+            let Cell { link, value } = *self.trie.cells.get(cell)?;
+            if link & LABEL_MASK != u32::from(byte) {
+                return None;
+            }
+            self.length += 1;
+            let distance = (link >> DISTANCE) as usize;
+            if link & TAIL != 0 {
+                self.base = usize::MAX;
+                for byte in self.trie.tails.get(distance..)? {
+                    if *byte == NUL {
+                        break;
+                    }
+                    if self.text.get(self.length) != Some(byte) {
+                        return None;
+                    }
+                    self.length += 1;
+                }
+            } else {
+                self.base = cell ^ distance << ((link & FAR) >> 5);
+            }
+            if value != NO_VALUE {
+                let length = self.length;
+                return Some(Prefix {
+                    length,
+                    value,
+                    cell,
+                });
+            }
         }
-        self.base = cell ^ ((link >> 10) << ((link & FAR) >> 6)) as usize;
-        Some(Step { cell, value })
     }
 }
 
 impl Trie {
-    /// The trie of `keys`, which are sorted by bytes and not empty. Of equal keys the first one
-    /// counts.
+    /// The trie of `keys`, which are sorted by bytes and not empty and have no NUL. Of equal keys
+    /// the first one counts.
     ///
     /// # Errors
     /// The keys need more than 2^29 cells; see [`Trie::always_fits`].
     pub(crate) fn build(keys: &[(&[u8], u32)]) -> Result<Self, TrieTooLarge> {
-        let mut layout = TrieLayout::of(states(keys)?)?;
+        let (states, tails) = states(keys)?;
+        let mut layout = TrieLayout::of(states)?;
         layout.cells.shrink_to_fit();
         Ok(Self {
             cells: layout.cells,
+            tails,
         })
     }
 
-    /// The steps of the longest walk by the bytes of `text`.
+    /// The keys that `text` begins with, shortest first.
     #[inline]
-    pub(crate) fn walk<'a>(&'a self, text: &'a [u8]) -> Walk<'a> {
-        Walk {
-            cells: &self.cells,
-            text: text.iter(),
+    pub(crate) fn prefixes<'a>(&'a self, text: &'a [u8]) -> Prefixes<'a> {
+        Prefixes {
+            trie: self,
+            text,
+            length: 0,
             base: 0,
         }
-    }
-
-    /// The keys that `text` begins with, shortest first: (length, value).
-    #[inline]
-    pub(crate) fn prefixes<'a>(
-        &'a self,
-        text: &'a [u8],
-    ) -> impl Iterator<Item = (usize, u32)> + 'a {
-        let ends = (1..).zip(self.walk(text).map(|step| step.value));
-        ends.filter(|(_, value)| *value != NO_VALUE)
     }
 
     /// The value of a key.
     #[cfg(feature = "train")]
     pub(crate) fn get(&self, key: &[u8]) -> Option<u32> {
         let mut prefixes = self.prefixes(key);
-        let (_, value) = prefixes.find(|(length, _)| *length == key.len())?;
-        Some(value)
+        Some(prefixes.find(|found| found.length == key.len())?.value)
     }
 
     /// The value in each cell, which may be replaced if it is not [`NO_VALUE`].
@@ -208,7 +247,7 @@ fn sort_from(at: usize, keys: &[(&[u8], u32)], order: &mut [(u64, u32, u32)]) {
 /// A state before it is laid out.
 struct State {
     label: u8,
-    has_children: bool,
+    next: Next,
     /// The number of the next child of the same parent; 0 if there is none.
     sibling: u32,
     value: u32,
@@ -216,49 +255,76 @@ struct State {
     cell: u32,
 }
 
-/// The states of sorted keys in depth-first order, the root first.
-fn states<'k>(keys: &[(&'k [u8], u32)]) -> Result<Vec<State>, TrieTooLarge> {
+/// What follows a state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Nothing,
+    /// The first child is the next state.
+    Children,
+    /// The position of a tail.
+    Tail(u32),
+}
+
+/// The states of sorted keys in depth-first order, the root first, and the tails.
+fn states(keys: &[(&[u8], u32)]) -> Result<(Vec<State>, Vec<u8>), TrieTooLarge> {
     let state = |label| State {
         label,
-        has_children: false,
+        next: Next::Nothing,
         sibling: 0,
         value: NO_VALUE,
         cell: 0,
     };
+    let mut shared_lengths = keys.windows(2).map(|two| common_length(two[0].0, two[1].0));
+    let mut next_shared = 0;
+    // The parts of each key: shared with the previous one, states of its own, and the tail.
+    let mut tail_bytes = 0;
+    let parts = keys.iter().map(|(key, _)| {
+        let shared = std::mem::replace(&mut next_shared, shared_lengths.next().unwrap_or(0));
+        let mut end = key.len().min(shared.max(next_shared) + 1);
+        if tail_bytes + key.len() < NEAR as usize {
+            tail_bytes += key.len() - end + usize::from(end < key.len());
+        } else {
+            end = key.len();
+        }
+        (shared, end)
+    });
+    let parts: Vec<(usize, usize)> = parts.collect();
     // Growing a vector of states would need twice the memory, which is most of what loading needs.
-    let mut previous: &[u8] = &[];
-    let own_length = |(key, _): &(&'k [u8], u32)| {
-        let shared = common_length(previous, key);
-        previous = key;
-        key.len() - shared
-    };
-    let count = 1 + keys.iter().map(own_length).sum::<usize>();
+    let count = 1 + parts
+        .iter()
+        .map(|(shared, end)| end - shared)
+        .sum::<usize>();
     let mut states = Vec::with_capacity(count);
-    states.push(state(0));
+    let mut tails = Vec::with_capacity(tail_bytes);
+    states.push(state(NUL));
     // The states after each of the first bytes of the previous key.
     let mut path = vec![0];
-    let mut previous: &[u8] = &[];
-    for (key, value) in keys {
-        debug_assert!(previous <= *key && !key.is_empty(), "keys are sorted");
-        let shared = common_length(previous, key);
-        for (at, label) in key.iter().enumerate().skip(shared) {
+    for ((key, value), (shared, end)) in keys.iter().zip(parts) {
+        debug_assert!(!key.is_empty() && !key.contains(&NUL));
+        for (at, label) in key.iter().enumerate().take(end).skip(shared) {
             let number = u32::try_from(states.len()).map_err(|_| TrieTooLarge)?;
             match path.get(at + 1) {
                 Some(sibling) => states[*sibling as usize].sibling = number,
-                None => states[path[at] as usize].has_children = true,
+                None => states[path[at] as usize].next = Next::Children,
             }
             path.truncate(at + 1);
             path.push(number);
             states.push(state(*label));
         }
-        if shared < key.len()
+        // Otherwise the key is equal to the previous one.
+        if shared < end
             && let Some(last) = states.last_mut()
         {
             last.value = *value;
-            previous = key;
+            if end < key.len() {
+                let position = u32::try_from(tails.len()).map_err(|_| TrieTooLarge)?;
+                last.next = Next::Tail(position);
+                tails.extend_from_slice(&key[end..]);
+                tails.push(NUL);
+            }
         }
     }
-    Ok(states)
+    Ok((states, tails))
 }
 
 /// A set of bytes, each a bit.
@@ -290,7 +356,7 @@ impl TrieLayout {
         layout.cells.reserve(states.len() + states.len() / 16);
         let mut children = Vec::new();
         for parent in 0..states.len() {
-            if !states[parent].has_children {
+            if states[parent].next != Next::Children {
                 continue;
             }
             children.clear();
@@ -306,10 +372,15 @@ impl TrieLayout {
             }
             for (label, child) in &children {
                 let cell = base ^ u32::from(*label);
-                states[*child].cell = cell;
+                let child = &mut states[*child];
+                child.cell = cell;
+                let next = match child.next {
+                    Next::Tail(position) => TAIL | position << DISTANCE,
+                    Next::Nothing | Next::Children => NOWHERE,
+                };
                 layout.cells[cell as usize] = Cell {
-                    link: NOWHERE | u32::from(*label),
-                    value: states[*child].value,
+                    link: next | u32::from(*label),
+                    value: child.value,
                 };
             }
         }
@@ -358,7 +429,7 @@ impl TrieLayout {
             return Err(TrieTooLarge);
         }
         let free = Cell {
-            link: FREE,
+            link: NOWHERE | u32::from(NUL),
             value: NO_VALUE,
         };
         self.cells.resize((start + BLOCK) as usize, free);
@@ -381,9 +452,9 @@ impl TrieLayout {
         let link = &mut self.cells[cell as usize].link;
         *link &= LABEL_MASK;
         *link |= if is_near(cell, base) {
-            distance << 10
+            distance << DISTANCE
         } else {
-            FAR | ((distance / BLOCK) << 10)
+            FAR | ((distance / BLOCK) << DISTANCE)
         };
     }
 }
@@ -463,25 +534,36 @@ mod tests {
         Trie::build(&keys).unwrap()
     }
 
+    /// The keys that `text` begins with: (length, value).
+    fn prefixes<'a>(trie: &'a Trie, text: &'a [u8]) -> impl Iterator<Item = (usize, u32)> + 'a {
+        trie.prefixes(text).map(|found| (found.length, found.value))
+    }
+
     #[test]
     fn the_example_of_the_module_page() {
         let trie = Trie::build(&[(b"a", 5), (b"ab", 7)]).unwrap();
-        let mut walk = trie.walk(b"abc");
-        let steps: Vec<_> = walk.by_ref().map(|step| (step.cell, step.value)).collect();
-        assert_eq!(steps, [(0x61, 5), (0x63, 7)]);
+        let mut walk = trie.prefixes(b"abc");
+        let found: Vec<_> = walk.by_ref().map(|key| (key.cell, key.value)).collect();
+        assert_eq!(found, [(0x61, 5), (0x63, 7)]);
+        assert_eq!(walk.walked(), 2);
         assert!(walk.base > trie.cells.len());
+        let trie = Trie::build(&[(b"a", 5), (b"ab", 7), (b"axle", 9)]).unwrap();
+        assert_eq!(trie.tails, b"le\0");
+        assert!(prefixes(&trie, b"axles").eq([(1, 5), (4, 9)]));
+        let mut walk = trie.prefixes(b"axlx");
+        assert_eq!((walk.by_ref().count(), walk.walked()), (1, 3));
     }
 
     #[test]
     fn an_empty_trie_has_no_steps() {
         let trie = Trie::build(&[]).unwrap();
-        assert!((0..=255).all(|byte| trie.walk(&[byte]).next().is_none()));
+        assert!((0..=255).all(|byte| trie.prefixes(&[byte]).next().is_none()));
     }
 
     #[test]
     fn of_equal_keys_the_first_counts() {
         let trie = Trie::build(&[(b"a", 3), (b"a", 1), (b"ab", 2), (b"ab", 4)]).unwrap();
-        assert!(trie.prefixes(b"abc").eq([(1, 3), (2, 2)]));
+        assert!(prefixes(&trie, b"abc").eq([(1, 3), (2, 2)]));
     }
 
     /// Random keys of all bytes but NUL, of which many begin alike.
@@ -506,21 +588,24 @@ mod tests {
     fn arrays_have_all_keys_few_free_cells_and_few_searches() {
         // The least part of the cells in use, in percent, and the most searches for each of them.
         for (count, longest, alphabet, full, searches) in [
-            (20_000, 5, 255, 50, 3.0),
+            (20_000, 5, 255, 25, 3.0),
             (30_000, 20, 2, 95, 1.2),
             (50_000, 8, 26, 85, 1.2),
         ] {
             let keys = random_keys(count, longest, alphabet);
             let sorted: Vec<_> = keys.iter().map(|(key, id)| (&key[..], *id)).collect();
-            let layout = TrieLayout::of(states(&sorted).unwrap()).unwrap();
-            let used = layout.cells.iter().filter(|cell| cell.link & FREE == 0);
+            let layout = TrieLayout::of(states(&sorted).unwrap().0).unwrap();
+            let used = layout
+                .cells
+                .iter()
+                .filter(|cell| cell.link & LABEL_MASK != u32::from(NUL));
             let (used, cells) = (used.count(), layout.cells.len());
             let made = format!("{used} of {cells} cells, {} searches", layout.searches);
             assert!(used * 100 >= cells * full, "{made}");
             assert!(layout.searches as f64 <= used as f64 * searches, "{made}");
             let trie = build(&keys);
             for (key, value) in &keys {
-                assert!(trie.prefixes(key).any(|found| found == (key.len(), *value)));
+                assert!(prefixes(&trie, key).any(|found| found == (key.len(), *value)));
             }
         }
     }
@@ -531,7 +616,7 @@ mod tests {
         let trie = build(&keys);
         assert!(trie.cells.len() > NEAR as usize);
         for (key, value) in &keys {
-            assert_eq!(trie.prefixes(key).last(), Some((key.len(), *value)));
+            assert_eq!(prefixes(&trie, key).last(), Some((key.len(), *value)));
         }
     }
 
@@ -573,7 +658,7 @@ mod tests {
             let trie = build(&keys);
             let slow = (1..=text.len())
                 .filter_map(|length| Some((length, *keys.get(&text[..length])?)));
-            prop_assert!(trie.prefixes(&text).eq(slow));
+            prop_assert!(prefixes(&trie, &text).eq(slow));
         }
 
         #[test]

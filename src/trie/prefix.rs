@@ -105,10 +105,9 @@ impl PrefixTrie {
         if !self.may_begin_with(*text.first()?) {
             return None;
         }
-        self.keys
-            .prefixes(text)
-            .take(MAX_MATCHES_PER_POSITION)
-            .last()
+        let found = self.keys.prefixes(text);
+        let longest = found.take(MAX_MATCHES_PER_POSITION).last()?;
+        Some((longest.length, longest.value))
     }
 
     /// The first position in `text` at which a key begins, and the length of the longest key there.

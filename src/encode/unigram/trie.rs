@@ -1,7 +1,7 @@
 //! The pieces as a trie whose cells contain the scores.
 //!
 //! A step of a search is a single load of a cell (see [`trie`](crate::trie)), which has the score of
-//! the piece that ends there. Ids, which are needed for the pieces of the best path only, are in a
+//! the piece that ends there or after its tail. Ids, which are needed for the pieces of the best path only, are in a
 //! second array.
 //!
 //! Example: with the pieces `l` (-3), `le` (-4) and `les` (-5), the text `lest` takes four steps:
@@ -23,7 +23,7 @@ use crate::trie::{NO_VALUE, Trie, TrieTooLarge};
 pub(super) struct PieceTrie {
     /// The values are the bits of scores. Scores are finite, so none has the bits of [`NO_VALUE`].
     scores: Trie,
-    /// The id of the piece that ends at each cell.
+    /// The id of the piece of each cell.
     ids: Vec<PieceId>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct PiecePrefix {
     /// The length of the piece in bytes.
     pub(super) length: usize,
     pub(super) score: f32,
-    /// The cell at which the piece ends, for [`PieceTrie::id`].
+    /// The cell of the piece, for [`PieceTrie::id`].
     pub(super) cell: usize,
 }
 
@@ -59,12 +59,10 @@ impl PieceTrie {
     /// The pieces that `text` starts with, shortest first.
     #[inline]
     pub(super) fn prefixes<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = PiecePrefix> + 't {
-        let steps = self.scores.walk(text).zip(1..);
-        let ends = steps.filter(|(step, _)| step.value != NO_VALUE);
-        ends.map(|(step, length)| PiecePrefix {
-            length,
-            score: f32::from_bits(step.value),
-            cell: step.cell,
+        self.scores.prefixes(text).map(|piece| PiecePrefix {
+            length: piece.length,
+            score: f32::from_bits(piece.value),
+            cell: piece.cell,
         })
     }
 
@@ -77,7 +75,7 @@ impl PieceTrie {
         Some(self.id(whole.cell))
     }
 
-    /// The id of the piece that ends at `cell`.
+    /// The id of the piece of `cell`.
     #[inline]
     pub(super) fn id(&self, cell: usize) -> PieceId {
         self.ids[cell]

@@ -27,7 +27,7 @@ use super::lattice::{TextLattice, index};
 use super::math::FastMath;
 use super::pieces::{NO_SEED, PieceList, Renumbering};
 use crate::base::utf8::{char_starts, common_length, floor_char_boundary, is_char_start};
-use crate::trie::{NO_VALUE, Trie};
+use crate::trie::Trie;
 
 /// A text of the store.
 #[derive(Debug, Clone, Copy)]
@@ -174,17 +174,16 @@ impl<'t> StoreBuilder<'t> {
             if begin < shared && self.searched[begin] < shared {
                 continue;
             }
-            let mut end = begin;
-            for step in self.trie.walk(&text[begin..]) {
-                end += 1;
-                if step.value != NO_VALUE
-                    && end > shared
+            let mut seeds = self.trie.prefixes(&text[begin..]);
+            for seed in seeds.by_ref() {
+                let end = begin + seed.length;
+                if end > shared
                     && let longest @ &mut NO_SEED = &mut self.longest[end - shared - 1]
                 {
-                    *longest = step.value;
+                    *longest = seed.value;
                 }
             }
-            self.searched[begin] = end;
+            self.searched[begin] = begin + seeds.walked();
         }
     }
 
