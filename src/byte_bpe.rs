@@ -457,15 +457,16 @@ fn texts_by_id(tokens: &[ByteToken], special: &[SpecialToken]) -> Result<TextAre
         return Err(ByteBpeError::SpecialText { id: token.id });
     }
     let tokens = tokens.iter().map(|token| (token.id, &token.bytes[..]));
-    let special = special
-        .iter()
-        .map(|token| (token.id, token.text.as_bytes()));
-    let mut by_id: Vec<(u32, &[u8])> = tokens.chain(special).collect();
-    by_id.sort_unstable();
-    by_id.dedup();
+    let mut by_id: Vec<(u32, &[u8])> = tokens.collect();
+    by_id.sort_unstable_by_key(|(id, _)| *id);
     if let Some(pair) = by_id.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         return Err(ByteBpeError::RepeatedId { id: pair[0].0 });
     }
+    let special = special.iter();
+    by_id.extend(special.map(|token| (token.id, token.text.as_bytes())));
+    // The sort is stable: of those with one id, the first one is decoded.
+    by_id.sort_by_key(|(id, _)| *id);
+    by_id.dedup_by_key(|(id, _)| *id);
     let highest = by_id.last().map_or(0, |(id, _)| *id);
     if highest > ByteBpe::MAX_ID {
         return Err(ByteBpeError::IdTooLarge { id: highest });
@@ -479,6 +480,17 @@ fn texts_by_id(tokens: &[ByteToken], special: &[SpecialToken]) -> Result<TextAre
         texts.push(text);
     }
     Ok(texts)
+}
+
+/// A part of a text that is encoded on its own: a pretoken, or a special token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncodedPart<'e> {
+    /// Where it is in the text, in bytes.
+    pub span: Range<usize>,
+    /// Its ids.
+    pub ids: &'e [PieceId],
+    /// Whether it is a special token.
+    pub is_special: bool,
 }
 
 /// Encodes texts on one thread, with caches of its own; from [`ByteBpe::encoder`].
@@ -528,6 +540,50 @@ impl ByteBpeEncoder<'_> {
                 tokens.push((id, span))
             });
         Ok(tokens)
+    }
+
+    /// Passes the parts of a text that are encoded on their own, in order.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn for_each_part(
+        &mut self,
+        text: impl AsRef<[u8]>,
+        mut on_part: impl FnMut(EncodedPart<'_>),
+    ) -> Result<(), RefusedSpecialError> {
+        let text = text.as_ref();
+        self.special.check(&self.bpe.special.tokens, text)?;
+        let Self { bpe, cache, .. } = self;
+        bpe.for_each_part(text, &self.special, |part| match part {
+            Part::Special(id, span) => on_part(EncodedPart {
+                span,
+                ids: &[id],
+                is_special: true,
+            }),
+            Part::Text(text, origins) => {
+                let pretokens = (&bpe.pretokenizer, text);
+                bpe.encoder
+                    .for_each_pretoken(pretokens, cache, |pretoken, ids| {
+                        on_part(EncodedPart {
+                            span: origins.of(pretoken),
+                            ids,
+                            is_special: false,
+                        });
+                    });
+            }
+        });
+        Ok(())
+    }
+
+    /// The ids that merging gives for bytes that are one pretoken, whether they are a token as a
+    /// whole or not; valid until the next call.
+    pub fn merge(&mut self, pretoken: impl AsRef<[u8]>) -> &[PieceId] {
+        self.ids.clear();
+        let (cache, ids) = (&mut self.cache, &mut self.ids);
+        self.bpe
+            .encoder
+            .sample_pretoken(pretoken.as_ref(), || false, cache, ids);
+        &self.ids
     }
 
     /// The ids of a text, each merge of which is skipped with this probability (BPE-dropout); valid

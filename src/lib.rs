@@ -155,7 +155,7 @@ pub use model::{
 pub use pattern::{Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
 pub use piece::{PieceId, PieceKind};
 pub use tokenizer::{
-    EncodeCache, EncodeOptions, EncodedLines, Encoder, ExtraOption, SampleOptions,
+    EncodeCache, EncodeOptions, EncodedLines, Encoder, ExtraOption, PreparedOptions, SampleOptions,
     SampleReplacement, ScoredSampleOptions, Token, TokenRef, Tokenizer, TokenizerConfig, Tokens,
     TokensIter,
 };

@@ -32,6 +32,7 @@ mod raw_spans;
 mod token;
 mod encoder;
 mod sampling;
+mod prepared;
 mod batch;
 mod flat_batch;
 mod decoding;
@@ -50,6 +51,7 @@ pub(crate) use self::normalized::NormalizedEncoder;
 pub use self::options::{
     EncodeOptions, ExtraOption, SampleOptions, SampleReplacement, ScoredSampleOptions,
 };
+pub use self::prepared::PreparedOptions;
 use self::special_ids::SpecialIds;
 pub(crate) use self::tables::ModelTables;
 use self::tables::{ByteTables, Tables, TablesRef};
@@ -411,9 +413,15 @@ impl Tokenizer {
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
     pub fn special_tokens(&self) -> impl Iterator<Item = (PieceId, &[u8])> {
-        let pieces = self.pieces();
-        let special = pieces.filter(|piece| piece.kind == PieceKind::Control);
-        special.map(|piece| (piece.id, piece.text))
+        let pieces = self.model().is_ok().then(|| self.pieces());
+        let control = pieces
+            .into_iter()
+            .flatten()
+            .filter(|piece| piece.kind == PieceKind::Control);
+        let tokens = self.byte_bpe().map_or(&[][..], ByteBpe::special_tokens);
+        let special = tokens.iter().filter(|token| token.special);
+        let special = special.map(|token| (PieceId::new(token.id), token.text.as_bytes()));
+        control.map(|piece| (piece.id, piece.text)).chain(special)
     }
 
     /// The id of the unknown piece.

@@ -6,20 +6,15 @@ Run by ``differential.py`` with each of the two modules: ``probe.py MODULE FOLDE
 import array
 import importlib
 import io
-import json
 import os
 import pickle
-import re
 import sys
 
 if sys.argv[1] != "sentencepiece":
     import spiece.as_sentencepiece  # noqa: F401
 import sentencepiece as spm
 
-try:
-    import numpy as np
-except ImportError:
-    sys.exit("the probe needs numpy")
+from recording import Recorder, np
 
 TEXTS = [
     "",
@@ -41,45 +36,6 @@ TEXTS = [
 HARD_TEXTS = ["\ud800", "a\udfffb", b"bytes text", b"\xff\xfe broken", "吾輩".encode()]
 NOT_TEXTS = [None, 1, 1.5, ("a", "b"), {"a"}, {"a": 1}, bytearray(b"a"), memoryview(b"a"), object]
 BATCHES = [[], ["a"], ["Hello", "", "world"], [b"a", b""], ["a", b"b"], [b"a", "b"], ["a", 1], ["a", None], ["\ud800"], [["a"]]]
-
-
-class Recorder:
-    """Calls functions and writes results."""
-
-    def __init__(self):
-        self.count = 0
-
-    def call(self, label, function):
-        """Writes the result of a call, or the classes of its exception."""
-        self.count += 1
-        label = re.sub("0x[0-9a-f]+", "0x", label)
-        try:
-            result = {"value": shown(function())}
-        except Exception as error:  # noqa: BLE001
-            result = {"error": [cls.__name__ for cls in type(error).__mro__], "message": str(error)}
-        print(json.dumps({"label": label, **result}, ensure_ascii=True))
-
-
-def shown(value):
-    """A value with its type, as JSON has it."""
-    if isinstance(value, bool) or value is None:
-        return repr(value)
-    if isinstance(value, (int, str, bytes)):
-        return f"{type(value).__name__} {value!r}"
-    if isinstance(value, float):
-        return f"float {value!r}"
-    if isinstance(value, np.ndarray):
-        return f"ndarray {value.dtype} writeable={value.flags.writeable} {value.tolist()}"
-    if isinstance(value, dict):
-        return {f"{key}": shown(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [type(value).__name__, *(shown(item) for item in value)]
-    if hasattr(value, "SerializeToString"):
-        return f"{type(value).__name__} {value.SerializeToString()!r}"
-    if hasattr(value, "serialized_model_proto"):
-        return f"{type(value).__name__}"
-    return f"{type(value).__name__}"
-
 
 RETURN_TYPES = [int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping"]
 

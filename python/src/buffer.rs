@@ -32,6 +32,7 @@ use pyo3::{PyClass, ffi};
 #[derive(Debug)]
 enum Elements {
     Int32(Vec<i32>),
+    Uint32(Vec<u32>),
     Int64(Vec<i64>),
 }
 
@@ -50,6 +51,12 @@ impl VectorBuffer {
         }
     }
 
+    pub fn of_u32(elements: Vec<u32>) -> VectorBuffer {
+        VectorBuffer {
+            elements: Elements::Uint32(elements),
+        }
+    }
+
     pub fn of_i64(elements: Vec<i64>) -> VectorBuffer {
         VectorBuffer {
             elements: Elements::Int64(elements),
@@ -60,6 +67,7 @@ impl VectorBuffer {
     fn parts(&self) -> (*const c_void, usize, usize, &'static CStr) {
         match &self.elements {
             Elements::Int32(values) => (values.as_ptr().cast(), size_of_val(&values[..]), 4, c"i"),
+            Elements::Uint32(values) => (values.as_ptr().cast(), size_of_val(&values[..]), 4, c"I"),
             Elements::Int64(values) => (values.as_ptr().cast(), size_of_val(&values[..]), 8, c"q"),
         }
     }
@@ -71,6 +79,7 @@ impl VectorBuffer {
     fn __len__(&self) -> usize {
         match &self.elements {
             Elements::Int32(values) => values.len(),
+            Elements::Uint32(values) => values.len(),
             Elements::Int64(values) => values.len(),
         }
     }

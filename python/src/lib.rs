@@ -1,12 +1,13 @@
 //! The native module `spiece._native` of the Python package.
 //!
-//! `spiece/sentencepiece/__init__.py` and `spiece/__init__.py` build their interfaces on it;
+//! `spiece/sentencepiece/__init__.py`, `spiece/tiktoken` and `spiece/__init__.py` build their interfaces on it;
 //! nothing else should import it.
 //!
 //! ```text
 //! drop-in:  processor -> arguments, settings -> encode, decode, nbest, scored, vocabulary, normalizer
+//! tiktoken: tiktoken
 //! modern:   tokenizer, model, editing, counts
-//! both:     loaded (tokenizer and ready objects), tokens, spans, text, ids, buffer, pool, random, trainer, errors
+//! all:      loaded (tokenizer and ready objects), tokens, spans, text, ids, buffer, pool, random, trainer, errors
 //! ```
 
 mod arguments;
@@ -29,6 +30,7 @@ mod scored;
 mod settings;
 mod spans;
 mod text;
+mod tiktoken;
 mod tokenizer;
 mod tokens;
 mod trainer;
@@ -61,6 +63,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<normalizer::Normalizer>()?;
     module.add_class::<tokenizer::PyTokenizer>()?;
     module.add_class::<tokenizer::DecodeStream>()?;
+    module.add_class::<tiktoken::CoreBpe>()?;
     module.add_function(wrap_pyfunction!(trainer::_train, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::_options, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::_save_with_vocab, module)?)?;

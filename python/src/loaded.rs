@@ -3,12 +3,14 @@
 //! filling a list with references to them is several times faster than creating new objects.
 
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::{Mutex, OnceLock, TryLockError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyInt, PyList, PyString};
-use spiece::{EncodeCache, Model, PieceId, PieceKind, Tokenizer};
+use spiece::{
+    EncodeCache, EncodeError, EncodeOptions, Model, PieceId, PieceKind, PreparedOptions, Tokenizer,
+};
 
 use crate::buffer::list_of;
 use crate::errors;
@@ -25,6 +27,8 @@ pub struct Loaded {
     ints: PyOnceLock<Vec<Py<PyInt>>>,
     strings: PyOnceLock<Strings>,
     worker: Mutex<Worker>,
+    /// The options of the last call that had any.
+    prepared: Mutex<Option<Arc<PreparedOptions>>>,
     hash: OnceLock<u64>,
 }
 
@@ -53,6 +57,7 @@ impl Loaded {
             ints: PyOnceLock::new(),
             strings: PyOnceLock::new(),
             worker: Mutex::new(worker),
+            prepared: Mutex::default(),
             hash: OnceLock::new(),
         }
     }
@@ -181,6 +186,19 @@ impl Loaded {
         detached_if(py, text.len() > MAX_ATTACHED_BYTES, || {
             self.tokenizer.encode(text)
         })
+    }
+
+    /// Checked options. Those of the last call are kept: most programs always have the same.
+    pub fn prepared(&self, options: EncodeOptions) -> Result<Arc<PreparedOptions>, EncodeError> {
+        let mut last = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some(prepared) if *prepared.options() == options => Ok(Arc::clone(prepared)),
+            _ => {
+                let prepared = Arc::new(self.tokenizer.prepare_options(&options)?);
+                *last = Some(Arc::clone(&prepared));
+                Ok(prepared)
+            }
+        }
     }
 
     /// The memory of single calls, if no other thread uses it. Waiting for it could deadlock: the

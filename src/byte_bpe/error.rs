@@ -28,7 +28,7 @@ pub enum ByteBpeError {
         /// The id of the second one.
         id: u32,
     },
-    /// Two tokens have the same id, and are not a token and a special token of the same text.
+    /// Two tokens have the same id, and neither is a special token.
     RepeatedId {
         /// The id.
         id: u32,

@@ -85,7 +85,8 @@ pub struct ByteBpeParts {
     /// The tokens that merge, in the order of their ranks: the first one merges first. Every single
     /// byte is among them.
     pub tokens: Vec<ByteToken>,
-    /// The special tokens. One may have the id of a token with the same bytes.
+    /// The special tokens. Several may have the same id, as in o200k_harmony, or the id of a token:
+    /// it is then decoded to the token, or to the first of them.
     pub special_tokens: Vec<SpecialToken>,
     /// Cuts texts into pretokens.
     pub pretokenizer: Pretokenizer,

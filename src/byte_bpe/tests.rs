@@ -110,6 +110,54 @@ fn special_tokens_are_text_unless_they_are_allowed() {
 }
 
 #[test]
+fn of_several_tokens_with_one_id_the_first_one_is_decoded() {
+    let bpe = with_special([
+        special("<b>", 900),
+        special("<a>", 900),
+        special("<l>", 266),
+    ]);
+    let set = bpe.special_set(&SpecialNames::All, &SpecialNames::None);
+    let mut encoder = bpe.encoder();
+    encoder.set_special(set.unwrap());
+    let ids = encoder.encode("<a><b><l>lo").unwrap();
+    assert_eq!(ids, [900.into(), 900.into(), 266.into(), 266.into()]);
+    assert_eq!(bpe.decode_to_bytes(ids).unwrap(), b"<b><b>lolo");
+    assert_eq!(bpe.bytes_to_id("<a>"), Some(900.into()));
+}
+
+#[test]
+fn parts_are_pretokens_and_special_tokens() {
+    let bpe = with_special([special("<x>", 900)]);
+    let mut encoder = bpe.encoder();
+    let set = bpe.special_set(&SpecialNames::All, &SpecialNames::None);
+    encoder.set_special(set.unwrap());
+    let text = "low <x> low\u{e9}\n";
+    let whole = encoder.encode(text).unwrap().to_vec();
+    let mut parts = Vec::new();
+    let mut ids = Vec::new();
+    encoder
+        .for_each_part(text, |part| {
+            parts.push((text[part.span].to_owned(), part.is_special));
+            ids.extend_from_slice(part.ids);
+        })
+        .unwrap();
+    assert_eq!(ids, whole);
+    let texts = ["low", " ", "<x>", " low\u{e9}", "\n"];
+    let expected = texts.map(|text| (text.to_owned(), text == "<x>"));
+    assert_eq!(parts, expected);
+}
+
+#[test]
+fn merging_does_not_look_up_the_whole_pretoken() {
+    let bpe = ByteBpe::new(parts()).unwrap();
+    let mut encoder = bpe.encoder();
+    assert_eq!(encoder.encode(" low").unwrap().len(), 1);
+    assert_eq!(encoder.merge(" low").len(), 3);
+    assert_eq!(encoder.merge(""), []);
+    assert_eq!(encoder.merge("\u{e9}"), [271.into()]);
+}
+
+#[test]
 fn refused_tokens_are_an_error_wherever_they_are() {
     let bpe = with_special([special("<end>", 900), special("<x>", 901)]);
     let mut encoder = bpe.encoder();
@@ -342,10 +390,6 @@ fn vocabularies_that_cannot_work_are_refused() {
         (
             |parts| parts.special_tokens.push(special("a\0", 900)),
             ByteBpeError::SpecialText { id: 900 },
-        ),
-        (
-            |parts| parts.special_tokens.push(special("<x>", 12)),
-            ByteBpeError::RepeatedId { id: 12 },
         ),
         (
             |parts| {

@@ -163,6 +163,11 @@ impl CachePool {
         }
     }
 
+    /// Identifies the tables of this pool.
+    pub(super) fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
     /// An empty cache for this pool's tables.
     pub(super) fn create(&self) -> EncodeCache {
         EncodeCache::new(Arc::clone(&self.owner), self.config)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar, Literal, Self, final
 
 from typing_extensions import Buffer
@@ -141,6 +142,37 @@ class DecodeStream:
         """Takes an id and returns the text that is now certain, which may be ''."""
     def finish(self) -> str:
         """Ends the text and returns what was held back. The stream is then ready for another text."""
+
+@final
+class CoreBPE:
+    """Encodes and decodes with a byte-level vocabulary."""
+
+    def __new__(cls, encoder: dict[bytes, int], special_tokens_encoder: dict[str, int], pattern: str) -> Self: ...
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text without special tokens."""
+    def encode(self, text: str, allowed_special: AbstractSet[str]) -> list[int]:
+        """The ids of a text, in which these special tokens are found."""
+    def encode_to_tiktoken_buffer(self, text: str, allowed_special: AbstractSet[str]) -> VectorBuffer:
+        """Like `encode`, as an array of 32 bits."""
+    def _encode_bytes(self, bytes: bytes) -> list[int]: ...
+    def encode_with_unstable(
+        self, text: str, allowed_special: AbstractSet[str]
+    ) -> tuple[list[int], list[list[int]]]:
+        """The ids of a text up to where they are certain, and the ids of the rest with what can follow it."""
+    def encode_single_token(self, piece: bytes) -> int:
+        """The id of a token, or of a special one."""
+    def encode_single_piece(self, piece: bytes) -> list[int]:
+        """The ids of one pretoken."""
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of ids."""
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of a token, or of a special one."""
+    def token_byte_values(self) -> list[bytes]:
+        """The bytes of all tokens that are not special, in their order."""
+    def _find_special(self, text: str, allowed_special: AbstractSet[str]) -> str | None: ...
+    def _encode_batch(
+        self, texts: list[str], num_threads: int, allowed_special: AbstractSet[str], refuses: bool
+    ) -> list[list[int]]: ...
 
 class Processor:
     """A model and the defaults of calls; the base of `spiece.sentencepiece.SentencePieceProcessor`."""
