@@ -1,9 +1,10 @@
 """Calls of the whole interface of tiktoken, and what they give: one line of JSON for each.
 
 Run by ``tiktoken_surface.py`` with each of the two packages: ``tiktoken_probe.py MODULE FOLDER SEED CASES``. Vocabularies,
-texts and calls depend on SEED only. Published vocabularies are used if they are in TIKTOKEN_CACHE_DIR.
+texts and calls depend on SEED only. Published vocabularies are used, too, if they are in TIKTOKEN_CACHE_DIR.
 """
 
+import base64
 import collections
 import copy
 import hashlib
@@ -21,6 +22,7 @@ import tiktoken.model
 import tiktoken.registry
 from tiktoken_ext import openai_public
 
+import published
 from recording import Recorder, np
 
 PATTERNS = {
@@ -219,15 +221,14 @@ def probe_registry(call, folder):
     call("load", lambda: tiktoken.load.load_tiktoken_bpe(file) == ranks)
     right = hashlib.sha256(lines).hexdigest()
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
-        kept = os.environ.pop("TIKTOKEN_CACHE_DIR", None)
+        kept = os.environ.pop("TIKTOKEN_CACHE_DIR")
         for value in ("", os.path.join(folder, variable)):
             os.environ[variable] = value
             call(f"load {variable} {bool(value)}", lambda: tiktoken.load.load_tiktoken_bpe(file, right) == ranks)
             call(f"hash {variable} {bool(value)}", lambda: tiktoken.load.load_tiktoken_bpe(file, "0" * 64))
             call(f"folder {variable} {bool(value)}", lambda: sorted(os.listdir(value)) == [hashlib.sha1(file.encode()).hexdigest()])
         del os.environ[variable]
-        if kept is not None:
-            os.environ["TIKTOKEN_CACHE_DIR"] = kept
+        os.environ["TIKTOKEN_CACHE_DIR"] = kept
     call("missing", lambda: tiktoken.load.load_tiktoken_bpe(os.path.join(folder, "missing")))
     for number, content in enumerate([b"YQ== 1\n\nYg== 2", b"YQ==\n", b"YQ== x", b"\xff 1", b"YQ== 1 2", b"", b"YQ== 1\nYQ== 2"]):
         path = os.path.join(folder, f"bad{number}")
@@ -237,8 +238,6 @@ def probe_registry(call, folder):
 
 def base64_line(token, rank):
     """A line of a ``.tiktoken`` file."""
-    import base64
-
     return base64.b64encode(token) + b" " + str(rank).encode() + b"\n"
 
 
@@ -258,15 +257,9 @@ def main():
             f"small-{number}", pat_str=PATTERNS[pattern], mergeable_ranks=ranks, special_tokens=special
         )
         probe_encoding(call, rng, f"{number} {pattern}", encoding, cases)
-    kept = os.environ.get("TIKTOKEN_CACHE_DIR")
-    for name in tiktoken.list_encoding_names():
-        files = ["gpt2"] if name == "gpt2" else [name.replace("edit", "base").replace("harmony", "base")]
-        address = "https://openaipublic.blob.core.windows.net/encodings/" + f"{files[0]}.tiktoken"
-        if name == "gpt2":
-            address = "https://openaipublic.blob.core.windows.net/gpt-2/encodings/main/vocab.bpe"
-        if kept and os.path.exists(os.path.join(kept, hashlib.sha1(address.encode()).hexdigest())):
-            rng = random.Random(f"{seed} {name}")
-            probe_encoding(call, rng, name, tiktoken.get_encoding(name), cases)
+    for name in published.encodings_in(os.environ["TIKTOKEN_CACHE_DIR"]):
+        rng = random.Random(f"{seed} {name}")
+        probe_encoding(call, rng, name, tiktoken.get_encoding(name), cases)
 
 
 if __name__ == "__main__":

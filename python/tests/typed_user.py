@@ -9,6 +9,7 @@ from typing import Any, assert_type
 import spiece
 import spiece.counts
 import spiece.sentencepiece as spm
+import spiece.tiktoken as tiktoken
 
 
 def token_ids(path: pathlib.Path, texts: list[str]) -> list[list[int]]:
@@ -85,6 +86,15 @@ def drop_in(path: str) -> list[int]:
     assert_type(sp.id_to_piece(3), str)
     assert_type(sp.serialized_model_proto(), bytes)
     return ids
+
+
+def with_tiktoken(ranks: dict[bytes, int], special: dict[str, int], texts: list[str]) -> list[list[int]]:
+    encoding = tiktoken.Encoding("mine", pat_str=r"\w+|\W+", mergeable_ranks=ranks, special_tokens=special)
+    assert_type(encoding.encode(texts[0], allowed_special={"<a>"}, disallowed_special=()), list[int])
+    assert_type(encoding.decode_with_offsets([1, 2]), tuple[str, list[int]])
+    assert_type(tiktoken.get_encoding("cl100k_base").encode_single_token(b"a"), int)
+    total = int(encoding.encode_to_numpy(texts[0]).sum())
+    return encoding.encode_batch(texts, allowed_special="all", num_threads=total % 8 + 1)
 
 
 def counted(texts: list[str]) -> spiece.Model:

@@ -85,7 +85,8 @@ class Encoding:
         allowed = self._checked(text, allowed_special, disallowed_special)
         import numpy as np
 
-        return np.frombuffer(self._core_bpe.encode_to_tiktoken_buffer(text, allowed), dtype=np.uint32)
+        buffer = memoryview(self._core_bpe.encode_to_tiktoken_buffer(text, allowed))
+        return np.frombuffer(buffer, dtype=np.uint32)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """The ids of each text, as :meth:`encode_ordinary` gives them."""
@@ -154,7 +155,8 @@ class Encoding:
                 return allowed
             try:
                 found = self._core_bpe._find_special(text, allowed)
-            except UnicodeEncodeError:
+            except (TypeError, UnicodeEncodeError):
+                # A wrong type matters only after the search.
                 disallowed = special - allowed
             else:
                 if found is not None:
