@@ -192,6 +192,51 @@ impl ByteBpe {
         &self.pretokenizer
     }
 
+    /// The parts of which [`new`](Self::new) makes the same tokenizer. Cost: a copy of all tokens.
+    pub fn parts(&self) -> ByteBpeParts {
+        let tokens = self.tokens().map(|(bytes, id)| ByteToken {
+            bytes: bytes.into(),
+            id: id.get(),
+        });
+        ByteBpeParts {
+            tokens: tokens.collect(),
+            special_tokens: self.special.tokens.clone(),
+            pretokenizer: self.pretokenizer.clone(),
+            whole_pretokens_first: self.looks_up_pretokens(),
+            text_form: self.text_form,
+            adds_prefix_space: self.adds_prefix_space,
+        }
+    }
+
+    /// The tokens and their ids, in the order of the ranks.
+    pub(crate) fn tokens(&self) -> impl ExactSizeIterator<Item = (&[u8], PieceId)> {
+        self.encoder.tokens()
+    }
+
+    /// For each token, by rank, the ranks of the two tokens that merge to it, the same two in every text;
+    /// `None` for single bytes and for tokens that no text is merged to. Cost: that of merging each token.
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn last_merges(&self) -> Vec<Option<[u32; 2]>> {
+        self.encoder.last_merges()
+    }
+
+    /// Whether a pretoken that is a token as a whole is this token.
+    pub(crate) fn looks_up_pretokens(&self) -> bool {
+        self.encoder.whole_pretokens_first()
+    }
+
+    /// The form in which text is encoded.
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn text_form(&self) -> TextForm {
+        self.text_form
+    }
+
+    /// Whether a space is put before texts.
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn adds_prefix_space(&self) -> bool {
+        self.adds_prefix_space
+    }
+
     /// Which special tokens are found in texts, and which are refused; all others are ordinary text.
     /// tiktoken allows none and refuses all others by default; to tokenizers all are allowed.
     ///

@@ -33,7 +33,10 @@ mod tokenizer_json;
 mod verdict;
 
 #[cfg(feature = "tokenizer-json")]
-pub use self::bytes::{ByteFormatError, ByteFormatOptions, ByteVocabulary, Place};
+pub use self::bytes::{
+    ByteFileOptions, ByteFiles, ByteFormatError, ByteFormatOptions, ByteVocabulary, Place,
+    PostProcessor,
+};
 pub use self::error::ConvertError;
 pub use self::format::FileFormat;
 #[cfg(feature = "gguf")]

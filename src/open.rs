@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 
 #[cfg(feature = "tokenizer-json")]
-use crate::formats::{ByteFormatError, ByteFormatOptions, ByteVocabulary};
+use crate::formats::{ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary};
 #[cfg(feature = "convert")]
 use crate::formats::{ConvertError, ConvertedModel, FileFormat, Verdict};
 #[cfg(feature = "convert")]
@@ -147,6 +147,39 @@ impl Tokenizer {
             ));
         }
         Model::from_bytes(bytes).map(Self::new)
+    }
+
+    /// The bytes of a file of which [`from_bytes`](Tokenizer::from_bytes) makes an equal tokenizer: the
+    /// `.model` file, or with the feature `tokenizer-json` the `tokenizer.json` of a byte-level
+    /// vocabulary. A pattern may come back with another expression that cuts every text as this one
+    /// does, and special tokens in the order of their ids.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let copy = spiece::Tokenizer::from_bytes(&tokenizer.to_bytes()?)?;
+    /// assert_eq!(copy.encode("the right"), tokenizer.encode("the right"));
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A byte-level vocabulary that no `tokenizer.json` holds: its pattern has no form that means the
+    /// same to Oniguruma, or tokenizers would give a special token another id.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
+        #[cfg(feature = "tokenizer-json")]
+        if let Some(bpe) = self.byte_bpe() {
+            let written = bpe.to_format(FileFormat::TokenizerJson, &ByteFileOptions::default())?;
+            if !written.verdict.is_exact() {
+                let verdict = written.verdict;
+                return Err(ByteFormatError::NotExact { verdict }.into());
+            }
+            return Ok(written
+                .files
+                .into_iter()
+                .map(|(_, file)| file)
+                .collect::<Vec<_>>()
+                .concat());
+        }
+        Ok(self.model()?.to_bytes())
     }
 }
 

@@ -12,6 +12,8 @@ mod classes;
 #[cfg(feature = "regex")]
 mod general;
 mod known;
+#[cfg(feature = "tokenizer-json")]
+mod oniguruma;
 mod scan;
 mod split;
 #[cfg(all(test, feature = "regex"))]

@@ -25,26 +25,31 @@ mod known;
 mod merge_list;
 mod minbpe;
 mod printable;
+mod ranked;
 mod tekken;
 mod tiktoken;
 mod tokens;
 #[cfg(test)]
 mod tests;
 mod vocab_merges;
+mod written;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+pub(super) use self::byte_chars::{printable, spelled};
 pub use self::error::{ByteFormatError, Place};
 use self::known::KnownVocabulary;
 use self::merge_list::ListOrder;
 pub(super) use self::minbpe::is_start as is_start_of_minbpe;
 pub(super) use self::printable::PrintableVocabulary;
+pub(super) use self::ranked::RankedTokens;
 pub(super) use self::tekken::is_start as is_start_of_tekken;
 pub(super) use self::tiktoken::is_start as is_start_of_tiktoken;
 use self::tokens::{TokenList, shown, syntax};
 pub(super) use self::vocab_merges::{is_start_of_merges, is_start_of_vocab};
+pub use self::written::{ByteFileOptions, ByteFiles, PostProcessor};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken, TextForm};
 use crate::formats::{FileFormat, Reason, ReasonKind, Verdict};
 use crate::pattern::{Pattern, Pretokenizer};
@@ -301,7 +306,7 @@ impl ByteVocabulary {
         let order = ListOrder {
             tokens: order.to_vec(),
             merging: order.len(),
-            reason: None,
+            divided: Vec::new(),
         };
         Self::of_order(tokens, order, parts)
     }
@@ -330,10 +335,11 @@ impl ByteVocabulary {
     /// A vocabulary in the order of its merges.
     ///
     /// # Errors
-    /// As [`of_ranks`](Self::of_ranks); but a token that no text is merged to can be a special one.
+    /// As [`of_ranks`](Self::of_ranks); but a token that no text is merged to can be a special one, and
+    /// is left out unless pretokens are looked up.
     fn of_order(
         tokens: &TokenList,
-        order: ListOrder,
+        mut order: ListOrder,
         parts: PartsWithoutTokens,
     ) -> Result<Self, ByteFormatError> {
         let format = tokens.format;
@@ -363,22 +369,32 @@ impl ByteVocabulary {
             }
         }
         let mut byte_tokens = Vec::with_capacity(order.tokens.len());
-        for at in &order.tokens {
+        let mut only_special = HashSet::new();
+        for (rank, at) in order.tokens.iter().enumerate() {
             let (bytes, id) = (tokens.bytes(*at), tokens.id(*at));
             // tokenizers and GPT-2 have special tokens in the vocabulary, too.
-            let special = ids.get(&id).copied();
-            if let Some(index) =
-                special.filter(|index| parts.special_tokens[*index].text.as_bytes() != bytes)
-            {
-                return Err(ByteFormatError::DuplicateId {
-                    format,
-                    place: place(index),
-                    id,
-                });
+            if let Some(index) = ids.get(&id).copied() {
+                let text = &parts.special_tokens[index].text;
+                let is_same = text.as_bytes() == bytes;
+                // By rank, it would be merged if its bytes become two symbols.
+                let is_found = rank < order.merging
+                    || parts.whole_pretokens_first && parts.pretokenizer.may_cut_out(bytes);
+                if !is_found && (is_same || *text == printable(bytes)) {
+                    only_special.insert(*at);
+                    continue;
+                }
+                if !is_same {
+                    return Err(ByteFormatError::DuplicateId {
+                        format,
+                        place: place(index),
+                        id,
+                    });
+                }
             }
             let bytes = bytes.into();
             byte_tokens.push(ByteToken { bytes, id });
         }
+        order.divided.retain(|(at, _)| !only_special.contains(at));
         let PartsWithoutTokens {
             special_tokens,
             pretokenizer,
@@ -387,10 +403,8 @@ impl ByteVocabulary {
             adds_prefix_space,
         } = parts;
         let mut verdict = Verdict::default();
-        order
-            .reason
-            .into_iter()
-            .for_each(|reason| verdict.add(reason));
+        let reason = order.reason(tokens);
+        reason.into_iter().for_each(|reason| verdict.add(reason));
         Ok(Self {
             parts: ByteBpeParts {
                 tokens: byte_tokens,

@@ -49,7 +49,14 @@ pub(super) struct Machine {
     cut: Option<usize>,
 }
 
-impl Machine {
+/// The alternatives of an expression, the first of which that matches counts.
+pub(super) struct Alternatives {
+    pub(super) patterns: Vec<Hir>,
+    /// The number of the alternative whose matches lose their last character.
+    pub(super) cut: Option<usize>,
+}
+
+impl Alternatives {
     pub(super) fn new(expression: &str, syntax: PatternSyntax) -> Result<Self, PatternError> {
         if expression.len() > MAX_LENGTH {
             return Err(PatternError::TooLong {
@@ -57,13 +64,7 @@ impl Machine {
                 limit: MAX_LENGTH,
             });
         }
-        let look_aheads = look_aheads(expression);
-        // Something that the parser knows, of the same length; below, its position tells it.
-        let mut readable = expression.as_bytes().to_vec();
-        for at in &look_aheads {
-            readable[*at..*at + LOOK_AHEAD.len()].copy_from_slice(br"(?:\z)");
-        }
-        let readable = String::from_utf8_lossy(&readable);
+        let (look_aheads, readable) = without_look_aheads(expression);
         let mut whole = ParserBuilder::new()
             .nest_limit(MAX_DEPTH)
             .build()
@@ -138,6 +139,13 @@ impl Machine {
         for pattern in &patterns {
             follow(pattern, &Follow::nothing(), expression, true)?;
         }
+        Ok(Self { patterns, cut })
+    }
+}
+
+impl Machine {
+    pub(super) fn new(expression: &str, syntax: PatternSyntax) -> Result<Self, PatternError> {
+        let Alternatives { patterns, cut } = Alternatives::new(expression, syntax)?;
         let regex = Regex::builder()
             .configure(
                 Regex::config()
@@ -192,6 +200,17 @@ impl Machine {
 }
 
 const LOOK_AHEAD: &str = r"(?!\S)";
+
+/// The positions of [`LOOK_AHEAD`], and the expression with something there that the parser knows, of
+/// the same length, so that positions in it are those of the expression.
+pub(super) fn without_look_aheads(expression: &str) -> (Vec<usize>, String) {
+    let look_aheads = look_aheads(expression);
+    let mut readable = expression.as_bytes().to_vec();
+    for at in &look_aheads {
+        readable[*at..*at + LOOK_AHEAD.len()].copy_from_slice(br"(?:\z)");
+    }
+    (look_aheads, String::from_utf8_lossy(&readable).into_owned())
+}
 
 /// The positions of [`LOOK_AHEAD`] outside classes.
 fn look_aheads(expression: &str) -> Vec<usize> {

@@ -123,6 +123,8 @@ pub(super) const R50K: &str =
 pub(super) const R50K_BEFORE: &str =
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 pub(super) const CL100K: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s";
+/// The same without quantifiers and anchors that mean something else to Oniguruma.
+pub(super) const CL100K_PORTABLE: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++\z|\s*[\r\n]|\s+(?!\S)|\s";
 /// Also the form of cl100k in files of the library tokenizers, and in older releases of tiktoken.
 pub(super) const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 /// The default of rustbpe, and minbpe's form of cl100k.
@@ -146,7 +148,7 @@ impl Scanner {
         Some(match expression {
             GPT2 | R50K | R50K_BEFORE => Self::Gpt2,
             CL100K if oniguruma => Self::Cl100kAnyNumbers,
-            CL100K => Self::Cl100k,
+            CL100K | CL100K_PORTABLE => Self::Cl100k,
             LLAMA3 | RUSTBPE => Self::Llama3,
             NANOCHAT => Self::Nanochat,
             QWEN2 => Self::Qwen2,
@@ -155,6 +157,22 @@ impl Scanner {
             KIMI => Self::Kimi,
             _ if expression == DEEPSEEK[2] => Self::DeepSeekWords,
             _ => return None,
+        })
+    }
+
+    /// The name of the pretokenizer that has this scanner.
+    pub(super) fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Gpt2 => "gpt2",
+            Self::Cl100k => "cl100k",
+            Self::Llama3 => "llama3",
+            Self::Nanochat => "nanochat",
+            Self::Qwen2 => "qwen2",
+            Self::O200k => "o200k",
+            Self::Tekken => "tekken",
+            Self::Kimi => "kimi",
+            Self::DeepSeek => "deepseek-v3",
+            Self::Cl100kAnyNumbers | Self::DeepSeekWords => return None,
         })
     }
 

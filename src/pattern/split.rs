@@ -191,6 +191,15 @@ impl Pretokenizer {
         }
     }
 
+    /// The name with which [`named`](Self::named) makes a pretokenizer that cuts every text as this one
+    /// does; `None` if there is none.
+    pub fn name(&self) -> Option<&'static str> {
+        match self.plan {
+            Plan::Scanner(scanner) => scanner.name(),
+            Plan::Whole | Plan::Splits => None,
+        }
+    }
+
     /// The splits, in order.
     pub fn splits(&self) -> &[Split] {
         &self.splits
@@ -222,6 +231,22 @@ impl Pretokenizer {
                 });
             }
         }
+    }
+
+    /// Whether a text can be a pretoken of a longer one; true if it is not known.
+    ///
+    /// With a scanner it is one only if it is one alone, unless it is white space. A scanner keeps no
+    /// state, and none of its matches but those of white space depends on what follows, apart from
+    /// ending where the text does not continue it.
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn may_cut_out(&self, text: &[u8]) -> bool {
+        let is_space = |text: &str| text.chars().all(char::is_whitespace);
+        if !matches!(self.plan, Plan::Scanner(_)) || std::str::from_utf8(text).is_ok_and(is_space) {
+            return true;
+        }
+        let mut is_whole = false;
+        self.for_each(text, &mut |range| is_whole |= range.len() == text.len());
+        is_whole
     }
 
     /// Positions, ascending and at least `distance` bytes apart and from the ends, at which the text

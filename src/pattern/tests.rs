@@ -60,11 +60,12 @@ const ALPHABET: &[&str] = &[
     "\u{16FF0}",
 ];
 
-const RUST: [&str; 12] = [
+const RUST: [&str; 13] = [
     known::GPT2,
     known::R50K,
     known::R50K_BEFORE,
     known::CL100K,
+    known::CL100K_PORTABLE,
     known::LLAMA3,
     known::RUSTBPE,
     known::NANOCHAT,
@@ -189,6 +190,33 @@ fn the_three_splits_of_deepseek_are_cut_at_once_as_one_after_the_other() {
             "{text:?}"
         );
     });
+}
+
+#[cfg(feature = "tokenizer-json")]
+#[test]
+fn pretokens_may_be_cut_out() {
+    for name in [
+        "gpt2",
+        "cl100k",
+        "o200k",
+        "llama3",
+        "qwen2",
+        "kimi",
+        "tekken",
+        "nanochat",
+        "deepseek-v3",
+    ] {
+        let pretokenizer = Pretokenizer::named(name).unwrap();
+        for_each_text(|text| {
+            for range in pretokens(&pretokenizer, text.as_bytes()) {
+                let pretoken = &text.as_bytes()[range];
+                assert!(pretokenizer.may_cut_out(pretoken), "{name}: {text:?}");
+            }
+        });
+        assert!(!pretokenizer.may_cut_out(b"<|a|>"), "{name}");
+    }
+    let general = Pretokenizer::of(Pattern::new(r"a|\b.").unwrap());
+    assert!(general.may_cut_out(b"<|a|>"));
 }
 
 #[test]

@@ -346,3 +346,61 @@ fn normalizing_puts_the_space_before_the_text() {
         assert_eq!(tokenizer.normalize(text), normalized, "{text:?}");
     }
 }
+
+#[cfg(feature = "tokenizer-json")]
+#[test]
+fn bytes_of_a_tokenizer_make_an_equal_one() {
+    let mut specials = parts();
+    specials.special_tokens[0].lstrip = true;
+    specials.special_tokens[1].normalized = true;
+    let mut prefixed = parts();
+    prefixed.adds_prefix_space = true;
+    prefixed.whole_pretokens_first = false;
+    let mut ranks = parts();
+    ranks.pretokenizer = Pretokenizer::named("cl100k").unwrap();
+    ranks.text_form = crate::byte_bpe::TextForm::Nfc;
+    // Merging gives no such token.
+    ranks.tokens.push(ByteToken {
+        bytes: b"  x".as_slice().into(),
+        id: 299,
+    });
+    for parts in [parts(), specials, prefixed, ranks] {
+        let bpe = ByteBpe::new(parts).unwrap();
+        let tokenizer = Tokenizer::of_bytes(bpe, TokenizerConfig::default());
+        let file = tokenizer.to_bytes().unwrap();
+        let copy = Tokenizer::from_bytes(&file).unwrap();
+        assert!(copy.pieces().eq(tokenizer.pieces()));
+        let [special, expected] = [&copy, &tokenizer].map(|it| it.byte_bpe().unwrap().parts());
+        assert_eq!(special.special_tokens, expected.special_tokens);
+        assert_eq!(
+            special.whole_pretokens_first,
+            expected.whole_pretokens_first
+        );
+        for text in TEXTS {
+            assert_eq!(copy.encode(text), tokenizer.encode(text), "{text:?}");
+            let allowed = allowing(&["<|end|>", "<|pad|>"]);
+            let ids = |it: &Tokenizer| it.encoder_with(&allowed).unwrap().encode(text).to_vec();
+            assert_eq!(ids(&copy), ids(&tokenizer), "{text:?}");
+        }
+        assert_eq!(copy.to_bytes().unwrap(), file);
+    }
+    let mut inexpressible = parts();
+    inexpressible.pretokenizer = Pretokenizer::of(Pattern::new(r"\b\w+\b|.").unwrap());
+    let bpe = ByteBpe::new(inexpressible).unwrap();
+    let tokenizer = Tokenizer::of_bytes(bpe, TokenizerConfig::default());
+    let error = tokenizer.to_bytes().unwrap_err().to_string();
+    assert!(error.contains("Oniguruma"), "{error}");
+}
+
+#[test]
+fn bytes_of_a_tokenizer_of_a_model_are_the_model() {
+    let path = format!(
+        "{}/testdata/golden/llama2.model",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let file = std::fs::read(path).unwrap();
+    assert_eq!(
+        Tokenizer::from_bytes(&file).unwrap().to_bytes().unwrap(),
+        file
+    );
+}

@@ -20,8 +20,12 @@
 use std::ops::Range;
 
 use super::BpeCache;
+#[cfg(feature = "tokenizer-json")]
+use super::PairMerger;
 use super::byte_cuts::ByteCuts;
 use super::lookup::ascii_pairs::AsciiCode;
+#[cfg(feature = "tokenizer-json")]
+use super::lookup::symbol_table::SymbolMerge;
 use super::lookup::symbol_table::SymbolTable;
 use super::spelling::{Spelling, Unit};
 use super::strategies::chunk_context::ChunkContext;
@@ -133,6 +137,37 @@ impl ByteEncoder {
             whole_pretokens_first,
             user_defined: PrefixTrie::default(),
         })
+    }
+
+    /// The tokens and their ids, in the order of the ranks.
+    pub(crate) fn tokens(&self) -> impl ExactSizeIterator<Item = (&[u8], PieceId)> {
+        let ids = self.ids.iter().enumerate();
+        ids.map(|(rank, id)| (self.tokens.text(rank), *id))
+    }
+
+    /// Whether a pretoken that is a token is this token.
+    pub(crate) fn whole_pretokens_first(&self) -> bool {
+        self.whole_pretokens_first
+    }
+
+    /// For each token the ranks of the two tokens that merge to it, the same two in every text; `None`
+    /// for single bytes and for tokens that no text is merged to. Cost: that of merging each token.
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn last_merges(&self) -> Vec<Option<[u32; 2]>> {
+        let mut merger = PairMerger::default();
+        let merge_of = |left, right| {
+            let merge = self.tables.symbols.merge_of(&self.tokens, [left, right]);
+            (merge != SymbolMerge::NONE).then(|| (merge.rank(), merge.symbol()))
+        };
+        let last_merge = |rank| {
+            let bytes = self.tokens.text(rank).iter();
+            let symbols = bytes.map(|byte| self.tables.spelling.units[usize::from(*byte)].symbol);
+            match merger.merge(symbols, merge_of) {
+                ([_], pair) => pair,
+                _ => None,
+            }
+        };
+        (0..self.tokens.len()).map(last_merge).collect()
     }
 
     /// The id of a token.

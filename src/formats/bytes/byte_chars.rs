@@ -32,10 +32,44 @@ const fn bytes_by_code_point() -> [u16; CODE_POINTS] {
     }
 }
 
+/// The character of each byte.
+const CHARS: [char; 256] = chars_by_byte();
+
+const fn chars_by_byte() -> [char; 256] {
+    let mut chars = ['\0'; 256];
+    let mut next = '\u{100}';
+    let mut byte = 0_u8;
+    loop {
+        if is_printable(byte) {
+            chars[byte as usize] = byte as char;
+        } else {
+            chars[byte as usize] = next;
+            next = match char::from_u32(next as u32 + 1) {
+                Some(char) => char,
+                None => char::MAX,
+            };
+        }
+        if byte == u8::MAX {
+            return chars;
+        }
+        byte += 1;
+    }
+}
+
+/// A token in printable characters.
+pub(in crate::formats) fn printable(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| CHARS[usize::from(*byte)]).collect()
+}
+
 /// The byte that a character stands for.
 fn byte_of(char: char) -> Option<u8> {
     let byte = *BYTES.get(usize::try_from(u32::from(char)).ok()?)?;
     u8::try_from(byte).ok()
+}
+
+/// The bytes of a token; `None` if one of its characters stands for no byte.
+pub(in crate::formats) fn spelled(token: &str) -> Option<Vec<u8>> {
+    token.chars().map(byte_of).collect()
 }
 
 /// Appends the bytes of a token. Returns false, and appends nothing, if one of its characters stands
@@ -53,14 +87,8 @@ pub(super) fn append_bytes(token: &str, bytes: &mut Vec<u8>) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-
-    /// A token in printable characters.
-    pub(in super::super) fn printable(bytes: &[u8]) -> String {
-        let char_of = |byte: &u8| ('\0'..='\u{144}').find(|char| byte_of(*char) == Some(*byte));
-        bytes.iter().filter_map(char_of).collect()
-    }
 
     /// The table of GPT-2's `bytes_to_unicode`, at places where it changes.
     #[test]
@@ -81,6 +109,7 @@ pub(super) mod tests {
         ];
         for (char, byte) in rows {
             assert_eq!(byte_of(char), Some(byte), "{char}");
+            assert_eq!(printable(&[byte]), char.to_string());
         }
         for char in [' ', '\n', '\u{a0}', '\u{ad}', '\u{144}', '▁', '中'] {
             assert_eq!(byte_of(char), None, "{char:?}");

@@ -1,4 +1,4 @@
-//! Why a byte-level vocabulary cannot be read.
+//! Why a byte-level vocabulary cannot be read or written.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use crate::byte_bpe::ByteBpeError;
 use crate::formats::{FileFormat, Verdict};
 use crate::pattern::PatternError;
 
-/// A byte-level vocabulary that cannot be read.
+/// A byte-level vocabulary that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ByteFormatError {
@@ -151,9 +151,21 @@ pub enum ByteFormatError {
         /// What to do.
         remedy: &'static str,
     },
+    /// The format cannot hold a part of the vocabulary.
+    #[error("{format} files cannot hold {what}; {remedy}")]
+    NoForm {
+        /// The format.
+        format: FileFormat,
+        /// The part.
+        what: String,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// Ids can differ from those of the program that the file is made for, and the caller asked for
     /// equal ids.
-    #[error("{verdict}\n`ByteVocabulary::open` of the library reads it all the same")]
+    #[error(
+        "{verdict}\n`ByteVocabulary::open` and `ByteBpe::to_format` of the library read and write it all the same"
+    )]
     NotExact {
         /// The reasons.
         verdict: Verdict,

@@ -6,7 +6,6 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use super::byte_chars::tests::printable;
 use super::*;
 use crate::formats::{Reason, ReasonKind};
 use crate::pattern::{PatternSyntax, Split, SplitBehavior};
@@ -720,7 +719,8 @@ fn added_tokens_have_the_ids_that_tokenizers_gives_them() {
         added(302, "<|c|>")
     ]);
     let parts = read_json(&json).unwrap().parts;
-    assert_eq!(parts.tokens.len(), 301);
+    // One that is only found as a special token is not among the tokens.
+    assert_eq!(parts.tokens.len(), 300);
     let expected = SpecialToken {
         text: "<|c|>".to_owned(),
         id: 302,
@@ -810,11 +810,11 @@ fn published_files_are_read_and_equal_by_all_texts() {
         ("llama3.tiktoken", 128_000, 256),
         ("qwen3.tiktoken", 151_643, 26),
         ("kimi.tiktoken", 163_584, 256),
-        ("gpt2-vocab.json", 50_257, 1),
-        ("gpt2-merges.txt", 50_257, 1),
+        ("gpt2-vocab.json", 50_256, 1),
+        ("gpt2-merges.txt", 50_256, 1),
         ("llama3.json", 128_000, 256),
         ("qwen3.json", 151_643, 26),
-        ("gpt4o.json", 200_000, 2),
+        ("gpt4o.json", 199_998, 2),
         ("deepseek_v3.json", 127_997, 818),
         ("tekken_240911.json", 130_072, 1_000),
     ];

@@ -20,8 +20,11 @@
 //! Added tokens get the ids that `tokenizers` gives them, whatever the file says: that of the same text
 //! in the vocabulary, or the first one behind the vocabulary and the added tokens before.
 
+mod write;
+
 use std::collections::HashMap;
 
+pub(in crate::formats) use self::write::write_byte_level;
 use super::parse::{JsonComponent, JsonFile, JsonPattern, JsonVocab};
 use super::setting_reasons;
 use crate::byte_bpe::{SpecialToken, TextForm};
@@ -214,22 +217,13 @@ fn special_tokens(
             *known = Some(*id);
         }
     }
-    let size = u32::try_from(entries.len()).unwrap_or(u32::MAX);
-    let mut largest: Option<u32> = None;
+    let mut ids = AddedIds::new(entries.len());
     let mut special_tokens = Vec::with_capacity(added.len());
     for (index, token) in added.iter().enumerate() {
         if token.content.is_empty() {
             continue;
         }
-        let next = match largest {
-            Some(largest) if largest >= size => largest.saturating_add(1),
-            _ => size,
-        };
-        let given = known
-            .get(&*token.content)
-            .copied()
-            .flatten()
-            .unwrap_or(next);
+        let given = ids.give(known.get(&*token.content).copied().flatten());
         if given != token.id {
             return Err(ByteFormatError::AddedTokenId {
                 format: FORMAT,
@@ -239,7 +233,6 @@ fn special_tokens(
                 given,
             });
         }
-        largest = largest.max(Some(given));
         special_tokens.push(SpecialToken {
             text: token.content.to_string(),
             id: given,
@@ -251,6 +244,33 @@ fn special_tokens(
         });
     }
     Ok(special_tokens)
+}
+
+/// The ids that `tokenizers` gives to added tokens, one after the other.
+struct AddedIds {
+    /// The number of entries of the vocabulary.
+    size: u32,
+    largest: Option<u32>,
+}
+
+impl AddedIds {
+    fn new(entries: usize) -> Self {
+        Self {
+            size: u32::try_from(entries).unwrap_or(u32::MAX),
+            largest: None,
+        }
+    }
+
+    /// The id of the next added token; `in_vocabulary` is the one that its text has there.
+    fn give(&mut self, in_vocabulary: Option<u32>) -> u32 {
+        let next = match self.largest {
+            Some(largest) if largest >= self.size => largest.saturating_add(1),
+            _ => self.size,
+        };
+        let given = in_vocabulary.unwrap_or(next);
+        self.largest = self.largest.max(Some(given));
+        given
+    }
 }
 
 fn unsupported(field: &str, found: String) -> ByteFormatError {

@@ -1,0 +1,370 @@
+//! What is written against files of tokenizers 0.23.3 and tiktoken 0.14.0, and against the readers.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::byte_bpe::{ByteBpeParts, ByteToken, SpecialToken, TextForm};
+use crate::formats::{ByteFormatOptions, ByteVocabulary, ReasonKind};
+use crate::pattern::{Pattern, PatternSyntax, Pretokenizer, Split, SplitBehavior};
+
+/// A file of `testdata/bytes/`.
+fn golden(name: &str) -> Vec<u8> {
+    let root = env!("CARGO_MANIFEST_DIR");
+    std::fs::read(format!("{root}/testdata/bytes/{name}")).unwrap()
+}
+
+fn read(file: &[u8]) -> ByteBpe {
+    let read = ByteVocabulary::from_bytes(file, &ByteFormatOptions::default());
+    read.unwrap().unwrap().into_exact().unwrap()
+}
+
+fn json_of(bpe: &ByteBpe) -> ByteFiles {
+    bpe.to_format(FileFormat::TokenizerJson, &ByteFileOptions::default())
+        .unwrap()
+}
+
+/// The one file, which is exact.
+fn exact(written: ByteFiles) -> Vec<u8> {
+    assert!(written.verdict.is_exact(), "{}", written.verdict);
+    let [(_, file)] = &written.files[..] else {
+        panic!("{} files", written.files.len());
+    };
+    file.clone()
+}
+
+#[test]
+fn tokenizer_json_files_have_the_bytes_of_tokenizers() {
+    let trimming = |trim_offsets| PostProcessor::ByteLevel { trim_offsets };
+    for (name, post_processor) in [
+        ("gpt2", trimming(false)),
+        ("llama3", PostProcessor::None),
+        ("words", PostProcessor::None),
+        ("prefix", trimming(true)),
+        ("digits", PostProcessor::None),
+        ("whole", PostProcessor::None),
+    ] {
+        let file = golden(&format!("{name}.json"));
+        let options = ByteFileOptions { post_processor };
+        let written = read(&file).to_format(FileFormat::TokenizerJson, &options);
+        let written = exact(written.unwrap());
+        assert!(
+            written == file,
+            "{name}: {}",
+            String::from_utf8_lossy(&written)
+        );
+    }
+}
+
+/// All bytes in any order, and tokens that are made of tokens before them, or (one in eight) any text.
+fn token_texts() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    const ALPHABET: &[u8] = b"ab \xE4";
+    let index = any::<prop::sample::Index>;
+    let token = prop_oneof![
+        7 => (index(), index()).prop_map(Ok),
+        1 => prop::collection::vec(prop::sample::select(ALPHABET), 2..6).prop_map(Err),
+    ];
+    let tokens = prop::collection::vec(token, 0..30);
+    let bytes = Just((0..=u8::MAX).collect::<Vec<u8>>()).prop_shuffle();
+    (bytes, tokens).prop_map(|(bytes, tokens)| {
+        let mut made: Vec<Vec<u8>> = ALPHABET.iter().map(|byte| vec![*byte]).collect();
+        for token in tokens {
+            made.push(match token {
+                Ok(parts) => {
+                    let [left, right] = [parts.0, parts.1].map(|part| part.index(made.len()));
+                    [&made[left][..], &made[right]].concat()
+                }
+                Err(text) => text,
+            });
+        }
+        let mut texts: Vec<Vec<u8>> = bytes.into_iter().map(|byte| vec![byte]).collect();
+        texts.extend(made);
+        let mut seen = HashSet::new();
+        texts.retain(|text| text.len() <= 40 && seen.insert(text.clone()));
+        texts
+    })
+}
+
+fn special_token() -> impl Strategy<Value = SpecialToken> {
+    let text = prop::sample::select(vec!["<|end|>", "ab", "é x", "<s>", "Ġz", "的"]);
+    (text, any::<[bool; 5]>()).prop_map(|(text, flags)| {
+        let [special, normalized, lstrip, rstrip, single_word] = flags;
+        SpecialToken {
+            text: text.to_owned(),
+            id: 0,
+            special,
+            normalized,
+            lstrip,
+            rstrip,
+            single_word,
+        }
+    })
+}
+
+/// Vocabularies with ids in any order and with gaps, and with special tokens before, among or behind.
+fn parts() -> impl Strategy<Value = ByteBpeParts> {
+    let pretokenizer = prop::sample::select(vec![
+        Pretokenizer::named("gpt2").unwrap(),
+        Pretokenizer::named("cl100k").unwrap(),
+        Pretokenizer::named("deepseek-v3").unwrap(),
+        Pretokenizer::of(Pattern::new(r"\w+|[^\w\s]").unwrap()),
+        Pretokenizer::new(vec![
+            Split::at_numbers(false).unwrap(),
+            Split::at_text("a.b", SplitBehavior::MergedWithNext).unwrap(),
+        ]),
+        Pretokenizer::new(Vec::new()),
+    ]);
+    let special = prop::collection::vec(special_token(), 0..4);
+    let ids = (any::<bool>(), 0..3_u32, any::<prop::sample::Index>());
+    let flags = any::<[bool; 2]>();
+    (token_texts(), special, pretokenizer, ids, flags).prop_map(
+        |(texts, mut special, pretokenizer, (shuffles, gap, at), [whole, nfc])| {
+            let mut parts = ByteBpeParts::new(pretokenizer);
+            parts.whole_pretokens_first = whole;
+            parts.text_form = if nfc { TextForm::Nfc } else { TextForm::AsIs };
+            let mut seen = HashSet::new();
+            special.retain(|token| seen.insert(token.text.clone()));
+            let count = u32::try_from(texts.len()).unwrap();
+            let first_special = u32::try_from(at.index(texts.len() + 1)).unwrap();
+            let special_count = u32::try_from(special.len()).unwrap();
+            let id_of = |rank: u32| match rank < first_special {
+                true => rank,
+                false => rank + special_count + gap,
+            };
+            let order = |rank: u32| if shuffles { (rank * 7) % count } else { rank };
+            let is_order = !shuffles || !count.is_multiple_of(7);
+            parts.tokens = (0..count)
+                .zip(texts)
+                .map(|(rank, bytes)| ByteToken {
+                    bytes: bytes.into(),
+                    id: id_of(if is_order { order(rank) } else { rank }),
+                })
+                .collect();
+            for (token, id) in special.iter_mut().zip(first_special..) {
+                token.id = id;
+            }
+            parts.special_tokens = special;
+            parts
+        },
+    )
+}
+
+/// Texts in which the tokens occur.
+const TEXTS: [&str; 6] = [
+    "ab aab  abab\n\nba a.ba 12a345",
+    "<|end|>ab <s> é x\u{e9}Ġz 的ab的 a",
+    "e\u{301} A\u{30a} aaaaaaaaabbbbb ababab   ",
+    "可 可以 äää",
+    "'s it's IT'S 12345\t\r\n",
+    "",
+];
+
+/// Asserts that both give equal ids for all texts, with and without the special tokens.
+fn assert_equal_ids(ours: &ByteBpe, theirs: &ByteBpe) {
+    use crate::byte_bpe::SpecialNames;
+
+    for allowed in [SpecialNames::None, SpecialNames::All] {
+        let sets = [ours, theirs].map(|it| it.special_set(&allowed, &SpecialNames::None).unwrap());
+        let [mut one, mut other] = [ours.encoder(), theirs.encoder()];
+        one.set_special(sets[0].clone());
+        other.set_special(sets[1].clone());
+        for text in TEXTS {
+            let ids = one.encode(text).unwrap();
+            assert_eq!(ids, other.encode(text).unwrap(), "{text:?} {allowed:?}");
+        }
+    }
+}
+
+/// The two parts of each merge, in order.
+fn merges_of(bpe: &ByteBpe) -> Vec<[Vec<u8>; 2]> {
+    let tokens = RankedTokens::new(bpe);
+    let merges = tokens.merges();
+    merges
+        .map(|(pair, _)| pair.map(|part| tokens.bytes(part).to_vec()))
+        .collect()
+}
+
+#[test]
+fn a_written_tokenizer_json_is_read_as_the_same_vocabulary() {
+    let written = std::cell::Cell::new(0);
+    proptest!(ProptestConfig::with_cases(300), |(parts in parts())| {
+        let Ok(bpe) = ByteBpe::new(parts.clone()) else {
+            return Ok(());
+        };
+        let Ok(files) = bpe.to_format(FileFormat::TokenizerJson, &ByteFileOptions::default()) else {
+            // `ab` or `Ġz` is a token, too.
+            return Ok(());
+        };
+        if !files.verdict.is_exact() {
+            return Ok(());
+        }
+        let back = read(&exact(files));
+        let by_id = |bpe: &ByteBpe| {
+            let mut tokens: Vec<(u32, Vec<u8>)> =
+                bpe.tokens().map(|(bytes, id)| (id.get(), bytes.to_vec())).collect();
+            // Special tokens can stand in the vocabulary.
+            let special: HashSet<u32> = bpe.special_tokens().iter().map(|token| token.id).collect();
+            tokens.retain(|(id, _)| !special.contains(id));
+            tokens.sort_unstable();
+            tokens
+        };
+        prop_assert_eq!(by_id(&bpe), by_id(&back));
+        prop_assert_eq!(merges_of(&bpe), merges_of(&back));
+        let mut special = parts.special_tokens.clone();
+        special.sort_by_key(|token| token.id);
+        prop_assert_eq!(&special[..], back.special_tokens());
+        prop_assert_eq!(bpe.pretokenizer().name(), back.pretokenizer().name());
+        assert_equal_ids(&bpe, &back);
+        // From here on nothing changes.
+        prop_assert_eq!(exact(json_of(&back)), exact(json_of(&read(&exact(json_of(&back))))));
+        written.set(written.get() + 1);
+    });
+    assert!(written.get() > 150, "{}", written.get());
+}
+
+#[test]
+fn special_tokens_stand_in_the_vocabulary_if_they_have_other_ids_otherwise() {
+    let special = |id| {
+        vec![
+            SpecialToken::new("<|a|>", id),
+            SpecialToken::new("<b c>", id + 1),
+        ]
+    };
+    let bytes: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
+    let gpt2 = || Pretokenizer::named("gpt2").unwrap();
+    for (pretokenizer, first, special_id, whole, in_vocabulary) in [
+        (gpt2(), 0, 256, false, false),
+        (gpt2(), 0, 256, true, false),
+        (gpt2(), 2, 0, false, true),
+        (gpt2(), 0, 257, true, true),
+        (Pretokenizer::new(Vec::new()), 0, 257, true, true),
+    ] {
+        // Otherwise tokenizers would find them as pretokens.
+        let ignores = whole && (!in_vocabulary || pretokenizer == gpt2());
+        let mut parts = ByteBpeParts::new(pretokenizer);
+        let tokens = (first..).zip(&bytes);
+        parts.tokens = tokens
+            .map(|(id, bytes)| ByteToken {
+                bytes: bytes.as_slice().into(),
+                id,
+            })
+            .collect();
+        parts.whole_pretokens_first = whole;
+        parts.special_tokens = special(special_id);
+        let json = exact(json_of(&ByteBpe::new(parts).unwrap()));
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        let vocab = &json["model"]["vocab"];
+        assert_eq!(
+            vocab["<b c>"].as_u64().is_some(),
+            in_vocabulary,
+            "{special_id}"
+        );
+        assert_eq!(json["added_tokens"][1]["id"], special_id + 1);
+        assert_eq!(json["model"]["ignore_merges"], ignores);
+    }
+}
+
+#[test]
+fn what_a_tokenizer_json_cannot_hold_is_refused_with_the_reason() {
+    let parts = |pretokenizer| {
+        let mut parts = ByteBpeParts::new(pretokenizer);
+        parts.tokens = (0..=u8::MAX)
+            .map(|byte| ByteToken {
+                bytes: [byte].into(),
+                id: u32::from(byte),
+            })
+            .collect();
+        parts
+    };
+    let of = |expression| Pretokenizer::of(Pattern::new(expression).unwrap());
+    let mut spelled = parts(of("gpt2"));
+    spelled.special_tokens = vec![SpecialToken::new("Ġ", 300)];
+    let mut shared = parts(of("gpt2"));
+    shared.tokens[0xE9].id = 999;
+    shared.tokens.push(ByteToken {
+        bytes: "é".as_bytes().into(),
+        id: 233,
+    });
+    shared.special_tokens = vec![SpecialToken::new("é", 233)];
+    let mut prefixed = parts(Pretokenizer::named("qwen2").unwrap());
+    prefixed.adds_prefix_space = true;
+    for (parts, message) in [
+        (parts(of(r"\bword\b|.")), "the pattern"),
+        (parts(of(r"(?i:ss)|.")), "the pattern"),
+        (spelled, "gives the added token \"Ġ\" the id 32"),
+        (shared, "the id 233 both"),
+        (prefixed, "a space before the text"),
+    ] {
+        let bpe = ByteBpe::new(parts).unwrap();
+        let error = bpe.to_format(FileFormat::TokenizerJson, &ByteFileOptions::default());
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+    let bpe = ByteBpe::new(parts(of("a"))).unwrap();
+    for format in [FileFormat::Model, FileFormat::Folder] {
+        let error = bpe.to_format(format, &ByteFileOptions::default());
+        assert!(
+            matches!(error, Err(ByteFormatError::NoForm { .. })),
+            "{format}"
+        );
+    }
+}
+
+#[test]
+fn special_tokens_that_are_found_as_pretokens_are_a_reason() {
+    let mut parts = ByteBpeParts::new(Pretokenizer::new(Vec::new()));
+    let texts = (0..=u8::MAX)
+        .map(|byte| vec![byte])
+        .chain([b"abc".to_vec()]);
+    parts.tokens = (1..)
+        .zip(texts)
+        .map(|(id, bytes)| ByteToken {
+            bytes: bytes.into(),
+            id,
+        })
+        .collect();
+    parts.special_tokens = vec![SpecialToken::new("<s>", 0)];
+    let written = json_of(&ByteBpe::new(parts).unwrap());
+    assert!(written.verdict.has(ReasonKind::MetaPiece));
+    assert_eq!(written.verdict.reasons()[0].example.as_deref(), Some("<s>"));
+}
+
+#[test]
+fn patterns_are_written_for_oniguruma() {
+    for (expression, written) in [
+        (
+            r"\w+|\W",
+            Some(r"[\w\x{200C}\x{200D}]+|[^\w\x{200C}\x{200D}]"),
+        ),
+        (
+            r"[^\s\w]+$|[\W\d]",
+            Some(r"[^\s\w\x{200C}\x{200D}]+\z|[[^\w\x{200C}\x{200D}]\d]"),
+        ),
+        (
+            r"^a|\p{N}{1,3}+|\s+(?!\S)|\s+",
+            Some(r"\Aa|\p{N}{1,3}|\s+(?!\S)|\s+"),
+        ),
+        (r"\p{L}++|.", Some(r"\p{L}++|.")),
+        (r"(?i:'s|'t)|\w", Some(r"(?i:'s|'t)|[\w\x{200C}\x{200D}]")),
+        (r"\b.", None),
+    ] {
+        let pattern = Pattern::new(expression).unwrap().for_oniguruma();
+        let found = pattern.as_ref().map(Pattern::expression);
+        assert_eq!(found, written, "{expression}");
+    }
+    for name in [
+        "gpt2", "cl100k", "o200k", "llama3", "qwen2", "kimi", "tekken", "rustbpe", "nanochat",
+    ] {
+        let pattern = Pattern::named(name).unwrap();
+        let written = pattern.for_oniguruma().unwrap();
+        assert_eq!(written.syntax(), PatternSyntax::Oniguruma);
+        assert_eq!(
+            written.expression() == pattern.expression(),
+            name != "cl100k",
+            "{name}"
+        );
+        let [ours, theirs] = [pattern, written].map(|it| Pretokenizer::of(it).name());
+        assert_eq!(ours, theirs);
+    }
+}

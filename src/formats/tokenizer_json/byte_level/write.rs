@@ -1,0 +1,314 @@
+//! A byte-level vocabulary as a `tokenizer.json`, with the bytes that tokenizers 0.23.3 writes.
+//!
+//! Special tokens stand in the vocabulary if they do so in the vocabulary that was read, or if
+//! `tokenizers` would give them other ids otherwise: after training they have the first ids.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::{Serialize, Serializer};
+
+use super::{AddedIds, FORMAT};
+use crate::byte_bpe::{SpecialToken, TextForm};
+use crate::formats::bytes::{
+    ByteFileOptions, ByteFiles, ByteFormatError, Place, PostProcessor, RankedTokens, printable,
+    spelled,
+};
+use crate::formats::{Reason, ReasonKind, Verdict};
+use crate::pattern::{Pretokenizer, Split, SplitBehavior};
+
+/// The file; the order of the fields is that of `tokenizers`.
+#[derive(Serialize)]
+struct WrittenFile<'b> {
+    version: &'static str,
+    truncation: (),
+    padding: (),
+    added_tokens: Vec<WrittenAddedToken<'b>>,
+    normalizer: Option<Component>,
+    pre_tokenizer: Component,
+    post_processor: Option<Component>,
+    decoder: Component,
+    model: WrittenModel<'b>,
+}
+
+#[derive(Serialize)]
+struct WrittenAddedToken<'b> {
+    id: u32,
+    content: &'b str,
+    single_word: bool,
+    lstrip: bool,
+    rstrip: bool,
+    normalized: bool,
+    special: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type")]
+enum Component {
+    #[serde(rename = "NFC")]
+    Nfc,
+    Sequence {
+        pretokenizers: Vec<Self>,
+    },
+    Split {
+        pattern: WrittenPattern,
+        behavior: &'static str,
+        invert: bool,
+    },
+    Digits {
+        individual_digits: bool,
+    },
+    ByteLevel {
+        add_prefix_space: bool,
+        trim_offsets: bool,
+        use_regex: bool,
+    },
+}
+
+#[derive(Serialize)]
+enum WrittenPattern {
+    Regex(String),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "BPE")]
+struct WrittenModel<'b> {
+    dropout: (),
+    unk_token: (),
+    continuing_subword_prefix: (),
+    end_of_word_suffix: (),
+    fuse_unk: bool,
+    byte_fallback: bool,
+    ignore_merges: bool,
+    vocab: WrittenVocab<'b>,
+    merges: Vec<[String; 2]>,
+}
+
+/// Texts and ids, in the order of the ids.
+struct WrittenVocab<'b>(Vec<(Cow<'b, str>, u32)>);
+
+impl Serialize for WrittenVocab<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(text, id)| (text, id)))
+    }
+}
+
+/// Writes the file.
+///
+/// # Errors
+/// The pattern or a special token has no form, or tokenizers would give one another id.
+pub(in crate::formats) fn write_byte_level(
+    tokens: &RankedTokens<'_>,
+    options: &ByteFileOptions,
+) -> Result<ByteFiles, ByteFormatError> {
+    let bpe = tokens.bpe;
+    let mut special: Vec<&SpecialToken> = bpe.special_tokens().iter().collect();
+    special.sort_unstable_by_key(|token| token.id);
+    let (vocab, more_special) = vocabulary(tokens, &special)?;
+    let mut verdict = Verdict::default();
+    let mut ignore_merges = bpe.looks_up_pretokens();
+    // tokenizers would find these special tokens as pretokens, too.
+    let spelled = more_special.iter().filter_map(|token| spelled(&token.text));
+    let found = spelled.filter(|text| bpe.pretokenizer().may_cut_out(text));
+    let found: Vec<Vec<u8>> = found.collect();
+    if ignore_merges && !found.is_empty() {
+        match tokens.looked_up().next() {
+            None => ignore_merges = false,
+            Some(_) => verdict.add(looked_up_special(bpe.pretokenizer(), &found)),
+        }
+    }
+    let form = (bpe.text_form() == TextForm::Nfc).then_some(Component::Nfc);
+    let post_processor = match options.post_processor {
+        PostProcessor::None => None,
+        PostProcessor::ByteLevel { trim_offsets } => Some(Component::ByteLevel {
+            add_prefix_space: true,
+            trim_offsets,
+            use_regex: true,
+        }),
+    };
+    let merges = tokens
+        .merges()
+        .map(|(pair, _)| pair.map(|part| printable(tokens.bytes(part))));
+    let added_tokens = special.iter().map(|token| WrittenAddedToken {
+        id: token.id,
+        content: &token.text,
+        single_word: token.single_word,
+        lstrip: token.lstrip,
+        rstrip: token.rstrip,
+        normalized: token.normalized,
+        special: token.special,
+    });
+    let file = WrittenFile {
+        version: "1.0",
+        truncation: (),
+        padding: (),
+        added_tokens: added_tokens.collect(),
+        normalizer: form,
+        pre_tokenizer: pre_tokenizer(bpe.pretokenizer(), bpe.adds_prefix_space())?,
+        post_processor,
+        decoder: Component::ByteLevel {
+            add_prefix_space: true,
+            trim_offsets: true,
+            use_regex: true,
+        },
+        model: WrittenModel {
+            dropout: (),
+            unk_token: (),
+            continuing_subword_prefix: (),
+            end_of_word_suffix: (),
+            fuse_unk: false,
+            byte_fallback: false,
+            ignore_merges,
+            vocab,
+            merges: merges.collect(),
+        },
+    };
+    let json =
+        serde_json::to_vec_pretty(&file).map_err(|error| super::json_error(FORMAT, &error))?;
+    Ok(ByteFiles::one("tokenizer.json", json, verdict))
+}
+
+/// The vocabulary, and the special tokens in it that are not among the tokens.
+fn vocabulary<'b>(
+    tokens: &RankedTokens<'b>,
+    special: &[&'b SpecialToken],
+) -> Result<(WrittenVocab<'b>, Vec<&'b SpecialToken>), ByteFormatError> {
+    let mut entries: Vec<(Cow<'b, str>, u32)> = Vec::with_capacity(tokens.len());
+    for rank in 0..tokens.len() {
+        let text = printable(tokens.bytes(rank));
+        match tokens.special(rank).filter(|token| token.text != text) {
+            None => entries.push((Cow::Owned(text), tokens.id(rank))),
+            Some(token) if tokens.is_found(rank) => {
+                return Err(ByteFormatError::NoForm {
+                    format: FORMAT,
+                    what: format!(
+                        "the id {} both for a token and for the special token {:?}",
+                        token.id, token.text
+                    ),
+                    remedy: "give the special token an id of its own",
+                });
+            }
+            // Found as a special token only.
+            Some(_) => {}
+        }
+    }
+    let mut known: HashMap<&str, Option<u32>> =
+        special.iter().map(|token| (&*token.text, None)).collect();
+    for (text, id) in &entries {
+        if let Some(known) = known.get_mut(&**text) {
+            *known = Some(*id);
+        }
+    }
+    let of_entry = |token: &SpecialToken| known.get(&*token.text).copied().flatten();
+    let mut ids = AddedIds::new(entries.len());
+    let are_given = special
+        .iter()
+        .all(|token| ids.give(of_entry(token)) == token.id);
+    let mut more_special = Vec::new();
+    if !are_given {
+        for (index, token) in special.iter().enumerate() {
+            match of_entry(token) {
+                None => more_special.push(*token),
+                Some(id) if id == token.id => {}
+                Some(given) => {
+                    return Err(ByteFormatError::AddedTokenId {
+                        format: FORMAT,
+                        place: Place::entry("added_tokens", index),
+                        token: token.text.clone(),
+                        stated: token.id,
+                        given,
+                    });
+                }
+            }
+        }
+    }
+    entries.extend(
+        more_special
+            .iter()
+            .map(|token| (Cow::Borrowed(&*token.text), token.id)),
+    );
+    entries.sort_unstable_by_key(|(_, id)| *id);
+    Ok((WrittenVocab(entries), more_special))
+}
+
+/// The reason if special tokens stand in a vocabulary whose pretokens are looked up; `found` has the
+/// texts as which they can be found.
+fn looked_up_special(pretokenizer: &Pretokenizer, found: &[Vec<u8>]) -> Reason {
+    let explanation = "special tokens stand in the vocabulary to have their ids, so that tokenizers finds \
+                       pretokens with their text although they are not allowed";
+    let reason = Reason::new(ReasonKind::MetaPiece, explanation);
+    let mut texts = found
+        .iter()
+        .filter_map(|text| std::str::from_utf8(text).ok());
+    match texts.find(|text| pretokenizer.pretokens(text) == [*text]) {
+        Some(text) => reason.with_example(text),
+        None => reason,
+    }
+}
+
+fn pre_tokenizer(
+    pretokenizer: &Pretokenizer,
+    add_prefix_space: bool,
+) -> Result<Component, ByteFormatError> {
+    let mut splits = pretokenizer.splits();
+    let is_gpt2 = |split: &Split| Pretokenizer::new(vec![split.clone()]).name() == Some("gpt2");
+    let mut use_regex = false;
+    if let Some((last, before)) = splits.split_last()
+        && is_gpt2(last)
+    {
+        use_regex = true;
+        splits = before;
+    }
+    let byte_level = Component::ByteLevel {
+        add_prefix_space,
+        trim_offsets: true,
+        use_regex,
+    };
+    if splits.is_empty() {
+        return Ok(byte_level);
+    }
+    if add_prefix_space {
+        return Err(ByteFormatError::NoForm {
+            format: FORMAT,
+            what: "a space before the text together with a pattern".to_owned(),
+            remedy: "leave out the space, or take the pattern gpt2",
+        });
+    }
+    let components = splits.iter().map(split).chain([Ok(byte_level)]);
+    let pretokenizers = components.collect::<Result<_, _>>()?;
+    Ok(Component::Sequence { pretokenizers })
+}
+
+fn split(split: &Split) -> Result<Component, ByteFormatError> {
+    for individual_digits in [true, false] {
+        if Split::at_numbers(individual_digits).is_ok_and(|digits| digits == *split) {
+            return Ok(Component::Digits { individual_digits });
+        }
+    }
+    let pattern = split.pattern.for_oniguruma();
+    let pattern = pattern.ok_or_else(|| ByteFormatError::NoForm {
+        format: FORMAT,
+        what: format!("the pattern {:?}", split.pattern.expression()),
+        remedy: "Oniguruma, which tokenizers uses, reads it in another way; write it without the constructs that differ",
+    })?;
+    // All parts are matches, so that both mean the same; this is the usual form.
+    let (behavior, invert) = match (split.behavior, split.invert) {
+        (SplitBehavior::Removed, true) if pattern.is_total() => (SplitBehavior::Isolated, false),
+        other => other,
+    };
+    Ok(Component::Split {
+        pattern: WrittenPattern::Regex(pattern.expression().to_owned()),
+        behavior: name(behavior),
+        invert,
+    })
+}
+
+fn name(behavior: SplitBehavior) -> &'static str {
+    match behavior {
+        SplitBehavior::Isolated => "Isolated",
+        SplitBehavior::Removed => "Removed",
+        SplitBehavior::MergedWithPrevious => "MergedWithPrevious",
+        SplitBehavior::MergedWithNext => "MergedWithNext",
+        SplitBehavior::Contiguous => "Contiguous",
+    }
+}
