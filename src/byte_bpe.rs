@@ -19,27 +19,23 @@ pub(crate) mod error;
 #[cfg_attr(not(feature = "nfc"), path = "byte_bpe/no_nfc.rs")]
 mod nfc;
 pub(crate) mod parts;
-pub(crate) mod special;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use rayon::prelude::*;
-
-pub use self::error::{ByteBpeError, RefusedSpecialError};
+pub use self::error::ByteBpeError;
 use self::nfc::{NfcText, to_nfc};
-pub use self::parts::{ByteBpeParts, ByteToken, SpecialToken, TextForm};
-use self::special::{Cutter, Segment};
-pub use self::special::{SpecialNames, SpecialSet};
+pub use self::parts::{ByteBpeParts, ByteToken, TextForm};
 use crate::base::TextArena;
-use crate::base::rng::Rng;
 use crate::decode::DecodeError;
 use crate::encode::bpe::BpeCache;
 use crate::encode::bpe::bytes::{ByteEncoder, ByteTokensError};
 use crate::pattern::Pretokenizer;
 use crate::piece::{MAX_PIECES, MAX_TEXT_BYTES, PieceId, PieceKind, PieceTable};
+use crate::special::{Cutter, Segment};
+pub use crate::special::{SpecialNames, SpecialSet, SpecialToken};
 
 /// Parts of a long text that threads encode have at least so many bytes.
 const MIN_PART_BYTES: usize = 128 << 10;
@@ -144,10 +140,10 @@ impl ByteBpe {
             },
         })?;
         let special = Cutter::new(special_tokens)?;
-        let none = SpecialNames::None;
         let form = |text: &str| in_form(text_form, text);
+        let none = (&SpecialNames::None, true);
         Ok(Self {
-            found_always: SpecialSet::new(&special.tokens, form, (&none, true), &none)?,
+            found_always: SpecialSet::new(&special.tokens, form, none)?,
             encoder,
             pretokenizer,
             text_form,
@@ -237,36 +233,24 @@ impl ByteBpe {
         self.adds_prefix_space
     }
 
-    /// Which special tokens are found in texts, and which are refused; all others are ordinary text.
-    /// tiktoken allows none and refuses all others by default; to tokenizers all are allowed.
+    /// The special tokens that are found in texts; all others are ordinary text.
     ///
     /// # Errors
     /// [`ByteBpeError::NotSpecial`]
-    pub fn special_set(
-        &self,
-        allowed: &SpecialNames,
-        refused: &SpecialNames,
-    ) -> Result<SpecialSet, ByteBpeError> {
-        let form = |text: &str| in_form(self.text_form, text);
-        SpecialSet::new(&self.special.tokens, form, (allowed, true), refused)
+    pub fn special_set(&self, allowed: &SpecialNames) -> Result<SpecialSet, ByteBpeError> {
+        self.special_set_with(allowed, true)
     }
 
-    /// The special tokens with these texts; added tokens that are not special only if
+    /// As [`special_set`](Self::special_set); added tokens that are not special are found only if
     /// `finds_added`.
-    pub(crate) fn special_set_of(
+    pub(crate) fn special_set_with(
         &self,
-        allowed: Vec<String>,
+        allowed: &SpecialNames,
         finds_added: bool,
     ) -> Result<SpecialSet, ByteBpeError> {
         let form = |text: &str| in_form(self.text_form, text);
-        let allowed = SpecialNames::Of(allowed);
-        let refused = SpecialNames::None;
-        SpecialSet::new(
-            &self.special.tokens,
-            form,
-            (&allowed, finds_added),
-            &refused,
-        )
+        let set = SpecialSet::new(&self.special.tokens, form, (allowed, finds_added));
+        Ok(set?)
     }
 
     /// An encoder with caches of its own, for one thread.
@@ -285,23 +269,6 @@ impl ByteBpe {
         let mut ids = Vec::new();
         let mut cache = BpeCache::default();
         self.encode_into(text.as_ref(), &self.found_always, &mut cache, &mut ids);
-        ids
-    }
-
-    /// The ids of one long text, equal to those of [`encode`](Self::encode), by the threads of
-    /// rayon's current pool. Texts of less than 256 KiB gain nothing.
-    pub fn encode_long(&self, text: impl AsRef<[u8]>) -> Vec<PieceId> {
-        let mut ids = Vec::new();
-        let encode_parts = |parts: &[&[u8]]| {
-            let encode = |cache: &mut BpeCache, part: &&[u8]| {
-                let mut ids = Vec::new();
-                self.encode_part(part, cache, &mut ids);
-                ids
-            };
-            let encoded = parts.par_iter().map_init(BpeCache::default, encode);
-            encoded.collect::<Vec<_>>().concat()
-        };
-        self.encode_long_into(text.as_ref(), &self.found_always, encode_parts, &mut ids);
         ids
     }
 
@@ -548,58 +515,27 @@ pub struct ByteBpeEncoder<'t> {
 }
 
 impl ByteBpeEncoder<'_> {
-    /// From now on, special tokens are found or refused as this set says; it is from the same
-    /// tokenizer.
+    /// From now on, these special tokens are found; the set is from the same tokenizer.
     pub fn set_special(&mut self, special: SpecialSet) {
         self.special = special;
     }
 
     /// The ids of a text, valid until the next call.
-    ///
-    /// # Errors
-    /// The text has a special token that is refused.
-    pub fn encode(&mut self, text: impl AsRef<[u8]>) -> Result<&[PieceId], RefusedSpecialError> {
-        let text = text.as_ref();
-        self.special.check(&self.bpe.special.tokens, text)?;
+    pub fn encode(&mut self, text: impl AsRef<[u8]>) -> &[PieceId] {
         self.ids.clear();
         self.bpe
-            .encode_into(text, &self.special, &mut self.cache, &mut self.ids);
-        Ok(&self.ids)
-    }
-
-    /// The ids of a text with their spans, in bytes of the text. Characters that normalization
-    /// changed together belong, as a whole, to each of their tokens.
-    ///
-    /// # Errors
-    /// As [`encode`](Self::encode).
-    pub fn tokens(
-        &mut self,
-        text: impl AsRef<[u8]>,
-    ) -> Result<Vec<(PieceId, Range<usize>)>, RefusedSpecialError> {
-        let text = text.as_ref();
-        self.special.check(&self.bpe.special.tokens, text)?;
-        let mut tokens = Vec::new();
-        let cache = &mut self.cache;
-        self.bpe
-            .for_each_token(text, &self.special, cache, |id, span| {
-                tokens.push((id, span))
-            });
-        Ok(tokens)
+            .encode_into(text.as_ref(), &self.special, &mut self.cache, &mut self.ids);
+        &self.ids
     }
 
     /// Passes the parts of a text that are encoded on their own, in order.
-    ///
-    /// # Errors
-    /// As [`encode`](Self::encode).
     pub fn for_each_part(
         &mut self,
         text: impl AsRef<[u8]>,
         mut on_part: impl FnMut(EncodedPart<'_>),
-    ) -> Result<(), RefusedSpecialError> {
-        let text = text.as_ref();
-        self.special.check(&self.bpe.special.tokens, text)?;
+    ) {
         let Self { bpe, cache, .. } = self;
-        bpe.for_each_part(text, &self.special, |part| match part {
+        bpe.for_each_part(text.as_ref(), &self.special, |part| match part {
             Part::Special(id, span) => on_part(EncodedPart {
                 span,
                 ids: &[id],
@@ -617,7 +553,6 @@ impl ByteBpeEncoder<'_> {
                     });
             }
         });
-        Ok(())
     }
 
     /// The ids that merging gives for bytes that are one pretoken, whether they are a token as a
@@ -629,27 +564,5 @@ impl ByteBpeEncoder<'_> {
             .encoder
             .sample_pretoken(pretoken.as_ref(), || false, cache, ids);
         &self.ids
-    }
-
-    /// The ids of a text, each merge of which is skipped with this probability (BPE-dropout); valid
-    /// until the next call.
-    ///
-    /// # Errors
-    /// As [`encode`](Self::encode).
-    pub fn sample(
-        &mut self,
-        text: impl AsRef<[u8]>,
-        probability: f32,
-        rng: &mut Rng,
-    ) -> Result<&[PieceId], RefusedSpecialError> {
-        let text = text.as_ref();
-        self.special.check(&self.bpe.special.tokens, text)?;
-        self.ids.clear();
-        let skips_merge = || rng.0.unit() < f64::from(probability);
-        let (cache, ids) = (&mut self.cache, &mut self.ids);
-        let push = |id, _| ids.push(id);
-        self.bpe
-            .for_each_sampled_token(text, &self.special, skips_merge, cache, push);
-        Ok(&self.ids)
     }
 }

@@ -125,6 +125,7 @@ mod normalize;
 mod pattern;
 mod encode;
 mod decode;
+mod special;
 pub mod byte_bpe;
 mod tokenizer;
 #[cfg(feature = "train")]

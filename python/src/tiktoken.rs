@@ -128,7 +128,7 @@ impl CoreBpe {
     ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
         let bpe = self.bpe()?;
         let names = SpecialNames::Of(self.names(&allowed_special));
-        let special = bpe.special_set(&names, &SpecialNames::None);
+        let special = bpe.special_set(&names);
         let special = special.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let (ids, completions) =
             py.detach(|| unstable::encode_with_completions(self, bpe, text, special));

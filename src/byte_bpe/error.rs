@@ -1,4 +1,4 @@
-//! Errors of byte-level vocabularies, and of encoding with them.
+//! Errors of byte-level vocabularies.
 
 use std::fmt;
 
@@ -6,6 +6,7 @@ use super::ByteBpe;
 use crate::base::lossy_string;
 use crate::pattern::PatternError;
 use crate::piece::{MAX_PIECES, MAX_TEXT_BYTES};
+use crate::special::SpecialError;
 
 /// Why [`ByteBpeParts`](super::ByteBpeParts) are no vocabulary.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,23 +137,12 @@ impl std::error::Error for ByteBpeError {
     }
 }
 
-/// A text has a special token that the caller refuses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefusedSpecialError {
-    /// The text of the token.
-    pub token: String,
-    /// Where it begins, in bytes.
-    pub begin: usize,
-}
-
-impl fmt::Display for RefusedSpecialError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { token, begin } = self;
-        write!(
-            f,
-            "the text has the special token {token:?} at byte {begin}; allow it, or encode it as ordinary text"
-        )
+impl From<SpecialError> for ByteBpeError {
+    fn from(error: SpecialError) -> Self {
+        match error {
+            SpecialError::TooLarge => Self::SpecialTooLarge,
+            SpecialError::SingleWord { source } => Self::SingleWord { source },
+            SpecialError::NotSpecial { text } => Self::NotSpecial { text },
+        }
     }
 }
-
-impl std::error::Error for RefusedSpecialError {}

@@ -1,6 +1,7 @@
 //! What a [`ByteBpe`](super::ByteBpe) is made of, as readers of files give it.
 
 use crate::pattern::Pretokenizer;
+use crate::special::SpecialToken;
 
 /// A token that merging makes, or a single byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,44 +10,6 @@ pub struct ByteToken {
     pub bytes: Box<[u8]>,
     /// Its id. Ids may have gaps, but not be above [`ByteBpe::MAX_ID`](super::ByteBpe::MAX_ID).
     pub id: u32,
-}
-
-/// A token that is cut out of a text before anything else, if the caller allows it.
-///
-/// The last four properties are those of the added tokens of the library tokenizers. In all other
-/// formats, special tokens are found as they are: all four are false.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpecialToken {
-    /// Its text; neither empty nor with a NUL.
-    pub text: String,
-    /// Its id.
-    pub id: u32,
-    /// Whether it is found only if the caller allows it. If not, it is found in every text.
-    pub special: bool,
-    /// Whether it is searched for in the normalized text, with its own text normalized; after
-    /// those that are not.
-    pub normalized: bool,
-    /// Whether the white space before it belongs to it.
-    pub lstrip: bool,
-    /// Whether the white space after it belongs to it.
-    pub rstrip: bool,
-    /// Whether it is found only where no letter, mark, digit or underscore is next to it.
-    pub single_word: bool,
-}
-
-impl SpecialToken {
-    /// A token that is found as it is, if the caller allows it.
-    pub fn new(text: impl Into<String>, id: u32) -> Self {
-        Self {
-            text: text.into(),
-            id,
-            special: true,
-            normalized: false,
-            lstrip: false,
-            rstrip: false,
-            single_word: false,
-        }
-    }
 }
 
 /// The form in which text is encoded.

@@ -1,9 +1,4 @@
-//! Finds the special pieces that a caller allows in text.
-//!
-//! Input: a text and the texts of the control pieces that are allowed. Output: [`Segment`]s of the
-//! text, which are either ordinary text or one of these pieces. Method: at each position the
-//! longest allowed piece is looked up in a [`PrefixTrie`]; the leftmost match wins. Cost: linear in
-//! the text, times the length of the longest allowed piece.
+//! The special pieces that a caller allows in text, or refuses.
 //!
 //! Each segment of ordinary text is encoded as a text of its own, with its own dummy prefix. The
 //! result equals splitting the text at the allowed pieces, encoding the parts and joining the ids,
@@ -19,16 +14,8 @@ use super::Tokenizer;
 use crate::base::lossy_string;
 use crate::encode::EncodeError;
 use crate::piece::PieceId;
+use crate::special::{self, Segment};
 use crate::trie::prefix::PrefixTrie;
-
-/// A part of a text, in bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Segment {
-    /// Ordinary text; never empty.
-    Text(Range<usize>),
-    /// An allowed special piece.
-    Special(PieceId, Range<usize>),
-}
 
 /// The special pieces that text may contain, or must not contain.
 #[derive(Debug)]
@@ -61,42 +48,28 @@ impl AllowedSpecial {
         Ok(Self { pieces })
     }
 
-    /// The segments of `text`, from left to right; they cover it.
+    /// The segments of `text`, from left to right, with the ids of the pieces.
     pub(super) fn segments(&self, text: &[u8]) -> Vec<Segment> {
         let mut segments = Vec::new();
-        let mut start = 0;
-        while start < text.len() {
-            let Some(special) = self.next_special(text, start) else {
-                segments.push(Segment::Text(start..text.len()));
-                break;
-            };
-            let (id, range) = special;
-            if range.start > start {
-                segments.push(Segment::Text(start..range.start));
-            }
-            start = range.end;
-            segments.push(Segment::Special(id, range));
-        }
+        let as_it_is = |_, found| Some(found);
+        special::cut(&self.pieces, text, as_it_is, |segment| {
+            segments.push(segment)
+        });
         segments
     }
 
-    /// The first allowed piece at or after `start`.
-    pub(super) fn next_special(
-        &self,
-        text: &[u8],
-        start: usize,
-    ) -> Option<(PieceId, Range<usize>)> {
-        (start..text.len()).find_map(|at| {
-            let (length, id) = self.pieces.longest_with_value(&text[at..])?;
-            Some((PieceId::new(id), at..at + length))
-        })
+    /// The first of the pieces in a text.
+    pub(super) fn find(&self, text: &[u8]) -> Option<Range<usize>> {
+        let (found, _) = special::find(&self.pieces, text, 0)?;
+        Some(found)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AllowedSpecial, Segment};
+    use super::AllowedSpecial;
     use crate::encode::EncodeError;
+    use crate::special::Segment;
     use crate::tokenizer::Tokenizer;
 
     fn llama() -> Tokenizer {
@@ -110,7 +83,7 @@ mod tests {
     #[test]
     fn segments_cover_the_text_and_contain_no_empty_text() {
         let model = llama();
-        let id = |text: &[u8]| model.piece_to_id(text).unwrap();
+        let id = |text: &[u8]| model.piece_to_id(text).unwrap().index();
         let allowed = AllowedSpecial::new(&model, &[b"<s>".to_vec(), b"</s>".to_vec()]).unwrap();
         let expected = [
             Segment::Special(id(b"<s>"), 0..3),

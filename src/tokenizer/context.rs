@@ -18,7 +18,7 @@
 
 use std::time::Duration;
 
-use super::allowed_special::{AllowedSpecial, Segment};
+use super::allowed_special::AllowedSpecial;
 use super::cache::{CacheParts, EncodeCache, TextBuffers};
 use super::options::{EncodeOptions, ExtraOption};
 use super::pipeline::Pipeline;
@@ -28,11 +28,11 @@ use super::tables::{ByteTables, ModelTables, Tables, TablesRef};
 use super::token::Tokens;
 use super::{Encoder, Tokenizer};
 use crate::base::lossy_string;
-use crate::byte_bpe::SpecialSet;
 use crate::encode::EncodeError;
 use crate::encode::bpe::RawText;
 use crate::encode::encoded_lines::{EncodedLines, line_ranges};
 use crate::piece::PieceId;
+use crate::special::{Segment, SpecialNames, SpecialSet};
 
 /// Options that were checked against a tokenizer.
 #[derive(Debug, Default)]
@@ -80,9 +80,10 @@ impl CheckedOptions {
                 // Refuses texts that are no special tokens.
                 AllowedSpecial::new(tokenizer, allowed)?;
                 let names = allowed.iter().map(|text| lossy_string(text)).collect();
+                let names = SpecialNames::Of(names);
                 let set = bytes
                     .bpe
-                    .special_set_of(names, options.user_defined_symbols);
+                    .special_set_with(&names, options.user_defined_symbols);
                 FoundSpecial::Tokens(set.map_err(|_| EncodeError::TooLarge {
                     what: "special tokens",
                 })?)
@@ -106,13 +107,10 @@ impl CheckedOptions {
     /// # Errors
     /// The text has a special piece that is refused.
     pub(super) fn check_special(&self, text: &[u8]) -> Result<(), EncodeError> {
-        let found = self
-            .refused
-            .as_ref()
-            .and_then(|refused| refused.next_special(text, 0));
+        let found = self.refused.as_ref().and_then(|refused| refused.find(text));
         match found {
             None => Ok(()),
-            Some((_, range)) => Err(EncodeError::RefusedSpecial {
+            Some(range) => Err(EncodeError::RefusedSpecial {
                 piece: lossy_string(&text[range.clone()]),
                 begin: range.start,
             }),
@@ -170,7 +168,7 @@ impl<'t> EncodeContext<'t> {
                 for segment in allowed.segments(text) {
                     match segment {
                         Segment::Text(range) => encode_model(model, parts, &text[range], ids),
-                        Segment::Special(id, _) => ids.push(id),
+                        Segment::Special(id, _) => ids.push(PieceId::from_index(id)),
                     }
                 }
             }
@@ -287,7 +285,9 @@ impl<'t> EncodeContext<'t> {
                         Segment::Text(range) => {
                             model.append_tokens(parts, &text[range.clone()], range.start);
                         }
-                        Segment::Special(id, range) => parts.buffers.tokens.push(id, range),
+                        Segment::Special(id, range) => {
+                            parts.buffers.tokens.push(PieceId::from_index(id), range);
+                        }
                     }
                 }
             }

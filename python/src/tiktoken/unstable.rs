@@ -62,8 +62,7 @@ fn encode_to_certain(
 ) -> (Vec<PieceId>, usize) {
     let mut ids = Vec::new();
     let mut certain = 0;
-    // No token is refused.
-    let _ = encoder.for_each_part(text, |part| {
+    encoder.for_each_part(text, |part| {
         certain = ids.len();
         ids.extend_from_slice(part.ids);
         if part.is_special {
@@ -104,7 +103,7 @@ fn completions(
         for id in tokens_with(suffix) {
             let text = [before, core.bytes(*id)].concat();
             let ids = match std::str::from_utf8(&text) {
-                Ok(text) => encoder.encode(text).unwrap_or_default(),
+                Ok(text) => encoder.encode(text),
                 Err(_) => encoder.merge(&text),
             };
             let mut reached = 0;
