@@ -109,23 +109,7 @@ impl Pattern {
     ///
     /// DeepSeek V3 needs three patterns: [`Pretokenizer::named`].
     pub fn named(name: &str) -> Option<Self> {
-        Self::named_with_syntax(name, PatternSyntax::Rust)
-    }
-
-    /// The pattern of a tokenizer by the names of [`named`](Self::named), in the form in which files
-    /// for this syntax have it. They differ in these:
-    ///
-    /// | name | in files of the library tokenizers |
-    /// |---|---|
-    /// | `gpt2` | the expression of `ByteLevel`, which cuts in the same way |
-    /// | `cl100k` | that of `llama3`: white space at the end of a text is cut as anywhere else |
-    pub fn named_with_syntax(name: &str, syntax: PatternSyntax) -> Option<Self> {
-        let is_oniguruma = syntax == PatternSyntax::Oniguruma;
         let expression = match name {
-            "gpt2" | "r50k" | "r50k_base" | "p50k" | "p50k_base" | "p50k_edit" if is_oniguruma => {
-                known::GPT2
-            }
-            "cl100k" | "cl100k_base" if is_oniguruma => known::LLAMA3,
             "gpt2" | "r50k" | "r50k_base" | "p50k" | "p50k_base" | "p50k_edit" => known::R50K,
             "cl100k" | "cl100k_base" => known::CL100K,
             "o200k" | "o200k_base" | "o200k_harmony" | "gpt4o" => known::O200K,
@@ -137,7 +121,7 @@ impl Pattern {
             "nanochat" => known::NANOCHAT,
             _ => return None,
         };
-        Self::with_syntax(expression, syntax).ok()
+        Self::new(expression).ok()
     }
 
     /// The expression as it was given.

@@ -30,7 +30,13 @@ use crate::train::options::{InputFormat, TrainOptions};
 pub(crate) struct Batch {
     bytes: Vec<u8>,
     kind: BatchContent,
+    /// The bytes of the batches before it.
+    bytes_before: u64,
 }
+
+/// A place in the corpus is the number of bytes before it times this. A byte that is not UTF-8 is read
+/// as a character of three bytes, each of which has a place.
+pub(crate) const PLACES_PER_BYTE: u64 = 3;
 
 #[derive(Debug)]
 enum BatchContent {
@@ -92,6 +98,7 @@ impl Batch {
         let newlines = Newlines::Separators;
         Self {
             bytes,
+            bytes_before: 0,
             kind: BatchContent::Lines {
                 path,
                 first_line,
@@ -105,6 +112,7 @@ impl Batch {
         let newlines = Newlines::Text;
         Self {
             bytes,
+            bytes_before: 0,
             kind: BatchContent::Lines {
                 path,
                 first_line,
@@ -118,6 +126,7 @@ impl Batch {
         let ends = vec![(bytes.len(), 1)];
         Self {
             bytes,
+            bytes_before: 0,
             kind: BatchContent::Texts(ends),
         }
     }
@@ -126,6 +135,7 @@ impl Batch {
     pub(crate) fn texts() -> Self {
         Self {
             bytes: Vec::new(),
+            bytes_before: 0,
             kind: BatchContent::Texts(Vec::new()),
         }
     }
@@ -135,6 +145,19 @@ impl Batch {
             self.bytes.extend_from_slice(text);
             ends.push((self.bytes.len(), count));
         }
+    }
+
+    /// The batch behind others of so many bytes.
+    pub(crate) fn behind(self, bytes_before: u64) -> Self {
+        Self {
+            bytes_before,
+            ..self
+        }
+    }
+
+    /// The place of its first byte in the corpus.
+    pub(crate) fn first_place(&self) -> u64 {
+        PLACES_PER_BYTE * self.bytes_before
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -1,7 +1,10 @@
 //! Training of byte-level BPE: a corpus goes in, a [`ByteBpe`] comes out.
 //!
 //! ```text
-//! corpus -> texts -> pretokens of a pattern -> count -> merge pairs of bytes -> ids -> ByteBpe
+//! 1 texts -> pretokens of a pattern -> counts
+//! 2 counts -> words of bytes, without the rare ones
+//! 3 merge pairs, best first, until the vocabulary is full
+//! 4 ids -> ByteBpe
 //! ```
 //!
 //! Counting, the word buffer, the pair index and the queue are those of SentencePiece's BPE; see
@@ -18,6 +21,9 @@
 //! | order of the bytes | by the characters that stand for them: `!` first | by value | by value |
 //! | expressions are those of | Oniguruma | the crate `fancy-regex` | the package `regex` |
 //!
+//! minbpe's order needs the place of the first occurrence of each distinct pretoken, and nothing else of
+//! the order of the text ([`order::FirstPlaces`]).
+//!
 //! A merge that spells a special token of `tokenizers` has that token's id, and does not count as a
 //! token of the vocabulary. All of them stop when no pair is left (minbpe with an error).
 
@@ -30,14 +36,15 @@ use std::collections::HashMap;
 use std::num::{NonZeroU64, NonZeroUsize};
 
 pub use self::options::{ByteTieOrder, ByteTrainOptions};
-use self::order::SmallestIds;
+use self::order::{FirstPlaces, SmallestIds};
 use super::TrainError;
-use super::batch::{SentenceCounts, SentenceFilter};
+use super::batch::{Batch, SentenceCounts, SentenceFilter};
 use super::bpe::merge::{LearnedMerge, MergeTrainer};
+use super::bpe::queue::TieOrder;
 use super::bpe::symbols::SymbolArena;
 use super::bpe::word_buffer::{Bytes, WordBuffer};
 use super::corpus::{Batches, Corpus, ReadAs};
-use super::counts::{SharedTable, WordTable};
+use super::counts::{PlacedCount, SharedTable, Tally, WordTable};
 use super::execution::ExecutionConfig;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Stage, Summary};
 use super::options::OptionError;
@@ -127,23 +134,42 @@ impl ByteTrainer {
         observer: &mut dyn Observer,
     ) -> Result<(ByteBpe, Summary), TrainError> {
         let mut run = Run::new(observer, self.work.thread_pool()?);
-        // 1. Read the corpus, and count its pretokens.
+        let merges = match self.options.tie_order {
+            ByteTieOrder::Tokenizers | ByteTieOrder::Rustbpe => {
+                let words = self.count::<u64>(corpus, &mut run)?;
+                self.merge_counted(words, &mut run)?
+            }
+            ByteTieOrder::Minbpe => {
+                let words = self.count::<PlacedCount>(corpus, &mut run)?;
+                self.merge_placed(words, &mut run)?
+            }
+        };
+        self.finish(merges, run)
+    }
+
+    /// Step 1: reads the corpus, and counts its pretokens. Those that are too rare are left out.
+    fn count<T: Tally>(
+        &self,
+        corpus: Corpus<'_>,
+        run: &mut Run<'_>,
+    ) -> Result<WordTable<T>, TrainError> {
         let words = WordTable::new(self.work.hasher.clone()).into_shared();
-        run.summary.sentences = self.count_pretokens(corpus, &words, &mut run.reporter)?;
-        if run.summary.sentences.used == 0 {
+        let sentences = self.count_into(corpus, &words, &mut run.reporter)?;
+        if sentences.used == 0 {
             return Err(TrainError::NoText {
-                sentences: run.summary.sentences,
+                sentences,
                 max_sentence_length: 0,
             });
         }
-        self.learn(words.into_table(), run)
+        run.summary.sentences = sentences;
+        Ok(words.into_table())
     }
 
     /// Adds the pretokens of the corpus to `counts`. Returns the texts, by what became of them.
-    fn count_pretokens(
+    fn count_into<T: Tally>(
         &self,
         corpus: Corpus<'_>,
-        counts: &SharedTable,
+        counts: &SharedTable<T>,
         reporter: &mut Reporter<'_>,
     ) -> Result<SentenceCounts, TrainError> {
         let document = self.options.document.unwrap_or(match corpus.has_records() {
@@ -155,12 +181,9 @@ impl ByteTrainer {
         corpus.check_files()?;
         reporter.start(Stage::Reading)?;
         reporter.expect_bytes(corpus.total_bytes());
-        let pretokenizer = &self.options.pretokenizer;
-        let read_as = ReadAs::Raw(pretokenizer.clone());
+        let read_as = ReadAs::Raw(self.options.pretokenizer.clone());
         let mut batches = Batches::new(corpus, document, read_as, self.work.batch_bytes)?;
-        let cuts = PatternCuts(pretokenizer);
-        let filter = SentenceFilter::of_all(self.options.input_format);
-        let mut texts = count_into(&cuts, &filter, self.work.threads, counts, |send| {
+        let mut texts = self.count_batches(counts, |send| {
             while let Some(batch) = next_batch(&mut batches, reporter)? {
                 if !send(batch) {
                     break;
@@ -172,30 +195,62 @@ impl ByteTrainer {
         Ok(texts)
     }
 
-    /// From counted pretokens to the tokens.
-    fn learn(
+    /// Adds the pretokens of all batches that `feed` sends to `counts`.
+    fn count_batches<T: Tally>(
+        &self,
+        counts: &SharedTable<T>,
+        feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
+    ) -> Result<SentenceCounts, TrainError> {
+        let cuts = PatternCuts::new(&self.options.pretokenizer);
+        let filter = SentenceFilter::of_all(self.options.input_format);
+        count_into(&cuts, &filter, self.work.threads, counts, feed)
+    }
+
+    /// Steps 2 and 3, if the order of ties does not depend on the text.
+    fn merge_counted(
         &self,
         mut words: WordTable,
-        mut run: Run<'_>,
-    ) -> Result<(ByteBpe, Summary), TrainError> {
+        run: &mut Run<'_>,
+    ) -> Result<Vec<LearnedMerge>, TrainError> {
         run.summary.distinct_words = words.len();
-        // 2. Leave rare pretokens out.
-        if self.min_word_count > NonZeroU64::MIN {
-            words.remove_rare(self.min_word_count.get());
-        }
-        // 3. Merge pairs, best first, until the vocabulary is full.
+        words.remove_rare(self.min_word_count.get());
         run.reporter.start(Stage::Merging)?;
-        let rules = SplitRules::of_bytes(self.options.length_limit());
         let symbols = SymbolArena::of_bytes(&self.layout.bytes);
         let spelling = Bytes::of(&symbols);
         let words = run
             .pool
             .install(|| WordBuffer::new(words, &spelling, &self.work.hasher))?;
-        let wanted = self.layout.room;
-        run.reporter.expect_merges(wanted);
         let order = SmallestIds {
             special: &self.layout.learnable,
         };
+        self.merge(order, symbols, words, run)
+    }
+
+    /// Steps 2 and 3, if pairs that occur equally often are merged in the order of the text.
+    fn merge_placed(
+        &self,
+        mut words: WordTable<PlacedCount>,
+        run: &mut Run<'_>,
+    ) -> Result<Vec<LearnedMerge>, TrainError> {
+        run.summary.distinct_words = words.len();
+        words.remove_rare(self.min_word_count.get());
+        run.reporter.start(Stage::Merging)?;
+        let symbols = SymbolArena::of_bytes(&self.layout.bytes);
+        let words = WordBuffer::in_order_of_places(words, &Bytes::of(&symbols))?;
+        self.merge(FirstPlaces, symbols, words, run)
+    }
+
+    /// Merges pairs, best first, until the vocabulary is full.
+    fn merge(
+        &self,
+        order: impl TieOrder,
+        symbols: SymbolArena,
+        words: WordBuffer,
+        run: &mut Run<'_>,
+    ) -> Result<Vec<LearnedMerge>, TrainError> {
+        let wanted = self.layout.room;
+        run.reporter.expect_merges(wanted);
+        let rules = SplitRules::of_bytes(self.options.length_limit());
         let merger = MergeTrainer::new(
             (&rules, order),
             &run.pool,
@@ -210,7 +265,15 @@ impl ByteTrainer {
         )?;
         run.reporter.end_merges(&merges)?;
         run.summary.merges = merges.len();
-        // 4. Give the tokens their ids.
+        Ok(merges)
+    }
+
+    /// Step 4: gives the tokens their ids.
+    fn finish(
+        &self,
+        merges: Vec<LearnedMerge>,
+        mut run: Run<'_>,
+    ) -> Result<(ByteBpe, Summary), TrainError> {
         run.reporter.start(Stage::Assembling)?;
         let mut parts = ByteBpeParts::new(self.options.pretokenizer.clone());
         parts.whole_pretokens_first = self.options.tie_order != ByteTieOrder::Tokenizers;

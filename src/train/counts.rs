@@ -44,25 +44,75 @@ const SHARDS: usize = 32;
 const PENDING_TEXTS: usize = 128;
 /// Bytes of long texts that a thread buffers for a shard.
 const PENDING_BYTES: usize = 1 << 12;
+/// What a table knows of a text: how often it was added or, for [`PlacedCount`], also where first.
+pub(crate) trait Tally: Copy + Default + Send + Sync {
+    /// That of a text at this place of the corpus, which occurs there `count` times.
+    fn new(count: u64, place: u64) -> Self;
+
+    /// Adds that of more occurrences.
+    fn add(&mut self, other: Self);
+
+    fn count(self) -> u64;
+}
+
+/// The count, which saturates at `u64::MAX`.
+impl Tally for u64 {
+    fn new(count: u64, _place: u64) -> Self {
+        count
+    }
+
+    #[inline]
+    fn add(&mut self, other: Self) {
+        *self = self.saturating_add(other);
+    }
+
+    fn count(self) -> u64 {
+        self
+    }
+}
+
+/// How often a text occurs, and the place of its first occurrence.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PlacedCount {
+    count: u64,
+    pub(crate) place: u64,
+}
+
+impl Tally for PlacedCount {
+    fn new(count: u64, place: u64) -> Self {
+        Self { count, place }
+    }
+
+    #[inline]
+    fn add(&mut self, other: Self) {
+        self.count.add(other.count);
+        self.place = self.place.min(other.place);
+    }
+
+    fn count(self) -> u64 {
+        self.count
+    }
+}
+
 /// Texts with their counts.
 #[derive(Default)]
-pub(crate) struct TextCounts {
+pub(crate) struct TextCounts<T = u64> {
     /// Empty, or at least a quarter of the entries are free.
-    entries: Vec<TextEntry>,
+    entries: Vec<TextEntry<T>>,
     used: usize,
     arena: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct TextEntry {
+struct TextEntry<T = u64> {
     key: PackedText,
-    count: u64,
+    count: T,
 }
 
 /// Entries of the smallest table.
 const MIN_ENTRIES: usize = 16;
 
-impl TextCounts {
+impl<T: Tally> TextCounts<T> {
     /// An empty table with room for `texts` texts.
     fn with_capacity(texts: usize) -> Self {
         // A quarter of the entries is free.
@@ -99,12 +149,12 @@ impl TextCounts {
         &mut self,
         hasher: &SeedableRandomState,
         lookup: &TextLookup<'_>,
-        count: u64,
+        count: T,
     ) -> Result<(), TrainError> {
         let mut at = self.first_index(lookup.hash);
         while let Some(entry) = self.entries.get_mut(at) {
             if lookup.matches(entry.key, &self.arena) {
-                entry.count = entry.count.saturating_add(count);
+                entry.count.add(count);
                 return Ok(());
             }
             if entry.key.is_free() {
@@ -146,7 +196,7 @@ impl TextCounts {
     fn touch(&self, hash: u64) -> u64 {
         self.entries
             .get(self.first_index(hash))
-            .map_or(0, |entry| entry.count)
+            .map_or(0, |entry| entry.count.count())
     }
 
     #[inline(never)]
@@ -154,7 +204,7 @@ impl TextCounts {
         &mut self,
         hasher: &SeedableRandomState,
         lookup: &TextLookup<'_>,
-        count: u64,
+        count: T,
     ) -> Result<(), TrainError> {
         let key = lookup
             .short
@@ -176,7 +226,7 @@ impl TextCounts {
     }
 
     /// Writes an entry to the first free index for this hash.
-    fn put(&mut self, hash: u64, new: TextEntry) {
+    fn put(&mut self, hash: u64, new: TextEntry<T>) {
         let at = self.first_free_index(hash);
         self.entries[at] = new;
     }
@@ -195,20 +245,33 @@ impl TextCounts {
     /// added.
     pub(crate) fn remove_rare(&mut self, min_count: u64) {
         let entries = self.entries.iter_mut();
-        for entry in entries.filter(|entry| !entry.key.is_free() && entry.count < min_count) {
+        for entry in entries.filter(|entry| !entry.key.is_free() && entry.count.count() < min_count)
+        {
             *entry = TextEntry::default();
             self.used -= 1;
         }
     }
 
     /// Calls `visit` with each text and its count, in no particular order.
-    pub(crate) fn visit(&self, mut visit: impl FnMut(&[u8], u64)) {
+    pub(crate) fn visit(&self, mut visit: impl FnMut(&[u8], T)) {
         let Ok(()) = self.for_each::<Infallible>(|text, count| {
             visit(text, count);
             Ok(())
         });
     }
 
+    /// Calls `visit` with each text and its count, in no particular order.
+    pub(crate) fn for_each<E>(
+        &self,
+        mut visit: impl FnMut(&[u8], T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut buffer = [[0; 8]; 2];
+        let mut used = self.entries.iter().filter(|entry| !entry.key.is_free());
+        used.try_for_each(|entry| visit(entry.key.text(&self.arena, &mut buffer), entry.count))
+    }
+}
+
+impl TextCounts {
     /// Calls `take` with each text and its count, in no particular order; the count becomes 0 if
     /// `take` returns true. The text keeps its entry.
     pub(crate) fn take_counts(&mut self, mut take: impl FnMut(&[u8], u64) -> bool) {
@@ -220,23 +283,13 @@ impl TextCounts {
             }
         }
     }
-
-    /// Calls `visit` with each text and its count, in no particular order.
-    pub(crate) fn for_each<E>(
-        &self,
-        mut visit: impl FnMut(&[u8], u64) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut buffer = [[0; 8]; 2];
-        let mut used = self.entries.iter().filter(|entry| !entry.key.is_free());
-        used.try_for_each(|entry| visit(entry.key.text(&self.arena, &mut buffer), entry.count))
-    }
 }
 
 /// The distinct words of a corpus (or other texts) with their counts, divided by their hashes into
 /// shards. One thread adds with [`WordTable::add`], several to a [`SharedTable`].
-pub(crate) struct WordTable {
+pub(crate) struct WordTable<T = u64> {
     hasher: SeedableRandomState,
-    shards: Vec<TextCounts>,
+    shards: Vec<TextCounts<T>>,
 }
 
 impl Default for WordTable {
@@ -245,7 +298,7 @@ impl Default for WordTable {
     }
 }
 
-impl WordTable {
+impl<T: Tally> WordTable<T> {
     pub(crate) fn new(hasher: SeedableRandomState) -> Self {
         Self::with_capacity(hasher, 0)
     }
@@ -268,7 +321,7 @@ impl WordTable {
     ///
     /// # Errors
     /// As [`TextCounts::add`].
-    pub(crate) fn add(&mut self, text: &[u8], count: u64) -> Result<(), TrainError> {
+    pub(crate) fn add(&mut self, text: &[u8], count: T) -> Result<(), TrainError> {
         let lookup = TextLookup::new(&self.hasher, text);
         self.shards[shard_of(lookup.hash)].add(&self.hasher, &lookup, count)
     }
@@ -285,16 +338,16 @@ impl WordTable {
         self.shards.iter_mut().for_each(TextCounts::clear);
     }
 
-    pub(crate) fn shards(&self) -> &[TextCounts] {
+    pub(crate) fn shards(&self) -> &[TextCounts<T>] {
         &self.shards
     }
 
-    pub(crate) fn shards_mut(&mut self) -> &mut [TextCounts] {
+    pub(crate) fn shards_mut(&mut self) -> &mut [TextCounts<T>] {
         &mut self.shards
     }
 
     /// The table, to be added to by several threads.
-    pub(crate) fn into_shared(self) -> SharedTable {
+    pub(crate) fn into_shared(self) -> SharedTable<T> {
         SharedTable {
             hasher: self.hasher,
             shards: self.shards.into_iter().map(Mutex::new).collect(),
@@ -302,7 +355,7 @@ impl WordTable {
     }
 
     /// The shards in at most `groups` groups of about equal size.
-    pub(crate) fn into_groups(self, groups: usize) -> Vec<Vec<TextCounts>> {
+    pub(crate) fn into_groups(self, groups: usize) -> Vec<Vec<TextCounts<T>>> {
         let mut shards = self.shards;
         let size = shards.len().div_ceil(groups.max(1)).max(1);
         let mut grouped = Vec::new();
@@ -319,20 +372,20 @@ fn shard_of(hash: u64) -> usize {
 }
 
 /// A [`WordTable`] that several threads add to.
-pub(crate) struct SharedTable {
+pub(crate) struct SharedTable<T = u64> {
     hasher: SeedableRandomState,
-    shards: Vec<Mutex<TextCounts>>,
+    shards: Vec<Mutex<TextCounts<T>>>,
 }
 
-impl SharedTable {
+impl<T: Tally> SharedTable<T> {
     /// The hasher of the table.
     pub(crate) fn hasher(&self) -> &SeedableRandomState {
         &self.hasher
     }
 
     /// The table. Every [`TableAdder`] must have been flushed.
-    pub(crate) fn into_table(self) -> WordTable {
-        let unlocked = |shard: Mutex<TextCounts>| {
+    pub(crate) fn into_table(self) -> WordTable<T> {
+        let unlocked = |shard: Mutex<TextCounts<T>>| {
             // A thread that panics while it adds resumes its panic in the caller, who then has no
             // use for the table.
             shard.into_inner().unwrap_or_else(PoisonError::into_inner)
@@ -344,7 +397,7 @@ impl SharedTable {
     }
 
     /// An adder for one thread. It has to be flushed.
-    pub(crate) fn adder(&self) -> TableAdder<'_> {
+    pub(crate) fn adder(&self) -> TableAdder<'_, T> {
         TableAdder {
             table: self,
             pending: (0..SHARDS).map(|_| PendingAdditions::default()).collect(),
@@ -353,23 +406,23 @@ impl SharedTable {
 }
 
 /// Adds to a [`WordTable`], many texts at a time.
-pub(crate) struct TableAdder<'t> {
-    table: &'t SharedTable,
-    pending: Vec<PendingAdditions>,
+pub(crate) struct TableAdder<'t, T = u64> {
+    table: &'t SharedTable<T>,
+    pending: Vec<PendingAdditions<T>>,
 }
 
 /// Additions to a shard that have not been made yet.
 #[derive(Default)]
-struct PendingAdditions {
+struct PendingAdditions<T> {
     /// Keys, hashes, counts.
-    short: Vec<(PackedText, u64, u64)>,
+    short: Vec<(PackedText, u64, T)>,
     /// Ends in `bytes`, hashes, counts.
-    long: Vec<(usize, u64, u64)>,
+    long: Vec<(usize, u64, T)>,
     bytes: Vec<u8>,
 }
 
-impl PendingAdditions {
-    fn add(&mut self, lookup: &TextLookup<'_>, count: u64) {
+impl<T: Tally> PendingAdditions<T> {
+    fn add(&mut self, lookup: &TextLookup<'_>, count: T) {
         match lookup.short {
             Some(key) => self.short.push((key, lookup.hash, count)),
             None => {
@@ -385,7 +438,7 @@ impl PendingAdditions {
 
     /// Reads the entries of all additions; the reads are independent, so that they overlap.
     #[inline]
-    fn touch_entries(&self, table: &TextCounts) {
+    fn touch_entries(&self, table: &TextCounts<T>) {
         black_box(self.hashes().fold(0, |read, hash| read ^ table.touch(hash)));
     }
 
@@ -399,7 +452,7 @@ impl PendingAdditions {
 
     fn add_to(
         &mut self,
-        table: &mut TextCounts,
+        table: &mut TextCounts<T>,
         hasher: &SeedableRandomState,
     ) -> Result<(), TrainError> {
         self.touch_entries(table);
@@ -417,12 +470,12 @@ impl PendingAdditions {
     }
 }
 
-impl TableAdder<'_> {
+impl<T: Tally> TableAdder<'_, T> {
     /// Adds `count` to the count of a text, now or later.
     ///
     /// # Errors
     /// As [`TextCounts::add`].
-    pub(crate) fn add(&mut self, text: &[u8], count: u64) -> Result<(), TrainError> {
+    pub(crate) fn add(&mut self, text: &[u8], count: T) -> Result<(), TrainError> {
         let lookup = TextLookup::new(&self.table.hasher, text);
         let shard = shard_of(lookup.hash);
         self.pending[shard].add(&lookup, count);

@@ -25,6 +25,7 @@ use std::mem;
 use foldhash::fast::SeedableRandomState;
 
 use crate::base::packed::{pack, unpack};
+use crate::train::counts::Tally;
 
 /// The number of sets, a power of two. From 2^13 to 2^17 the time of a training run changes by 3 %
 /// at most: a larger cache evicts less, but its accesses take longer.
@@ -55,19 +56,19 @@ impl ShortText {
 
 /// A text and how often it was added; 0 where there is none.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct CachedChunk {
+pub(crate) struct CachedChunk<T = u64> {
     pub(crate) text: ShortText,
-    pub(crate) count: u64,
+    pub(crate) count: T,
 }
 
 /// The cache; see the [module](self).
-pub(crate) struct RawChunkCache {
+pub(crate) struct RawChunkCache<T = u64> {
     /// The most recently used entry of a set is the first.
-    sets: Vec<[CachedChunk; 2]>,
+    sets: Vec<[CachedChunk<T>; 2]>,
     seed: [u64; 2],
 }
 
-impl RawChunkCache {
+impl<T: Tally> RawChunkCache<T> {
     /// An empty cache with seeds from `hasher`.
     pub(crate) fn new(hasher: &SeedableRandomState) -> Self {
         Self {
@@ -87,34 +88,34 @@ impl RawChunkCache {
     /// Adds `count` to the count of `text`, and returns the text that was evicted for it, if one
     /// was.
     #[inline]
-    pub(crate) fn add(&mut self, text: ShortText, count: u64) -> Option<CachedChunk> {
+    pub(crate) fn add(&mut self, text: ShortText, count: T) -> Option<CachedChunk<T>> {
         let set = self.set_of(text);
         let [first, second] = &mut self.sets[set];
         if first.text == text {
-            first.count = first.count.saturating_add(count);
+            first.count.add(count);
             return None;
         }
         mem::swap(first, second);
         if first.text == text {
-            first.count = first.count.saturating_add(count);
+            first.count.add(count);
             return None;
         }
         let evicted = mem::replace(first, CachedChunk { text, count });
-        (evicted.count > 0).then_some(evicted)
+        (evicted.count.count() > 0).then_some(evicted)
     }
 
     /// Reads the set of a text, to load it into the processor's cache.
     #[inline]
     pub(crate) fn touch(&self, text: ShortText) -> u64 {
-        self.sets[self.set_of(text)][0].count
+        self.sets[self.set_of(text)][0].count.count()
     }
 
     /// Takes all entries. The cache must not be used afterwards.
-    pub(crate) fn take_entries(&mut self) -> impl Iterator<Item = CachedChunk> + use<> {
+    pub(crate) fn take_entries(&mut self) -> impl Iterator<Item = CachedChunk<T>> + use<T> {
         mem::take(&mut self.sets)
             .into_iter()
             .flatten()
-            .filter(|entry| entry.count > 0)
+            .filter(|entry| entry.count.count() > 0)
     }
 }
 

@@ -29,6 +29,7 @@ mod pattern_cuts;
 mod prepared_cuts;
 mod worker;
 
+use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -39,7 +40,7 @@ pub(crate) use self::prepared_cuts::PreparedCuts;
 use self::worker::{ChunkCaches, count_batches};
 use crate::train::TrainError;
 use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
-use crate::train::counts::SharedTable;
+use crate::train::counts::{SharedTable, Tally};
 use crate::train::parallel::result_of;
 use crate::train::split::parts::PartRules;
 
@@ -56,29 +57,33 @@ pub(crate) enum CountedUnit {
 ///
 /// SentencePiece's models have [`PreparedCuts`], byte-level BPE has [`PatternCuts`].
 pub(crate) trait Cuts: Sync {
-    type Counter<'c>: ChunkCounter
+    /// What is known of a chunk, and of what it consists of.
+    type Tally: Tally;
+    type Counter<'c>: ChunkCounter<Tally = Self::Tally>
     where
         Self: 'c;
 
     /// What one thread needs to add to `counts`.
-    fn counter<'c>(&'c self, counts: &'c SharedTable) -> Self::Counter<'c>;
+    fn counter<'c>(&'c self, counts: &'c SharedTable<Self::Tally>) -> Self::Counter<'c>;
 
-    /// Adds the chunks of a sentence that occurs `count` times.
+    /// Adds the chunks of a sentence; `occurrence` is how often it occurs, and its place in the corpus.
     fn cut<'c>(
         &'c self,
         sentence: &[u8],
-        count: u64,
+        occurrence: (u64, u64),
         chunks: &mut ChunkCaches<'_, Self::Counter<'c>>,
     ) -> Result<(), TrainError>;
 }
 
 /// One thread's counts of what chunks consist of.
 pub(crate) trait ChunkCounter {
+    type Tally: Tally;
+
     /// Called before the sentences of a batch are cut, with all of its bytes.
     fn begin_batch(&mut self, _bytes: &[u8]) {}
 
-    /// Adds what is counted of a chunk that occurs `count` times.
-    fn add(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError>;
+    /// Adds what is counted of a chunk that occurs so often.
+    fn add(&mut self, chunk: &[u8], count: Self::Tally) -> Result<(), TrainError>;
 
     /// Makes all additions that are still buffered.
     fn flush(&mut self) -> Result<(), TrainError>;
@@ -92,11 +97,11 @@ pub(crate) trait ChunkCounter {
 /// # Errors
 /// An error of `feed`, or the error at the earliest position of the input. Some words may have been
 /// counted.
-pub(crate) fn count_into(
-    cuts: &impl Cuts,
+pub(crate) fn count_into<C: Cuts>(
+    cuts: &C,
     filter: &SentenceFilter,
     threads: usize,
-    counts: &SharedTable,
+    counts: &SharedTable<C::Tally>,
     feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
 ) -> Result<SentenceCounts, TrainError> {
     let (sender, receiver) = sync_channel(2 * threads);
@@ -105,7 +110,12 @@ pub(crate) fn count_into(
     let (fed, counted) = std::thread::scope(|scope| {
         let count_batches = || count_batches(cuts, filter.clone(), counts, &receiver, &failed);
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(count_batches)).collect();
-        let fed = feed(&|batch| !failed.load(Ordering::Relaxed) && sender.send(batch).is_ok());
+        let bytes_sent = Cell::new(0);
+        let fed = feed(&|batch: Batch| {
+            let batch = batch.behind(bytes_sent.get());
+            bytes_sent.set(bytes_sent.get() + batch.bytes() as u64);
+            !failed.load(Ordering::Relaxed) && sender.send(batch).is_ok()
+        });
         // The workers end when the channel is closed and empty.
         drop(sender);
         // A worker panics if a caller's pre-tokenizer does.
@@ -149,6 +159,7 @@ mod tests {
     }
 
     impl Cuts for LetterRuns {
+        type Tally = u64;
         type Counter<'c> = RawChunks<'c>;
 
         fn counter<'c>(&'c self, counts: &'c SharedTable) -> RawChunks<'c> {
@@ -158,7 +169,7 @@ mod tests {
         fn cut<'c>(
             &'c self,
             sentence: &[u8],
-            count: u64,
+            (count, _place): (u64, u64),
             chunks: &mut ChunkCaches<'_, RawChunks<'c>>,
         ) -> Result<(), TrainError> {
             Self::runs(sentence).try_for_each(|run| chunks.add(run, count))
@@ -166,6 +177,8 @@ mod tests {
     }
 
     impl ChunkCounter for RawChunks<'_> {
+        type Tally = u64;
+
         fn add(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError> {
             self.0.add(chunk, count)
         }

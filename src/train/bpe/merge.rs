@@ -190,6 +190,7 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
             let view = PairView {
                 pairs: &self.pairs,
                 symbols: &self.symbols,
+                words: &self.words,
                 order: &self.order,
             };
             if let Some(best) = self.queue.pop(&view) {
@@ -428,6 +429,7 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         let view = PairView {
             pairs: &self.pairs,
             symbols: &self.symbols,
+            words: &self.words,
             order: &self.order,
         };
         self.queue.push(pair, self.pairs.count(pair), &view);

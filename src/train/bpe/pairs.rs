@@ -317,6 +317,7 @@ impl PairIndex {
 pub(crate) struct PairView<'p, Order> {
     pub(crate) pairs: &'p PairIndex,
     pub(crate) symbols: &'p SymbolArena,
+    pub(crate) words: &'p WordBuffer,
     pub(crate) order: &'p Order,
 }
 
@@ -328,12 +329,18 @@ impl<Order: TieOrder> PairSource for PairView<'_, Order> {
     }
 
     fn candidate(&self, pair: u32) -> Candidate<Order::Key> {
-        let IndexedPair { count, symbols, .. } = &self.pairs.pairs[pair as usize];
+        let IndexedPair {
+            count,
+            positions,
+            symbols,
+        } = &self.pairs.pairs[pair as usize];
         Candidate {
             count: *count,
             key: self.order.key(&PairPlaces {
                 pair: *symbols,
+                positions,
                 symbols: self.symbols,
+                words: self.words,
             }),
             symbols: *symbols,
             pair,

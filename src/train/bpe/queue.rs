@@ -26,6 +26,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
+use crate::train::bpe::word_buffer::WordBuffer;
 
 /// The order of pairs that occur equally often. A key is made when the count of the pair becomes the
 /// best one, and is kept as long as it is: until then, the pair has lost no occurrence.
@@ -36,10 +37,13 @@ pub(crate) trait TieOrder: Send {
     fn key(&self, pair: &PairPlaces<'_>) -> Self::Key;
 }
 
-/// A pair, and what is known about it.
+/// A pair, and where it occurs.
 pub(crate) struct PairPlaces<'p> {
     pub(crate) pair: (Symbol, Symbol),
+    /// Positions where it occurs or once occurred, ascending.
+    pub(crate) positions: &'p [u32],
     pub(crate) symbols: &'p SymbolArena,
+    pub(crate) words: &'p WordBuffer,
 }
 
 /// SentencePiece's order: the fewest characters, then the smallest UTF-8 bytes.
@@ -232,7 +236,9 @@ mod tests {
                 let pair = (Symbol(left), Symbol(left + 1));
                 let key = ShortestText.key(&PairPlaces {
                     pair,
+                    positions: &[],
                     symbols: &symbols,
+                    words: &WordBuffer::default(),
                 });
                 (count, key)
             })

@@ -32,10 +32,11 @@ use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
 
 pub(crate) use self::segmented::{SegmentSink, WordPart};
+use crate::base::TextArena;
 use crate::base::num::low_u32;
 use crate::train::TrainError;
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
-use crate::train::counts::{TextCounts, WordTable};
+use crate::train::counts::{PlacedCount, Tally, TextCounts, WordTable};
 use crate::train::execution::SeededMap;
 
 /// The number of positions that are read together.
@@ -132,6 +133,52 @@ impl WordBuffer {
             .zip(parts)
             .for_each(|(group, parts)| fill(group, spelling, parts));
         Ok(Self { slots, runs })
+    }
+
+    /// As [`new`](Self::new), with the words in the order of their places, so that few words have runs
+    /// in common.
+    pub(crate) fn in_order_of_places(
+        words: WordTable<PlacedCount>,
+        spelling: &impl Spelling,
+    ) -> Result<Self, TrainError> {
+        let mut placed = Vec::new();
+        let mut texts = TextArena::default();
+        let mut needed = 0;
+        for shard in words.shards() {
+            for_each_word(shard, spelling, |text, length, count: PlacedCount| {
+                needed += 1 + length;
+                placed.push((count.place, texts.len(), count.count()));
+                texts.push(text);
+            });
+        }
+        drop(words);
+        check_slots(needed as u64)?;
+        placed.sort_unstable();
+        let mut slots = vec![WORD_START; needed];
+        let mut runs: Vec<CountRun> = Vec::new();
+        let mut start = 0;
+        for (_, text, count) in placed {
+            let text = texts.get(text);
+            let end = start + 1 + spelling.length(text);
+            spelling.spell(text, &mut slots[start + 1..end]);
+            match runs.last_mut().filter(|run| run.count == count) {
+                Some(run) => run.end = end,
+                None => runs.push(CountRun { start, end, count }),
+            }
+            start = end;
+        }
+        Ok(Self { slots, runs })
+    }
+
+    /// Whether a pair, whose left symbol has a length in slots, occurs at a position.
+    pub(crate) fn has_pair_at(
+        &self,
+        (left, length): (Symbol, usize),
+        right: Symbol,
+        position: u32,
+    ) -> bool {
+        let at = position as usize;
+        self.slots.get(at) == Some(&left.0) && symbol_at(&self.slots, at + length) == Some(right)
     }
 
     /// Splits every symbol into its initial symbols, each of which takes one slot.
@@ -235,7 +282,10 @@ impl WordBuffer {
 /// More than 2^32 - 1 slots, since positions are 32 bits wide.
 fn total_slots(needs: &[SeededMap<u64, usize>]) -> Result<usize, TrainError> {
     let slots = needs.iter().flat_map(SeededMap::values);
-    let total: u64 = slots.map(|slots| *slots as u64).sum();
+    check_slots(slots.map(|slots| *slots as u64).sum())
+}
+
+fn check_slots(total: u64) -> Result<usize, TrainError> {
     match u32::try_from(total) {
         Ok(total) => Ok(total as usize),
         Err(_) => Err(TrainError::TooLarge {
@@ -376,10 +426,10 @@ impl Spelling for Bytes {
 
 /// Calls `visit` with every word of two or more initial symbols, the number of these, and the
 /// word's count.
-fn for_each_word(
-    words: &TextCounts,
+fn for_each_word<T: Tally>(
+    words: &TextCounts<T>,
     spelling: &impl Spelling,
-    mut visit: impl FnMut(&[u8], usize, u64),
+    mut visit: impl FnMut(&[u8], usize, T),
 ) {
     words.visit(|text, count| {
         let length = spelling.length(text);

@@ -24,10 +24,12 @@ pub enum ByteTieOrder {
     Tokenizers,
     /// rustbpe (`rustbpe`): the smallest ids. The bytes have the ids 0 to 255; special tokens come last.
     Rustbpe,
+    /// minbpe (`minbpe`): the pair that occurs first. Ids as for `rustbpe`.
+    Minbpe,
 }
 
 impl ByteTieOrder {
-    const ALL: [Self; 2] = [Self::Tokenizers, Self::Rustbpe];
+    const ALL: [Self; 3] = [Self::Tokenizers, Self::Rustbpe, Self::Minbpe];
 
     /// The one with this name.
     pub fn from_name(name: &str) -> Option<Self> {
@@ -38,6 +40,7 @@ impl ByteTieOrder {
         match self {
             Self::Tokenizers => "hf",
             Self::Rustbpe => "rustbpe",
+            Self::Minbpe => "minbpe",
         }
     }
 
@@ -45,8 +48,7 @@ impl ByteTieOrder {
     /// reads it. `none` does not cut at all.
     ///
     /// `tokenizers` reads expressions as Oniguruma does, and what is between the matches is a
-    /// pretoken, too; the others read them as the crate `regex` does, and leave that out. The form of
-    /// `cl100k` is the one of the trainer: see [`Pattern::named_with_syntax`].
+    /// pretoken, too; the others read them as the crate `regex` does, and leave that out.
     ///
     /// # Errors
     /// As [`Pattern::new`].
@@ -56,9 +58,9 @@ impl ByteTieOrder {
         }
         let syntax = match self {
             Self::Tokenizers => PatternSyntax::Oniguruma,
-            Self::Rustbpe => PatternSyntax::Rust,
+            Self::Rustbpe | Self::Minbpe => PatternSyntax::Rust,
         };
-        let found = match Pattern::named_with_syntax(pattern, syntax) {
+        let found = match Pattern::named(pattern) {
             Some(found) => found,
             None => match Pretokenizer::named(pattern) {
                 Some(pretokenizer) => return Ok(pretokenizer),
@@ -67,7 +69,7 @@ impl ByteTieOrder {
         };
         Ok(match self {
             Self::Tokenizers => Pretokenizer::new(vec![Split::new(found, SplitBehavior::Isolated)]),
-            Self::Rustbpe => Pretokenizer::of(found),
+            Self::Rustbpe | Self::Minbpe => Pretokenizer::of(found),
         })
     }
 }

@@ -10,8 +10,9 @@ use crate::piece::PieceId;
 /// A token, by its bytes, of a word.
 type Symbols = Vec<Vec<u8>>;
 
-/// The tokens of the ids, by recounting all pairs before each merge.
-fn slow_tokens(words: &BTreeMap<Vec<u8>, u64>, options: &ByteTrainOptions) -> Vec<Vec<u8>> {
+/// The tokens of the ids, by recounting all pairs before each merge; `words` are in the order of the
+/// text.
+fn slow_tokens(words: &[(Vec<u8>, u64)], options: &ByteTrainOptions) -> Vec<Vec<u8>> {
     let mut special: Vec<Vec<u8>> = Vec::new();
     for text in &options.special_tokens {
         if !special.contains(&text.as_bytes().to_vec()) {
@@ -26,7 +27,7 @@ fn slow_tokens(words: &BTreeMap<Vec<u8>, u64>, options: &ByteTrainOptions) -> Ve
             let bytes: Vec<u8> = printable.chain(others).collect();
             (special, bytes, Vec::new())
         }
-        ByteTieOrder::Rustbpe => (Vec::new(), (0..=255).collect(), special),
+        ByteTieOrder::Rustbpe | ByteTieOrder::Minbpe => (Vec::new(), (0..=255).collect(), special),
     };
     let mut tokens = before;
     for byte in bytes {
@@ -40,21 +41,30 @@ fn slow_tokens(words: &BTreeMap<Vec<u8>, u64>, options: &ByteTrainOptions) -> Ve
         .collect();
     while tokens.len() + behind.len() < options.vocab_size as usize {
         let id = |token: &[u8]| tokens.iter().position(|known| known == token).unwrap();
-        let mut counts: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+        let mut counts: BTreeMap<(usize, usize), (u64, usize)> = BTreeMap::new();
+        let mut place = 0;
         for (symbols, count) in &words {
             for pair in symbols.windows(2) {
                 let is_short = options.max_token_length.is_none_or(|limit| {
                     pair.concat().len() < usize::from(limit.get()) || pair.concat().len() == 2
                 });
+                place += 1;
                 if is_short {
-                    *counts.entry((id(&pair[0]), id(&pair[1]))).or_default() += count;
+                    let pair = (id(&pair[0]), id(&pair[1]));
+                    counts.entry(pair).or_insert((0, place)).0 += count;
                 }
             }
         }
         let best = counts
             .into_iter()
-            .max_by_key(|(pair, count)| (*count, std::cmp::Reverse(*pair)))
-            .filter(|(_, count)| *count >= options.min_frequency);
+            .max_by_key(|(pair, (count, place))| {
+                let place = match options.tie_order {
+                    ByteTieOrder::Minbpe => *place,
+                    _ => 0,
+                };
+                (*count, std::cmp::Reverse((place, *pair)))
+            })
+            .filter(|(_, (count, _))| *count >= options.min_frequency);
         let Some(((left, right), _)) = best else {
             break;
         };
@@ -99,14 +109,19 @@ fn any_options() -> impl Strategy<Value = ByteTrainOptions> {
         Just(vec!["<|end|>"]),
         Just(vec!["ab", "<s>", "b", "ab", "abab"])
     ];
-    let order = prop_oneof![Just(ByteTieOrder::Tokenizers), Just(ByteTieOrder::Rustbpe)];
+    let order = prop_oneof![
+        Just(ByteTieOrder::Tokenizers),
+        Just(ByteTieOrder::Rustbpe),
+        Just(ByteTieOrder::Minbpe)
+    ];
     (260u32..330, order, 0u64..4, 0u16..7, special).prop_map(
         |(vocab_size, order, min_frequency, max_length, special)| {
             let mut options = options(vocab_size);
             options.tie_order = order;
             options.min_frequency = min_frequency;
             options.max_token_length = NonZeroU16::new(max_length);
-            if order == ByteTieOrder::Tokenizers {
+            let learns_special = order == ByteTieOrder::Tokenizers;
+            if learns_special || special.len() == 1 {
                 options.special_tokens = special.into_iter().map(str::to_owned).collect();
             }
             options
@@ -124,10 +139,10 @@ proptest! {
             ("[ab]{1,9}|[a-d ]{1,30}|(ab|a){2,6}|[aé漢 ]{1,9}|\r?\n", 1u64..5), 1..12),
         threads in 1usize..8,
     ) {
-        let mut words: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        let mut words = Vec::new();
         for (text, count) in &texts {
             for pretoken in options.pretokenizer.pretokens(text) {
-                *words.entry(pretoken.as_bytes().to_vec()).or_default() += count;
+                words.push((pretoken.as_bytes().to_vec(), *count));
             }
         }
         let slow = slow_tokens(&words, &options);
@@ -171,7 +186,7 @@ fn counted(
     let corpus = Corpus::reader(Cursor::new(text));
     let mut silent = SilentObserver;
     let texts = trainer
-        .count_pretokens(corpus, &table, &mut Reporter::new(&mut silent))
+        .count_into(corpus, &table, &mut Reporter::new(&mut silent))
         .unwrap();
     let mut counts = BTreeMap::new();
     for shard in table.into_table().shards() {

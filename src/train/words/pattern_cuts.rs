@@ -6,36 +6,51 @@
 //! counted, although it has no pair.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use super::worker::ChunkCaches;
 use super::{ChunkCounter, Cuts};
 use crate::pattern::Pretokenizer;
 use crate::train::TrainError;
-use crate::train::counts::{SharedTable, TableAdder};
+use crate::train::counts::{SharedTable, TableAdder, Tally};
 
-/// Cuts texts into pretokens.
-pub(crate) struct PatternCuts<'p>(pub(crate) &'p Pretokenizer);
+/// Cuts texts into pretokens, of which a [`Tally`] is made.
+pub(crate) struct PatternCuts<'p, T> {
+    pretokenizer: &'p Pretokenizer,
+    tally: PhantomData<fn() -> T>,
+}
 
-impl Cuts for PatternCuts<'_> {
+impl<'p, T> PatternCuts<'p, T> {
+    pub(crate) fn new(pretokenizer: &'p Pretokenizer) -> Self {
+        Self {
+            pretokenizer,
+            tally: PhantomData,
+        }
+    }
+}
+
+impl<T: Tally> Cuts for PatternCuts<'_, T> {
+    type Tally = T;
     type Counter<'c>
-        = PretokenCounter<'c>
+        = PretokenCounter<'c, T>
     where
         Self: 'c;
 
-    fn counter<'c>(&'c self, counts: &'c SharedTable) -> PretokenCounter<'c> {
+    fn counter<'c>(&'c self, counts: &'c SharedTable<T>) -> PretokenCounter<'c, T> {
         PretokenCounter(counts.adder())
     }
 
     fn cut<'c>(
         &'c self,
         text: &[u8],
-        count: u64,
-        chunks: &mut ChunkCaches<'_, PretokenCounter<'c>>,
+        (count, place): (u64, u64),
+        chunks: &mut ChunkCaches<'_, PretokenCounter<'c, T>>,
     ) -> Result<(), TrainError> {
         let text = well_formed(text);
         let mut result = Ok(());
-        self.0.for_each(&text, &mut |pretoken| {
+        self.pretokenizer.for_each(&text, &mut |pretoken| {
             if result.is_ok() {
+                let count = T::new(count, place + pretoken.start as u64);
                 result = chunks.add_part(&text, pretoken, count);
             }
         });
@@ -59,10 +74,12 @@ fn well_formed(text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Counts pretokens.
-pub(crate) struct PretokenCounter<'c>(TableAdder<'c>);
+pub(crate) struct PretokenCounter<'c, T>(TableAdder<'c, T>);
 
-impl ChunkCounter for PretokenCounter<'_> {
-    fn add(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError> {
+impl<T: Tally> ChunkCounter for PretokenCounter<'_, T> {
+    type Tally = T;
+
+    fn add(&mut self, chunk: &[u8], count: T) -> Result<(), TrainError> {
         self.0.add(chunk, count)
     }
 

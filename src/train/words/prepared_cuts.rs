@@ -95,6 +95,7 @@ impl PreparedCuts {
 }
 
 impl Cuts for PreparedCuts {
+    type Tally = u64;
     type Counter<'c> = PartCounter<'c>;
 
     fn counter<'c>(&'c self, counts: &'c SharedTable) -> PartCounter<'c> {
@@ -115,7 +116,7 @@ impl Cuts for PreparedCuts {
     fn cut<'c>(
         &'c self,
         sentence: &[u8],
-        count: u64,
+        (count, _place): (u64, u64),
         chunks: &mut ChunkCaches<'_, PartCounter<'c>>,
     ) -> Result<(), TrainError> {
         match self.rule_for(sentence, chunks.counter.may_have_mark) {
@@ -243,6 +244,8 @@ impl PartCounter<'_> {
 }
 
 impl ChunkCounter for PartCounter<'_> {
+    type Tally = u64;
+
     fn begin_batch(&mut self, bytes: &[u8]) {
         let rule = self.cuts.chunk_rule;
         self.may_have_mark = rule != ChunkRule::Sentence && self.cuts.has_mark(bytes);

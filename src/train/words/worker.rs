@@ -19,7 +19,7 @@ use foldhash::fast::SeedableRandomState;
 
 use super::{ChunkCounter, Cuts};
 use crate::train::TrainError;
-use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
+use crate::train::batch::{Batch, PLACES_PER_BYTE, SentenceCounts, SentenceFilter};
 use crate::train::counts::{SharedTable, TextCounts, TextLookup};
 use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
 use crate::train::swar::Block16;
@@ -39,15 +39,17 @@ const MAX_CACHED_CHUNK_BYTES: usize = 64;
 pub(super) fn count_batches<C: Cuts>(
     cuts: &C,
     mut filter: SentenceFilter,
-    counts: &SharedTable,
+    counts: &SharedTable<C::Tally>,
     batches: &Mutex<Receiver<Batch>>,
     failed: &AtomicBool,
 ) -> Result<SentenceCounts, TrainError> {
     let mut chunks = ChunkCaches::new(cuts.counter(counts), counts.hasher());
     while let Some(batch) = receive(batches) {
         chunks.counter.begin_batch(batch.as_bytes());
+        let mut place = batch.first_place();
         let counted = filter.for_each_used(&batch, |sentence, count| {
-            cuts.cut(sentence, count, &mut chunks)?;
+            cuts.cut(sentence, (count, place), &mut chunks)?;
+            place += PLACES_PER_BYTE * sentence.len() as u64;
             Ok(ControlFlow::Continue(()))
         });
         if counted.is_err() {
@@ -67,14 +69,14 @@ fn receive(batches: &Mutex<Receiver<Batch>>) -> Option<Batch> {
 }
 
 /// The chunks that a thread has counted and not yet added to its [`ChunkCounter`].
-pub(crate) struct ChunkCaches<'a, Counter> {
+pub(crate) struct ChunkCaches<'a, Counter: ChunkCounter> {
     pub(super) counter: Counter,
     hasher: &'a SeedableRandomState,
-    cache: RawChunkCache,
+    cache: RawChunkCache<Counter::Tally>,
     /// Chunks to be added to `cache` next.
-    short_chunks: Vec<CachedChunk>,
+    short_chunks: Vec<CachedChunk<Counter::Tally>>,
     /// Chunks too long for `cache`.
-    held_chunks: TextCounts,
+    held_chunks: TextCounts<Counter::Tally>,
 }
 
 impl<'a, Counter: ChunkCounter> ChunkCaches<'a, Counter> {
@@ -88,8 +90,8 @@ impl<'a, Counter: ChunkCounter> ChunkCaches<'a, Counter> {
         }
     }
 
-    /// Adds a chunk that occurs `count` times.
-    pub(super) fn add(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError> {
+    /// Adds a chunk that occurs so often.
+    pub(super) fn add(&mut self, chunk: &[u8], count: Counter::Tally) -> Result<(), TrainError> {
         if let Some(short) = ShortText::new(chunk) {
             return self.add_short(short, count);
         }
@@ -111,7 +113,7 @@ impl<'a, Counter: ChunkCounter> ChunkCaches<'a, Counter> {
         &mut self,
         text: &[u8],
         part: Range<usize>,
-        count: u64,
+        count: Counter::Tally,
     ) -> Result<(), TrainError> {
         match u32::try_from(part.len()) {
             Ok(length) if length < Block16::LENGTH => {
@@ -124,7 +126,11 @@ impl<'a, Counter: ChunkCounter> ChunkCaches<'a, Counter> {
 
     /// As [`add`](Self::add), for a chunk of up to 15 bytes.
     #[inline]
-    pub(super) fn add_short(&mut self, chunk: ShortText, count: u64) -> Result<(), TrainError> {
+    pub(super) fn add_short(
+        &mut self,
+        chunk: ShortText,
+        count: Counter::Tally,
+    ) -> Result<(), TrainError> {
         self.short_chunks.push(CachedChunk { text: chunk, count });
         if self.short_chunks.len() < LOOKAHEAD {
             Ok(())
@@ -153,7 +159,10 @@ impl<'a, Counter: ChunkCounter> ChunkCaches<'a, Counter> {
     }
 
     #[inline(never)]
-    fn add_evicted(&mut self, CachedChunk { text, count }: &CachedChunk) -> Result<(), TrainError> {
+    fn add_evicted(
+        &mut self,
+        CachedChunk { text, count }: &CachedChunk<Counter::Tally>,
+    ) -> Result<(), TrainError> {
         let mut buffer = [[0; 8]; 2];
         let chunk = text.text(&mut buffer);
         self.counter.add(chunk, *count)
