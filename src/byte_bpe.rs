@@ -16,17 +16,17 @@
 //! is cut into the pretokens `<|`, `end` and `|>` by the pattern of GPT-2.
 
 pub(crate) mod error;
-#[cfg_attr(not(feature = "nfc"), path = "byte_bpe/no_nfc.rs")]
+#[cfg(feature = "nfc")]
 mod nfc;
 pub(crate) mod parts;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
 pub use self::error::ByteBpeError;
-use self::nfc::{NfcText, to_nfc};
 pub use self::parts::{ByteBpeParts, ByteToken, TextForm};
 use crate::base::TextArena;
 use crate::decode::DecodeError;
@@ -67,9 +67,9 @@ enum Part<'p> {
 struct Origins<'p> {
     /// Where the text that the part belongs to begins in the caller's text.
     start: usize,
-    /// That text in normalized form, if the form changed it.
-    nfc: Option<&'p NfcText>,
-    /// Where the part begins in that text.
+    /// What the form of the vocabulary changed in that text.
+    changes: &'p [Change],
+    /// Where the part begins in the changed text.
     offset: usize,
     has_prefix_space: bool,
 }
@@ -79,11 +79,44 @@ impl Origins<'_> {
     fn of(&self, part: Range<usize>) -> Range<usize> {
         let prefix = usize::from(self.has_prefix_space);
         let [begin, end] = [part.start, part.end].map(|at| at.saturating_sub(prefix) + self.offset);
-        let range = match self.nfc {
-            Some(nfc) => nfc.origin(begin..end),
-            None => begin..end,
+        let [begin, end] = match self.changes {
+            [] => [begin, end],
+            changes => [
+                origin(changes, begin, Bound::Start),
+                origin(changes, end, Bound::End),
+            ],
         };
-        self.start + range.start..self.start + range.end
+        self.start + begin..self.start + end
+    }
+}
+
+/// A range of a text, and the range of the raw text that it comes from as a whole.
+type Change = (Range<usize>, Range<usize>);
+
+/// Which end of a range a position is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    Start,
+    End,
+}
+
+/// Where a position comes from. The bytes of a change, which stand from left to right, belong to the
+/// whole of what it was before.
+fn origin(changes: &[Change], at: usize, bound: Bound) -> usize {
+    // The last change that begins before the position decides how far it has moved.
+    let count = changes.partition_point(|(own, _)| match bound {
+        Bound::Start => own.start <= at,
+        Bound::End => own.start < at,
+    });
+    match changes[..count].last() {
+        None => at,
+        Some((own, raw)) if at > own.end || at == own.end && bound == Bound::Start => {
+            raw.end + (at - own.end)
+        }
+        Some((_, raw)) => match bound {
+            Bound::Start => raw.start,
+            Bound::End => raw.end,
+        },
     }
 }
 
@@ -140,7 +173,7 @@ impl ByteBpe {
             },
         })?;
         let special = Cutter::new(special_tokens)?;
-        let form = |text: &str| in_form(text_form, text);
+        let form = |text: &str| in_form(text_form, text.as_bytes()).0.into_owned();
         let none = (&SpecialNames::None, true);
         Ok(Self {
             found_always: SpecialSet::new(&special.tokens, form, none)?,
@@ -248,7 +281,7 @@ impl ByteBpe {
         allowed: &SpecialNames,
         finds_added: bool,
     ) -> Result<SpecialSet, ByteBpeError> {
-        let form = |text: &str| in_form(self.text_form, text);
+        let form = |text: &str| in_form(self.text_form, text.as_bytes()).0.into_owned();
         let set = SpecialSet::new(&self.special.tokens, form, (allowed, finds_added));
         Ok(set?)
     }
@@ -408,14 +441,12 @@ impl ByteBpe {
                 Segment::Text(range) => range,
             };
             let raw = &text[range.clone()];
-            let nfc = (self.text_form == TextForm::Nfc).then(|| to_nfc(raw));
-            let nfc = nfc.flatten();
-            let text = nfc.as_ref().map_or(raw, NfcText::text);
-            self.special.cut(&special.normalized, text, |segment| {
+            let (text, changes) = in_form(self.text_form, raw);
+            self.special.cut(&special.normalized, &text, |segment| {
                 let (Segment::Text(part) | Segment::Special(_, part)) = &segment;
                 let mut origins = Origins {
                     start: range.start,
-                    nfc: nfc.as_ref(),
+                    changes: &changes,
                     offset: part.start,
                     has_prefix_space: false,
                 };
@@ -451,11 +482,13 @@ impl ByteBpe {
     }
 }
 
-/// A text in the form of a vocabulary.
-fn in_form(form: TextForm, text: &str) -> Vec<u8> {
-    let nfc = (form == TextForm::Nfc).then(|| to_nfc(text.as_bytes()));
-    let text = text.as_bytes();
-    nfc.flatten().as_ref().map_or(text, NfcText::text).to_vec()
+/// A text in the form of a vocabulary, and what that changed.
+fn in_form(form: TextForm, raw: &[u8]) -> (Cow<'_, [u8]>, Vec<Change>) {
+    match form {
+        #[cfg(feature = "nfc")]
+        TextForm::Nfc => nfc::to_nfc(raw),
+        _ => (Cow::Borrowed(raw), Vec::new()),
+    }
 }
 
 /// The bytes of each id, empty for ids without a token.
