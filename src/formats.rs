@@ -34,7 +34,7 @@ mod verdict;
 
 #[cfg(feature = "tokenizer-json")]
 pub use self::bytes::{
-    ByteFileOptions, ByteFiles, ByteFormatError, ByteFormatOptions, ByteVocabulary, Place,
+    ByteFileOptions, ByteFiles, ByteFormatError, ByteFormatOptions, ByteVocabulary, Missing, Place,
     PostProcessor,
 };
 pub use self::error::ConvertError;

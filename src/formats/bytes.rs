@@ -49,7 +49,7 @@ pub(super) use self::tekken::is_start as is_start_of_tekken;
 pub(super) use self::tiktoken::is_start as is_start_of_tiktoken;
 use self::tokens::{TokenList, shown, syntax};
 pub(super) use self::vocab_merges::{is_start_of_merges, is_start_of_vocab};
-pub use self::written::{ByteFileOptions, ByteFiles, PostProcessor};
+pub use self::written::{ByteFileOptions, ByteFiles, Missing, PostProcessor};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken, TextForm};
 use crate::formats::{FileFormat, Reason, ReasonKind, Verdict};
 use crate::pattern::{Pattern, Pretokenizer};

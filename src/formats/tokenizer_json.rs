@@ -44,7 +44,7 @@ mod parse;
 mod symbols;
 mod write;
 
-pub(super) use self::byte_level::{read_byte_level, write_byte_level};
+pub(super) use self::byte_level::{Placement, read_byte_level, vocabulary, write_byte_level};
 use self::export::JsonParts;
 pub use self::folder::TransformersFolder;
 use self::parse::JsonFile;

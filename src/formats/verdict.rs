@@ -123,6 +123,8 @@ pub enum ReasonKind {
     UnknownCharacter,
     /// The text of a piece is not UTF-8, or is that of another piece.
     PieceText,
+    /// Text is cut into pretokens in another way.
+    Pattern,
     /// Sums of scores are rounded differently.
     Rounding,
     /// The other program is set to change ids: truncation, padding, dropout.
@@ -131,7 +133,7 @@ pub enum ReasonKind {
 
 impl ReasonKind {
     /// Every kind.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::NormalizationRules,
         Self::Whitespace,
         Self::ScoreTie,
@@ -142,6 +144,7 @@ impl ReasonKind {
         Self::MetaPiece,
         Self::UnknownCharacter,
         Self::PieceText,
+        Self::Pattern,
         Self::Rounding,
         Self::Setting,
     ];
@@ -159,6 +162,7 @@ impl ReasonKind {
             Self::MetaPiece => "meta_piece",
             Self::UnknownCharacter => "unknown_character",
             Self::PieceText => "piece_text",
+            Self::Pattern => "pattern",
             Self::Rounding => "rounding",
             Self::Setting => "setting",
         }

@@ -1,10 +1,10 @@
-//! Expressions that mean the same to Oniguruma as to the crate `regex`.
+//! Expressions that mean the same to Oniguruma and to the crate `regex`.
 //!
-//! Few constructs of usual expressions mean something else there (`general`). They are replaced, and
-//! what comes out is taken only if both engines make the same automaton of the two expressions; so the
-//! replacements need no proof.
+//! Few constructs of usual expressions mean something else to the other (`general`). For Oniguruma they
+//! are replaced. What comes out is taken only if both engines make the same automaton of the two
+//! expressions; so the replacements need no proof.
 //!
-//! | construct | replaced by |
+//! | construct | for Oniguruma |
 //! |---|---|
 //! | `$`, `^` | `\z`, `\A` |
 //! | `{1,3}+` | `{1,3}`: possessive quantifiers that differ from greedy ones are refused when a pattern is made |
@@ -16,30 +16,45 @@ use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{
     AssertionKind, Ast, ClassPerl, ClassPerlKind, ClassSet, ClassSetItem, RepetitionKind,
 };
-use regex_syntax::hir::{Hir, HirKind};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
 use super::general::{Alternatives, without_look_aheads};
 use super::{Engine, Pattern, PatternSyntax};
 
 impl Pattern {
-    /// The pattern for Oniguruma that cuts every text as this one does, with the same expression if it
+    /// The pattern of a syntax that cuts every text as this one does, with the same expression if it
     /// means the same; `None` if none is known.
-    pub(crate) fn for_oniguruma(&self) -> Option<Self> {
-        if self.syntax == PatternSyntax::Oniguruma {
+    pub(crate) fn for_syntax(&self, syntax: PatternSyntax) -> Option<Self> {
+        if self.syntax == syntax {
             return Some(self.clone());
         }
-        let replaced = replaced(&self.expression);
+        let replaced = match syntax {
+            PatternSyntax::Oniguruma => replaced(&self.expression),
+            PatternSyntax::Rust => None,
+        };
         let expressions = std::iter::once(&*self.expression).chain(replaced.as_deref());
-        let patterns =
-            expressions.filter_map(|it| Self::with_syntax(it, PatternSyntax::Oniguruma).ok());
-        patterns
-            .into_iter()
-            .find(|pattern| self.cuts_like(pattern).unwrap_or(false))
+        let mut patterns = expressions.filter_map(|it| Self::with_syntax(it, syntax).ok());
+        patterns.find(|pattern| self.cuts_like(pattern).unwrap_or(false))
     }
 
     /// Whether every character is certainly part of a match.
     pub(crate) fn is_total(&self) -> bool {
-        matches!(&self.engine, Engine::Scanner(scanner) if scanner.is_total())
+        if let Engine::Scanner(scanner) = &self.engine {
+            return scanner.is_total();
+        }
+        let Ok(alternatives) = Alternatives::new(&self.expression, self.syntax) else {
+            return false;
+        };
+        let mut matched = ClassUnicode::empty();
+        for pattern in &alternatives.patterns {
+            // Where the empty text matches, no other alternative is tried.
+            if pattern.properties().minimum_len() == Some(0) {
+                return false;
+            }
+            matched.union(&single_characters(pattern));
+        }
+        matched.negate();
+        matched.ranges().is_empty()
     }
 
     /// Whether both certainly cut every text in the same way.
@@ -53,6 +68,48 @@ impl Pattern {
         let plain = |hirs: &[Hir]| hirs.iter().map(without_groups).collect::<Vec<_>>();
         Some(ours.cut == theirs.cut && plain(&ours.patterns) == plain(&theirs.patterns))
     }
+}
+
+/// The characters that are matched alone, whatever is around them.
+fn single_characters(hir: &Hir) -> ClassUnicode {
+    match hir.kind() {
+        HirKind::Class(Class::Unicode(class)) => class.clone(),
+        HirKind::Literal(literal) => {
+            let text = std::str::from_utf8(&literal.0).unwrap_or_default();
+            let mut chars = text.chars();
+            match (chars.next(), chars.next()) {
+                (Some(c), None) => ClassUnicode::new([ClassUnicodeRange::new(c, c)]),
+                _ => ClassUnicode::empty(),
+            }
+        }
+        HirKind::Capture(capture) => single_characters(&capture.sub),
+        HirKind::Repetition(repetition) if repetition.min <= 1 && repetition.max != Some(0) => {
+            single_characters(&repetition.sub)
+        }
+        HirKind::Alternation(alternatives) => {
+            let mut all = ClassUnicode::empty();
+            for alternative in alternatives {
+                all.union(&single_characters(alternative));
+            }
+            all
+        }
+        HirKind::Concat(parts) => {
+            let mut all = ClassUnicode::empty();
+            for (at, part) in parts.iter().enumerate() {
+                let mut others = parts.iter().enumerate().filter(|(other, _)| *other != at);
+                if others.all(|(_, other)| is_optional(other)) {
+                    all.union(&single_characters(part));
+                }
+            }
+            all
+        }
+        _ => ClassUnicode::empty(),
+    }
+}
+
+/// Whether the empty text matches, whatever is around it.
+fn is_optional(hir: &Hir) -> bool {
+    hir.properties().minimum_len() == Some(0) && hir.properties().look_set().is_empty()
 }
 
 /// An expression without its capturing groups, which mark possessive quantifiers.

@@ -16,8 +16,10 @@
 
 use super::error::{ByteFormatError, Place};
 use super::merge_list::{ListOrder, ListedPair, symbol_of_token};
-use super::tokens::{TokenList, checked_id, syntax};
-use super::{ByteFormatOptions, ByteVocabulary, PartsWithoutTokens};
+use super::ranked::RankedTokens;
+use super::tokens::{TokenList, checked_id, shown, syntax};
+use super::written::{as_it_is_reasons, one_pattern, pattern_reason};
+use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens};
 use crate::byte_bpe::{SpecialToken, TextForm};
 use crate::formats::FileFormat;
 use crate::pattern::{Pattern, Pretokenizer};
@@ -127,4 +129,74 @@ pub(super) fn read(
     };
     let order = ListOrder::new(&tokens, &pairs);
     ByteVocabulary::of_order(&tokens, order, parts)
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// The ids are not those that minbpe gives, or a text would be read as another one.
+pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatError> {
+    let no_form = |what: String, remedy| {
+        let format = FORMAT;
+        Err(ByteFormatError::NoForm {
+            format,
+            what,
+            remedy,
+        })
+    };
+    let pattern = one_pattern(tokens.bpe.pretokenizer());
+    let expression = pattern.as_deref().unwrap_or_default();
+    // minbpe strips the line.
+    if expression.trim() != expression || expression.contains(['\n', '\r']) {
+        return no_form(
+            format!("the pattern {expression:?}"),
+            "write its line ends and the spaces at its ends as \\n and \\x20",
+        );
+    }
+    let special = tokens.special_by_id();
+    let mut file = format!("{VERSION}\n{expression}\n{}\n", special.len());
+    for token in special {
+        if token.text.contains(char::is_whitespace) {
+            return no_form(
+                format!("the special token {:?}, which has white space", token.text),
+                "leave it out, and register it with `register_special_tokens`",
+            );
+        }
+        file.push_str(&format!("{} {}\n", token.text, token.id));
+    }
+    const REMEDY: &str = "write another format";
+    for rank in 0..tokens.len() {
+        let (bytes, id) = (tokens.bytes(rank), tokens.id(rank));
+        match bytes {
+            [byte] if u32::from(*byte) != id => {
+                return no_form(
+                    format!("the id {id} for the byte 0x{byte:02X}, which is its own id there"),
+                    REMEDY,
+                );
+            }
+            _ if !tokens.is_merged(rank) && !tokens.is_only_special(rank) => {
+                return no_form(
+                    format!("the token {}, which merging does not give", shown(bytes)),
+                    REMEDY,
+                );
+            }
+            _ => {}
+        }
+    }
+    for ((parts, rank), id) in tokens.merges().zip(256..) {
+        let parts = parts.map(|part| tokens.id(part));
+        if tokens.id(rank) != id || parts.iter().any(|part| *part >= id) {
+            let what = format!(
+                "the id {} for the token {}, which has {id} there",
+                tokens.id(rank),
+                shown(tokens.bytes(rank)),
+            );
+            return no_form(what, REMEDY);
+        }
+        file.push_str(&format!("{} {}\n", parts[0], parts[1]));
+    }
+    let mut written = ByteFiles::one("vocabulary.model", file.into_bytes());
+    written.add_reasons(pattern_reason("minbpe", pattern.as_deref()));
+    written.add_reasons(as_it_is_reasons("minbpe", tokens.bpe));
+    Ok(written)
 }

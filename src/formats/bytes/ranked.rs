@@ -6,7 +6,18 @@
 //! parts for all text. A token that merging its own bytes does not give has no pair: only looking up
 //! whole pretokens finds it, as for 588 tokens of Llama 3.
 
+use super::tokens::shown;
 use crate::byte_bpe::{ByteBpe, SpecialToken};
+use crate::formats::{Reason, ReasonKind};
+
+/// How the program of a format finds a token for a pretoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::formats) enum PretokenRule {
+    /// It merges its bytes.
+    Merge,
+    /// If it is a token as a whole, it is this token.
+    LookUpFirst,
+}
 
 /// The tokens of a vocabulary, in the order of their ranks.
 pub(in crate::formats) struct RankedTokens<'b> {
@@ -47,9 +58,23 @@ impl<'b> RankedTokens<'b> {
         self.tokens[rank].1
     }
 
+    /// The ranks by id.
+    pub(in crate::formats) fn by_id(&self) -> Vec<usize> {
+        let mut ranks: Vec<usize> = (0..self.len()).collect();
+        ranks.sort_unstable_by_key(|rank| self.id(*rank));
+        ranks
+    }
+
     /// The special token that has the id of a token.
     pub(in crate::formats) fn special(&self, rank: usize) -> Option<&'b SpecialToken> {
         self.special[rank]
+    }
+
+    /// The special tokens by id.
+    pub(in crate::formats) fn special_by_id(&self) -> Vec<&'b SpecialToken> {
+        let mut special: Vec<&SpecialToken> = self.bpe.special_tokens().iter().collect();
+        special.sort_unstable_by_key(|token| token.id);
+        special
     }
 
     /// Whether merging gives the token.
@@ -57,9 +82,12 @@ impl<'b> RankedTokens<'b> {
         self.bytes(rank).len() == 1 || self.last_merges[rank].is_some()
     }
 
-    /// Whether a text can have the token without allowing it as a special token.
-    pub(in crate::formats) fn is_found(&self, rank: usize) -> bool {
-        self.bpe.looks_up_pretokens() || self.is_merged(rank)
+    /// Whether a token is found only where its text is allowed as a special token.
+    pub(in crate::formats) fn is_only_special(&self, rank: usize) -> bool {
+        let is_found = self.is_merged(rank)
+            || self.bpe.looks_up_pretokens()
+                && self.bpe.pretokenizer().may_cut_out(self.bytes(rank));
+        self.special(rank).is_some() && !is_found
     }
 
     /// The ranks of the two tokens of each merge, and of the token that they become, in the order of
@@ -69,13 +97,47 @@ impl<'b> RankedTokens<'b> {
         merges.filter_map(|(rank, pair)| Some((pair.as_ref()?.map(|part| part as usize), rank)))
     }
 
-    /// The tokens that only the look-up of whole pretokens finds.
+    /// The tokens that only a program which looks up whole pretokens finds.
     pub(in crate::formats) fn looked_up(&self) -> impl Iterator<Item = usize> {
-        let all = if self.bpe.looks_up_pretokens() {
-            self.len()
-        } else {
-            0
+        let pretokenizer = self.bpe.pretokenizer();
+        (0..self.len())
+            .filter(|rank| !self.is_merged(*rank) && pretokenizer.may_cut_out(self.bytes(*rank)))
+    }
+
+    /// The reason if a program with this rule gives other ids for pretokens that are a token.
+    pub(in crate::formats) fn rule_reason(&self, rule: PretokenRule) -> Option<Reason> {
+        let looks_up = self.bpe.looks_up_pretokens();
+        if looks_up == (rule == PretokenRule::LookUpFirst) {
+            return None;
+        }
+        let tokens = self.looked_up().filter(|rank| !self.is_only_special(*rank));
+        let differing: Vec<&[u8]> = tokens.map(|rank| self.bytes(rank)).collect();
+        let first = differing.first()?;
+        let [ours, theirs] = match looks_up {
+            true => [
+                "are found by looking up whole pretokens",
+                "the program merges only",
+            ],
+            false => [
+                "are found by no merge",
+                "the program looks up whole pretokens",
+            ],
         };
-        (0..all).filter(|rank| !self.is_merged(*rank))
+        let explanation = format!(
+            "{} tokens {ours}, for example {}, but {theirs}",
+            differing.len(),
+            shown(first),
+        );
+        let reason = Reason::new(ReasonKind::MergeOrder, explanation);
+        let pretokenizer = self.bpe.pretokenizer();
+        let mut texts = differing
+            .iter()
+            .filter_map(|it| std::str::from_utf8(it).ok());
+        Some(
+            match texts.find(|text| pretokenizer.pretokens(text) == [*text]) {
+                Some(text) => reason.with_example(text),
+                None => reason,
+            },
+        )
     }
 }

@@ -12,8 +12,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::error::{ByteFormatError, Place};
+use super::ranked::{PretokenRule, RankedTokens};
 use super::tokens::{TokenList, syntax};
-use super::{ByteFormatOptions, ByteVocabulary, PartsWithoutTokens};
+use super::written::{as_it_is_reasons, ascending_ids, one_pattern, pattern_reason};
+use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens};
 use crate::formats::FileFormat;
 
 const FORMAT: FileFormat = FileFormat::Tiktoken;
@@ -75,6 +77,32 @@ pub(super) fn read(
     order.sort_by_key(|at| tokens.id(*at));
     let parts = PartsWithoutTokens::known_or_given(&tokens, &order, options)?;
     ByteVocabulary::of_ranks(&tokens, &order, parts)
+}
+
+/// Writes a file, with a line for each token in the order of the ids.
+///
+/// # Errors
+/// The order of the ids is not that of the merges.
+pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatError> {
+    ascending_ids(FORMAT, tokens)?;
+    let mut file = String::new();
+    for rank in tokens.by_id() {
+        if !tokens.is_only_special(rank) {
+            BASE64_STANDARD.encode_string(tokens.bytes(rank), &mut file);
+            file.push_str(&format!(" {}\n", tokens.id(rank)));
+        }
+    }
+    let mut written = ByteFiles::one("vocabulary.tiktoken", file.into_bytes());
+    let pretokenizer = tokens.bpe.pretokenizer();
+    written.add_reasons(pattern_reason(
+        "tiktoken",
+        one_pattern(pretokenizer).as_deref(),
+    ));
+    written.add_reasons(tokens.rule_reason(PretokenRule::LookUpFirst));
+    written.add_reasons(as_it_is_reasons("tiktoken", tokens.bpe));
+    Ok(written
+        .without_pattern(tokens.bpe)
+        .without_special_tokens(tokens.bpe))
 }
 
 /// The two fields of a line.

@@ -3,13 +3,16 @@
 //! The first is a JSON object of tokens and ids; the second has the two tokens of a merge in each line,
 //! after a line that begins with `#version`. Neither has the pattern or the special tokens.
 
+use super::byte_chars::printable;
 use super::error::{ByteFormatError, Place};
 use super::merge_list::ListOrder;
 use super::printable::PrintableVocabulary;
+use super::ranked::{PretokenRule, RankedTokens};
 use super::tokens::syntax;
-use super::{ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, json_error};
+use super::written::as_it_is_reasons;
+use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, json_error};
 use crate::formats::FileFormat;
-use crate::formats::tokenizer_json::JsonVocab;
+use crate::formats::tokenizer_json::{JsonVocab, Placement, vocabulary};
 
 const FORMAT: FileFormat = FileFormat::VocabMerges;
 
@@ -45,6 +48,29 @@ pub(in crate::formats) fn is_start_of_vocab(start: &[u8]) -> bool {
             .first()
             .is_some_and(u8::is_ascii_digit)
     })
+}
+
+/// Writes the two files as `save` of tokenizers 0.23.3 does for a BPE model.
+///
+/// # Errors
+/// A special token has another id there.
+pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatError> {
+    let special = tokens.special_by_id();
+    let (vocab, _) = vocabulary(FORMAT, tokens, &special, Placement::All)?;
+    let vocab = serde_json::to_vec(&vocab).map_err(|error| json_error(FORMAT, &error))?;
+    let mut merges = "#version: 0.2\n".to_owned();
+    for (parts, _) in tokens.merges() {
+        let [left, right] = parts.map(|part| printable(tokens.bytes(part)));
+        merges.push_str(&format!("{left} {right}\n"));
+    }
+    let [[vocab_name, merges_name], _] = NAMES;
+    let mut written = ByteFiles::one(vocab_name, vocab);
+    written.files.push((merges_name, merges.into_bytes()));
+    written.add_reasons(tokens.rule_reason(PretokenRule::Merge));
+    written.add_reasons(as_it_is_reasons("a tokenizer of these files", tokens.bpe));
+    Ok(written
+        .without_pattern(tokens.bpe)
+        .without_special_tokens(tokens.bpe))
 }
 
 /// Reads the two files.

@@ -1,9 +1,12 @@
 //! Byte-level vocabularies in the files of other programs.
 
-use super::ByteFormatError;
+use std::fmt;
+
 use super::ranked::RankedTokens;
-use crate::byte_bpe::ByteBpe;
-use crate::formats::{FileFormat, Verdict, tokenizer_json};
+use super::{ByteFormatError, minbpe, tiktoken, vocab_merges};
+use crate::byte_bpe::{ByteBpe, SpecialToken, TextForm};
+use crate::formats::{FileFormat, Reason, ReasonKind, Verdict, tokenizer_json};
+use crate::pattern::{PatternSyntax, Pretokenizer, SplitBehavior};
 
 /// What the files of a vocabulary have beside it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,25 +37,175 @@ pub struct ByteFiles {
     /// The usual names of the files, and their contents. `vocab.json` and `merges.txt` are two files,
     /// all other formats are one.
     pub files: Vec<(&'static str, Vec<u8>)>,
-    /// Whether the program that the files are made for gives the ids of the vocabulary.
+    /// Whether the program that the files are made for gives the ids of the vocabulary, if it is given
+    /// what is [missing](Self::missing).
     pub verdict: Verdict,
+    /// What the format does not hold, so that the program has to be given it.
+    pub missing: Vec<Missing>,
+}
+
+/// What a program needs beside the files of a vocabulary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Missing {
+    /// How text is cut: expressions, each of which cuts the parts that the one before made. None: the
+    /// whole text is one pretoken.
+    Pattern(Vec<String>),
+    /// Special tokens with their ids.
+    SpecialTokens(Vec<(String, u32)>),
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pattern(expressions) => match &expressions[..] {
+                [] => f.write_str("text is not cut into pretokens: the pattern is (?s:.+)"),
+                [expression] => write!(f, "the pattern is {expression}"),
+                [first, rest @ ..] => {
+                    write!(f, "the patterns, one after the other, are {first}")?;
+                    rest.iter().try_for_each(|it| write!(f, " and {it}"))
+                }
+            },
+            Self::SpecialTokens(tokens) => {
+                f.write_str("the special tokens are ")?;
+                for (index, (text, id)) in tokens.iter().enumerate() {
+                    let before = if index == 0 { "{" } else { ", " };
+                    write!(f, "{before}{text:?}: {id}")?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
 }
 
 impl ByteFiles {
-    pub(in crate::formats) fn one(name: &'static str, file: Vec<u8>, verdict: Verdict) -> Self {
-        let files = vec![(name, file)];
-        Self { files, verdict }
+    pub(in crate::formats) fn one(name: &'static str, file: Vec<u8>) -> Self {
+        Self {
+            files: vec![(name, file)],
+            verdict: Verdict::default(),
+            missing: Vec::new(),
+        }
     }
+
+    pub(in crate::formats) fn add_reasons(&mut self, reasons: impl IntoIterator<Item = Reason>) {
+        reasons
+            .into_iter()
+            .for_each(|reason| self.verdict.add(reason));
+    }
+
+    pub(super) fn without_pattern(mut self, bpe: &ByteBpe) -> Self {
+        let splits = bpe.pretokenizer().splits().iter();
+        let expressions = match one_pattern(bpe.pretokenizer()) {
+            Some(expression) => vec![expression]
+                .into_iter()
+                .filter(|it| !it.is_empty())
+                .collect(),
+            None => splits
+                .map(|split| split.pattern.expression().to_owned())
+                .collect(),
+        };
+        self.missing.push(Missing::Pattern(expressions));
+        self
+    }
+
+    pub(super) fn without_special_tokens(mut self, bpe: &ByteBpe) -> Self {
+        let special = bpe.special_tokens().iter();
+        let tokens: Vec<_> = special
+            .map(|token| (token.text.clone(), token.id))
+            .collect();
+        if !tokens.is_empty() {
+            self.missing.push(Missing::SpecialTokens(tokens));
+        }
+        self
+    }
+}
+
+/// The expression whose matches are the pretokens, as tiktoken reads it: empty if text is not cut.
+/// `None` if one expression does not suffice, or none means the same there.
+pub(super) fn one_pattern(pretokenizer: &Pretokenizer) -> Option<String> {
+    match pretokenizer.splits() {
+        [] => Some(String::new()),
+        [split] => {
+            let pattern = split.pattern.for_syntax(PatternSyntax::Rust)?;
+            let are_matches = match (split.behavior, split.invert) {
+                (SplitBehavior::Removed, true) => true,
+                (SplitBehavior::Isolated, _) => pattern.is_total(),
+                _ => false,
+            };
+            are_matches.then(|| pattern.expression().to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// The reason if a program that cuts by one expression cannot cut as the vocabulary does.
+pub(super) fn pattern_reason(program: &str, expression: Option<&str>) -> Option<Reason> {
+    match expression {
+        Some(_) => None,
+        None => Some(Reason::new(
+            ReasonKind::Pattern,
+            format!(
+                "{program} cuts text by the matches of one expression, and no such one cuts it as this vocabulary does"
+            ),
+        )),
+    }
+}
+
+/// Refuses vocabularies whose ids do not have the order of their merges, for a format of ranks.
+pub(super) fn ascending_ids(
+    format: FileFormat,
+    tokens: &RankedTokens<'_>,
+) -> Result<(), ByteFormatError> {
+    let ids: Vec<u32> = tokens.merges().map(|(_, rank)| tokens.id(rank)).collect();
+    match ids.windows(2).find(|pair| pair[0] > pair[1]) {
+        None => Ok(()),
+        Some(pair) => Err(ByteFormatError::NoForm {
+            format,
+            what: format!(
+                "merges in another order than that of the ids: {} is merged after {}",
+                pair[1], pair[0],
+            ),
+            remedy: "write a tokenizer.json",
+        }),
+    }
+}
+
+/// Reasons for a program that takes text as it is, and finds special tokens as they are and only if
+/// they are allowed.
+pub(in crate::formats) fn as_it_is_reasons(program: &str, bpe: &ByteBpe) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    if bpe.text_form() == TextForm::Nfc {
+        let explanation = format!("{program} does not bring text to normalization form C");
+        let reason = Reason::new(ReasonKind::NormalizationRules, explanation);
+        reasons.push(reason.with_example("e\u{301}"));
+    }
+    if bpe.adds_prefix_space() {
+        let explanation = format!("{program} puts no space before the text");
+        reasons.push(Reason::new(ReasonKind::Whitespace, explanation).with_example("a"));
+    }
+    let mut special = bpe.special_tokens().iter();
+    let has_properties = |token: &&SpecialToken| {
+        !token.special || token.normalized || token.lstrip || token.rstrip || token.single_word
+    };
+    if let Some(token) = special.find(has_properties) {
+        let explanation = format!(
+            "{program} finds special tokens as they are and only if they are allowed, but {:?} has other properties",
+            token.text
+        );
+        reasons.push(Reason::new(ReasonKind::UserDefinedSymbol, explanation));
+    }
+    reasons
 }
 
 impl ByteBpe {
     /// The vocabulary in the files of a format.
     ///
-    /// | format | what it does not have |
-    /// |---|---|
-    /// | [`TokenizerJson`](FileFormat::TokenizerJson) | patterns that mean something else to Oniguruma and have no other form |
-    ///
-    /// A `tokenizer.json` has the bytes that `Tokenizer.save` of tokenizers 0.23.3 writes.
+    /// | format | bytes | refused |
+    /// |---|---|---|
+    /// | [`TokenizerJson`](FileFormat::TokenizerJson) | those of `Tokenizer.save` of tokenizers 0.23.3 | patterns that mean something else to Oniguruma and have no other form; special tokens with the text of another token |
+    /// | [`VocabMerges`](FileFormat::VocabMerges) | those of `tokenizer.model.save` | special tokens with the text of another token |
+    /// | [`Tiktoken`](FileFormat::Tiktoken) | those of `dump_tiktoken_bpe` of tiktoken 0.14.0 | ids in another order than that of the merges |
+    /// | [`Minbpe`](FileFormat::Minbpe) | those of `save` of minbpe | other ids than the bytes by value and the merges from 256 on; special tokens with white space |
     ///
     /// ```
     /// use spiece::formats::{ByteFileOptions, ByteFormatOptions, ByteVocabulary, FileFormat};
@@ -82,6 +235,9 @@ impl ByteBpe {
         let tokens = RankedTokens::new(self);
         match format {
             FileFormat::TokenizerJson => tokenizer_json::write_byte_level(&tokens, options),
+            FileFormat::Tiktoken => tiktoken::write(&tokens),
+            FileFormat::VocabMerges => vocab_merges::write(&tokens),
+            FileFormat::Minbpe => minbpe::write(&tokens),
             _ => Err(ByteFormatError::NoForm {
                 format,
                 what: "a byte-level vocabulary".to_owned(),

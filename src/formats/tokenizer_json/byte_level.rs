@@ -24,7 +24,7 @@ mod write;
 
 use std::collections::HashMap;
 
-pub(in crate::formats) use self::write::write_byte_level;
+pub(in crate::formats) use self::write::{Placement, vocabulary, write_byte_level};
 use super::parse::{JsonComponent, JsonFile, JsonPattern, JsonVocab};
 use super::setting_reasons;
 use crate::byte_bpe::{SpecialToken, TextForm};

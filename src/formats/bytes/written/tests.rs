@@ -302,7 +302,7 @@ fn what_a_tokenizer_json_cannot_hold_is_refused_with_the_reason() {
         assert!(error.contains(message), "{error}");
     }
     let bpe = ByteBpe::new(parts(of("a"))).unwrap();
-    for format in [FileFormat::Model, FileFormat::Folder] {
+    for format in [FileFormat::Model, FileFormat::Tekken] {
         let error = bpe.to_format(format, &ByteFileOptions::default());
         assert!(
             matches!(error, Err(ByteFormatError::NoForm { .. })),
@@ -332,6 +332,7 @@ fn special_tokens_that_are_found_as_pretokens_are_a_reason() {
 
 #[test]
 fn patterns_are_written_for_oniguruma() {
+    let oniguruma = |pattern: &Pattern| pattern.for_syntax(PatternSyntax::Oniguruma);
     for (expression, written) in [
         (
             r"\w+|\W",
@@ -349,7 +350,7 @@ fn patterns_are_written_for_oniguruma() {
         (r"(?i:'s|'t)|\w", Some(r"(?i:'s|'t)|[\w\x{200C}\x{200D}]")),
         (r"\b.", None),
     ] {
-        let pattern = Pattern::new(expression).unwrap().for_oniguruma();
+        let pattern = oniguruma(&Pattern::new(expression).unwrap());
         let found = pattern.as_ref().map(Pattern::expression);
         assert_eq!(found, written, "{expression}");
     }
@@ -357,7 +358,7 @@ fn patterns_are_written_for_oniguruma() {
         "gpt2", "cl100k", "o200k", "llama3", "qwen2", "kimi", "tekken", "rustbpe", "nanochat",
     ] {
         let pattern = Pattern::named(name).unwrap();
-        let written = pattern.for_oniguruma().unwrap();
+        let written = oniguruma(&pattern).unwrap();
         assert_eq!(written.syntax(), PatternSyntax::Oniguruma);
         assert_eq!(
             written.expression() == pattern.expression(),
@@ -367,4 +368,198 @@ fn patterns_are_written_for_oniguruma() {
         let [ours, theirs] = [pattern, written].map(|it| Pretokenizer::of(it).name());
         assert_eq!(ours, theirs);
     }
+}
+
+#[test]
+fn patterns_that_match_everything_are_recognized() {
+    for (expression, is_total) in [
+        (r"\w+|\W", true),
+        (r"\w+|[^\w\s]+|\s+", true),
+        (r" ?\p{L}+| ?[^\s\p{L}]+|\s+(?!\S)|\s+", true),
+        (r"(?:a|b)+|[^ab]x?", true),
+        (r"\w+|[^\w\s]", false),
+        (r"\w*|\W", false),
+        (r"\w\w|\W", false),
+        (r"\w+\b|\W", false),
+        (r"[^a]|(?:a|bb){1}$", false),
+    ] {
+        assert_eq!(
+            Pattern::new(expression).unwrap().is_total(),
+            is_total,
+            "{expression}"
+        );
+    }
+}
+
+/// The golden files of a vocabulary in a format.
+fn golden_files(name: &str, format: FileFormat) -> Vec<Vec<u8>> {
+    let names = match format {
+        FileFormat::Tiktoken => &[".tiktoken"][..],
+        FileFormat::VocabMerges => &["-vocab.json", "-merges.txt"],
+        _ => &[".json"],
+    };
+    names
+        .iter()
+        .map(|end| golden(&format!("{name}{end}")))
+        .collect()
+}
+
+#[test]
+fn vocab_and_merges_and_ranks_have_the_bytes_of_tokenizers_and_tiktoken() {
+    for (name, format) in [
+        ("gpt2", FileFormat::VocabMerges),
+        ("llama3", FileFormat::VocabMerges),
+        ("whole", FileFormat::VocabMerges),
+        ("llama3", FileFormat::Tiktoken),
+        ("whole", FileFormat::Tiktoken),
+    ] {
+        let bpe = read(&golden(&format!("{name}.json")));
+        let written = bpe.to_format(format, &ByteFileOptions::default()).unwrap();
+        assert!(
+            written.verdict.is_exact(),
+            "{name} {format}: {}",
+            written.verdict
+        );
+        let files: Vec<Vec<u8>> = written.files.into_iter().map(|(_, file)| file).collect();
+        assert!(files == golden_files(name, format), "{name} {format}");
+    }
+    // `en` has the id 2, and is merged after others.
+    let gpt2 = read(&golden("gpt2.json"));
+    let error = gpt2.to_format(FileFormat::Tiktoken, &ByteFileOptions::default());
+    assert!(error.unwrap_err().to_string().contains("2 is merged after"));
+}
+
+#[test]
+fn a_minbpe_file_is_written_as_it_was_read() {
+    for file in [
+        "minbpe v1\n\n0\n97 98\n256 99\n",
+        "minbpe v1\n'(?i:[sdmt]|ll|ve|re)|\\p{L}+|.\n2\n<|a|> 300\n<|b|> 301\n97 97\n256 256\n",
+    ] {
+        let written =
+            read(file.as_bytes()).to_format(FileFormat::Minbpe, &ByteFileOptions::default());
+        assert_eq!(String::from_utf8_lossy(&exact(written.unwrap())), file);
+    }
+}
+
+/// What the readers need beside the files.
+fn beside(bpe: &ByteBpe) -> ByteFormatOptions {
+    ByteFormatOptions {
+        pattern: bpe
+            .pretokenizer()
+            .splits()
+            .first()
+            .map(|split| split.pattern.clone()),
+        special_tokens: Some(bpe.special_tokens().to_vec()),
+    }
+}
+
+#[test]
+fn what_is_written_in_any_format_is_read_with_the_same_ids() {
+    let written = std::cell::RefCell::new([0; 4]);
+    let formats = [
+        FileFormat::TokenizerJson,
+        FileFormat::Tiktoken,
+        FileFormat::VocabMerges,
+        FileFormat::Minbpe,
+    ];
+    // Vocabularies that minbpe can hold are rare otherwise.
+    let parts = parts().prop_flat_map(|parts| {
+        let mut plain = parts.clone();
+        plain.text_form = TextForm::AsIs;
+        plain.special_tokens.iter_mut().for_each(|token| {
+            let text = token.text.replace(' ', "");
+            *token = SpecialToken::new(text, token.id + 1000);
+        });
+        plain
+            .tokens
+            .sort_by_key(|token| token.bytes.len() > 1 || token.bytes[0] > 0);
+        let (bytes, merged): (Vec<_>, Vec<_>) = plain
+            .tokens
+            .iter()
+            .cloned()
+            .partition(|token| token.bytes.len() == 1);
+        let mut bytes: Vec<ByteToken> = bytes;
+        bytes.sort_by_key(|token| token.bytes[0]);
+        plain.tokens = bytes.into_iter().chain(merged).collect();
+        (0..)
+            .zip(&mut plain.tokens)
+            .for_each(|(id, token)| token.id = id);
+        prop::sample::select(vec![parts, plain])
+    });
+    proptest!(ProptestConfig::with_cases(400), |(parts in parts)| {
+        let Ok(bpe) = ByteBpe::new(parts) else {
+            return Ok(());
+        };
+        for (at, format) in formats.into_iter().enumerate() {
+            let Ok(files) = bpe.to_format(format, &ByteFileOptions::default()) else {
+                continue;
+            };
+            if !files.verdict.is_exact() {
+                continue;
+            }
+            // One pattern cannot stand for several splits.
+            if !files.missing.is_empty() && bpe.pretokenizer().splits().len() != 1 {
+                continue;
+            }
+            let back = match &files.files[..] {
+                [(_, file)] if files.missing.is_empty() => read(file),
+                [(_, file)] => {
+                    let read = ByteVocabulary::from_bytes(file, &beside(&bpe)).unwrap().unwrap();
+                    read.into_exact().unwrap()
+                }
+                [(_, vocab), (_, merges)] => {
+                    let read = ByteVocabulary::from_vocab_and_merges(vocab, merges, &beside(&bpe));
+                    read.unwrap().into_exact().unwrap()
+                }
+                _ => panic!("no files"),
+            };
+            prop_assert_eq!(merges_of(&bpe), merges_of(&back));
+            assert_equal_ids(&bpe, &back);
+            written.borrow_mut()[at] += 1;
+        }
+    });
+    let written = written.into_inner();
+    assert!(written.iter().all(|count| *count > 20), "{written:?}");
+}
+
+#[test]
+fn programs_with_another_rule_for_pretokens_are_a_reason_with_an_example() {
+    let vocabulary = |whole| {
+        let mut parts = ByteBpeParts::new(Pretokenizer::named("gpt2").unwrap());
+        let texts = (0..=u8::MAX)
+            .map(|byte| vec![byte])
+            .chain([b"abc".to_vec()]);
+        parts.tokens = (0..)
+            .zip(texts)
+            .map(|(id, bytes)| ByteToken {
+                bytes: bytes.into(),
+                id,
+            })
+            .collect();
+        parts.whole_pretokens_first = whole;
+        ByteBpe::new(parts).unwrap()
+    };
+    for (whole, format, is_exact) in [
+        (true, FileFormat::TokenizerJson, true),
+        (true, FileFormat::Tiktoken, true),
+        (true, FileFormat::VocabMerges, false),
+        (false, FileFormat::TokenizerJson, true),
+        (false, FileFormat::Tiktoken, false),
+        (false, FileFormat::VocabMerges, true),
+    ] {
+        let written = vocabulary(whole)
+            .to_format(format, &ByteFileOptions::default())
+            .unwrap();
+        assert_eq!(written.verdict.is_exact(), is_exact, "{whole} {format}");
+        let reason = written.verdict.reasons().first();
+        let example = reason.and_then(|reason| reason.example.as_deref());
+        assert_eq!(example, (!is_exact).then_some("abc"));
+    }
+    let error = vocabulary(true).to_format(FileFormat::Minbpe, &ByteFileOptions::default());
+    assert!(
+        error
+            .unwrap_err()
+            .to_string()
+            .contains("\"abc\", which merging does not give")
+    );
 }

@@ -14,8 +14,8 @@ use crate::formats::bytes::{
     ByteFileOptions, ByteFiles, ByteFormatError, Place, PostProcessor, RankedTokens, printable,
     spelled,
 };
-use crate::formats::{Reason, ReasonKind, Verdict};
-use crate::pattern::{Pretokenizer, Split, SplitBehavior};
+use crate::formats::{FileFormat, Reason, ReasonKind};
+use crate::pattern::{PatternSyntax, Pretokenizer, Split, SplitBehavior};
 
 /// The file; the order of the fields is that of `tokenizers`.
 #[derive(Serialize)]
@@ -85,7 +85,7 @@ struct WrittenModel<'b> {
 }
 
 /// Texts and ids, in the order of the ids.
-struct WrittenVocab<'b>(Vec<(Cow<'b, str>, u32)>);
+pub(in crate::formats) struct WrittenVocab<'b>(Vec<(Cow<'b, str>, u32)>);
 
 impl Serialize for WrittenVocab<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -102,19 +102,21 @@ pub(in crate::formats) fn write_byte_level(
     options: &ByteFileOptions,
 ) -> Result<ByteFiles, ByteFormatError> {
     let bpe = tokens.bpe;
-    let mut special: Vec<&SpecialToken> = bpe.special_tokens().iter().collect();
-    special.sort_unstable_by_key(|token| token.id);
-    let (vocab, more_special) = vocabulary(tokens, &special)?;
-    let mut verdict = Verdict::default();
+    let special = tokens.special_by_id();
+    let (vocab, more_special) = vocabulary(FORMAT, tokens, &special, Placement::WhereNeeded)?;
+    let mut reason = None;
     let mut ignore_merges = bpe.looks_up_pretokens();
     // tokenizers would find these special tokens as pretokens, too.
     let spelled = more_special.iter().filter_map(|token| spelled(&token.text));
     let found = spelled.filter(|text| bpe.pretokenizer().may_cut_out(text));
     let found: Vec<Vec<u8>> = found.collect();
     if ignore_merges && !found.is_empty() {
-        match tokens.looked_up().next() {
+        match tokens
+            .looked_up()
+            .find(|rank| !tokens.is_only_special(*rank))
+        {
             None => ignore_merges = false,
-            Some(_) => verdict.add(looked_up_special(bpe.pretokenizer(), &found)),
+            Some(_) => reason = Some(looked_up_special(bpe.pretokenizer(), &found)),
         }
     }
     let form = (bpe.text_form() == TextForm::Nfc).then_some(Component::Nfc);
@@ -165,22 +167,38 @@ pub(in crate::formats) fn write_byte_level(
     };
     let json =
         serde_json::to_vec_pretty(&file).map_err(|error| super::json_error(FORMAT, &error))?;
-    Ok(ByteFiles::one("tokenizer.json", json, verdict))
+    let mut written = ByteFiles::one("tokenizer.json", json);
+    written.add_reasons(reason);
+    Ok(written)
+}
+
+/// Which special tokens that are not among the tokens stand in the vocabulary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::formats) enum Placement {
+    /// All, if tokenizers would give one of them another id otherwise.
+    WhereNeeded,
+    All,
 }
 
 /// The vocabulary, and the special tokens in it that are not among the tokens.
-fn vocabulary<'b>(
+///
+/// # Errors
+/// A token has the id of a special token with another text, or tokenizers would give a special token
+/// another id.
+pub(in crate::formats) fn vocabulary<'b>(
+    format: FileFormat,
     tokens: &RankedTokens<'b>,
     special: &[&'b SpecialToken],
+    placement: Placement,
 ) -> Result<(WrittenVocab<'b>, Vec<&'b SpecialToken>), ByteFormatError> {
     let mut entries: Vec<(Cow<'b, str>, u32)> = Vec::with_capacity(tokens.len());
     for rank in 0..tokens.len() {
         let text = printable(tokens.bytes(rank));
         match tokens.special(rank).filter(|token| token.text != text) {
             None => entries.push((Cow::Owned(text), tokens.id(rank))),
-            Some(token) if tokens.is_found(rank) => {
+            Some(token) if !tokens.is_only_special(rank) => {
                 return Err(ByteFormatError::NoForm {
-                    format: FORMAT,
+                    format,
                     what: format!(
                         "the id {} both for a token and for the special token {:?}",
                         token.id, token.text
@@ -205,14 +223,14 @@ fn vocabulary<'b>(
         .iter()
         .all(|token| ids.give(of_entry(token)) == token.id);
     let mut more_special = Vec::new();
-    if !are_given {
+    if placement == Placement::All || !are_given {
         for (index, token) in special.iter().enumerate() {
             match of_entry(token) {
                 None => more_special.push(*token),
                 Some(id) if id == token.id => {}
                 Some(given) => {
                     return Err(ByteFormatError::AddedTokenId {
-                        format: FORMAT,
+                        format,
                         place: Place::entry("added_tokens", index),
                         token: token.text.clone(),
                         stated: token.id,
@@ -285,7 +303,7 @@ fn split(split: &Split) -> Result<Component, ByteFormatError> {
             return Ok(Component::Digits { individual_digits });
         }
     }
-    let pattern = split.pattern.for_oniguruma();
+    let pattern = split.pattern.for_syntax(PatternSyntax::Oniguruma);
     let pattern = pattern.ok_or_else(|| ByteFormatError::NoForm {
         format: FORMAT,
         what: format!("the pattern {:?}", split.pattern.expression()),
