@@ -120,6 +120,23 @@ impl Progress {
         self.summarize_run(&joined_names(written));
     }
 
+    /// Writes the last lines of byte-level training: texts, pretokens, tokens, time, memory, and the
+    /// names of the files.
+    pub(crate) fn summarize_bytes(&self, summary: &Summary, wanted: u32, written: &[PathBuf]) {
+        self.summarize_input(summary);
+        let tokens = HumanCount(summary.pieces as u64);
+        let merges = HumanCount(summary.merges as u64);
+        self.messages
+            .say(&format!("tokens: {tokens} ({merges} merges)"));
+        if summary.pieces < wanted as usize {
+            self.messages.warn(&format!(
+                "--vocab_size={wanted} is more than the text gives: no other pair occurs as often as --min_frequency says; \
+                 give more text for more tokens"
+            ));
+        }
+        self.summarize_run(&joined_names(written));
+    }
+
     /// Writes the lines of a table of counts: sentences, words, time, memory, and the name of the
     /// file.
     pub(crate) fn summarize_counts(&self, summary: &Summary, written: &Path) {

@@ -21,6 +21,7 @@
 //! ne    -2
 //! ```
 
+pub(super) mod bytes;
 pub(super) mod superwords;
 
 use std::path::PathBuf;
@@ -50,7 +51,10 @@ pub(crate) fn command() -> Command {
         .long_about(
             "Trains a BPE, unigram, word or char model and writes PREFIX.model and PREFIX.vocab, the bytes that \
              spm_train 0.2.3 writes for the same flags.\n\nExample:\n  spiece train --model_type=bpe \
-             --input=text.txt --model_prefix=my --vocab_size=32000 --byte_fallback --split_digits",
+             --input=text.txt --model_prefix=my --vocab_size=32000 --byte_fallback --split_digits\n\nWith \
+             --model_type=byte_bpe it trains byte-level BPE, with the tokens of the library tokenizers, rustbpe or minbpe, and \
+             writes PREFIX.json or what --format says.\n\nExample:\n  spiece train --model_type=byte_bpe --pattern=gpt2 \
+             --input=text.txt --model_prefix=my --vocab_size=32000 --special_tokens='<|endoftext|>'",
         )
         .args(training_flags())
         .args([
@@ -69,7 +73,12 @@ pub(crate) fn command() -> Command {
                  that of spm_train, which lacks this",
             )
             .value_name("N"),
-        );
+        )
+        .args(bytes::flags())
+        .mut_arg("model_type", |flag| {
+            let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
+            flag.help(format!("{help}. Or byte_bpe: byte-level BPE as GPT and Llama 3 have it"))
+        });
     args::with_common_flags(command)
 }
 
@@ -87,6 +96,9 @@ pub(crate) fn with_reference_defaults(command: Command) -> Command {
 /// Trains a model, writes both files, and reports a summary.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
+    if bytes::is_wanted(matches)? {
+        return bytes::run(matches, &messages);
+    }
     let mut flags = read_flags(matches, &messages)?;
     check_present("input", flags.input.is_empty())?;
     check_present("model_prefix", flags.model_prefix.is_empty())?;

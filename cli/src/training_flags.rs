@@ -121,13 +121,18 @@ pub(super) fn read_flags(matches: &ArgMatches, messages: &Messages) -> CliResult
             set_option(&mut flags, option.name, value)?;
         }
     }
+    warn_of_retired(matches, messages);
+    add_lists_from_files(matches, messages, &mut flags)?;
+    Ok(flags)
+}
+
+/// Names the retired flags that are given.
+pub(super) fn warn_of_retired(matches: &ArgMatches, messages: &Messages) {
     for name in RETIRED_OPTIONS {
         if args::is_given(matches, name) {
             messages.warn(&format!("--{name} is retired and has no effect"));
         }
     }
-    add_lists_from_files(matches, messages, &mut flags)?;
-    Ok(flags)
 }
 
 /// Sets one option.

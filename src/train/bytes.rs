@@ -114,6 +114,14 @@ impl ByteTrainer {
         &self.options
     }
 
+    /// The vocabulary before training: bytes and special tokens.
+    ///
+    /// # Errors
+    /// The special tokens are refused; see [`ByteBpe::new`].
+    pub fn untrained(&self) -> Result<ByteBpe, TrainError> {
+        self.vocabulary(Vec::new())
+    }
+
     /// Trains on `corpus`. Memory grows with the distinct pretokens, not with the corpus. Bytes that
     /// are not UTF-8 are read as U+FFFD.
     ///
@@ -275,12 +283,16 @@ impl ByteTrainer {
         mut run: Run<'_>,
     ) -> Result<(ByteBpe, Summary), TrainError> {
         run.reporter.start(Stage::Assembling)?;
+        let trained = self.vocabulary(merges)?;
+        run.summary.pieces = trained.vocab_size();
+        Ok((trained, run.summary))
+    }
+
+    fn vocabulary(&self, merges: Vec<LearnedMerge>) -> Result<ByteBpe, TrainError> {
         let mut parts = ByteBpeParts::new(self.options.pretokenizer.clone());
         parts.whole_pretokens_first = self.options.tie_order != ByteTieOrder::Tokenizers;
         (parts.tokens, parts.special_tokens) = self.layout.tokens(merges)?;
-        let trained = ByteBpe::new(parts)?;
-        run.summary.pieces = trained.vocab_size();
-        Ok((trained, run.summary))
+        Ok(ByteBpe::new(parts)?)
     }
 }
 

@@ -1,0 +1,290 @@
+//! `spiece train --model_type=byte_bpe`: byte-level BPE, in the files of other programs.
+//!
+//! ```text
+//! $ spiece train --quiet --model_type=byte_bpe --input=text.txt --model_prefix=my --vocab_size=1000
+//! $ ls
+//! my.json  text.txt
+//! ```
+//!
+//! The flags of SentencePiece that concern characters, normalization or the `.model` file are refused,
+//! with the flag that does the same, if there is one.
+
+use std::num::{NonZeroU16, NonZeroUsize};
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgMatches};
+
+use crate::args;
+use crate::io::{self, CliError, CliResult};
+use crate::progress::{Messages, Progress};
+use crate::training_flags::{self, check_present, set_option, stop_on_signal};
+use spiece::formats::{ByteFileOptions, FileFormat};
+use spiece::input::Document;
+use spiece::output::{check_writable, write_files};
+use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer, InputFormat, OptionDescriptor};
+use spiece::{ByteBpe, TrainFlags};
+
+/// The value of `--model_type`.
+pub(crate) const MODEL_TYPE: &str = "byte_bpe";
+const PATTERN: &str = "pattern";
+const TIE_ORDER: &str = "tie_order";
+const MIN_FREQUENCY: &str = "min_frequency";
+const MAX_TOKEN_LENGTH: &str = "max_token_length";
+const SPECIAL_TOKENS: &str = "special_tokens";
+const FORMAT: &str = "format";
+
+/// The flags of `spm_train` that mean the same here.
+const SHARED_FLAGS: &[&str] = &[
+    "input",
+    "input_format",
+    "model_prefix",
+    "model_type",
+    "vocab_size",
+    "num_threads",
+    "document",
+    "json_field",
+    "on_bad_record",
+];
+
+/// What takes the place of other flags.
+const REMEDIES: &[(&str, &str)] = &[
+    ("max_sentencepiece_length", "use --max_token_length"),
+    ("control_symbols", "use --special_tokens"),
+    ("user_defined_symbols", "use --special_tokens"),
+    ("control_symbols_file", "use --special_tokens"),
+    ("user_defined_symbols_file", "use --special_tokens"),
+    ("superword_from", "train a model of another type"),
+];
+
+/// The formats, by the names of `--format`.
+const FORMATS: [(&str, FileFormat); 3] = [
+    ("tokenizer.json", FileFormat::TokenizerJson),
+    ("tiktoken", FileFormat::Tiktoken),
+    ("vocab-merges", FileFormat::VocabMerges),
+];
+
+/// The flags of byte-level BPE alone, for `train`.
+pub(super) fn flags() -> impl Iterator<Item = Arg> {
+    let flags = [
+        args::value(
+            MIN_FREQUENCY,
+            "byte_bpe: merge only pairs that occur so often [default: 0]",
+        )
+        .value_name("N"),
+        args::value(
+            MAX_TOKEN_LENGTH,
+            "byte_bpe: tokens have fewer bytes than this (two are always allowed) [default: no limit]",
+        )
+        .value_name("N"),
+        args::value(
+            SPECIAL_TOKENS,
+            "byte_bpe: the special tokens; with the order hf they have the first ids, otherwise the last",
+        )
+        .value_name("A,B,..."),
+        args::value(
+            FORMAT,
+            "byte_bpe: what is written: tokenizer.json (PREFIX.json), tiktoken (PREFIX.tiktoken), or vocab-merges \
+             (PREFIX-vocab.json and PREFIX-merges.txt) [default: tokenizer.json]",
+        )
+        .value_name("FORMAT"),
+    ];
+    cut_flags().into_iter().chain(flags)
+}
+
+/// The flags that say how text is cut, for `train` and `count`.
+pub(crate) fn cut_flags() -> [Arg; 2] {
+    [
+        args::value(
+            PATTERN,
+            "byte_bpe: how text is cut into the parts that no token crosses: gpt2, cl100k, o200k, llama3, qwen2, a name of \
+             another tokenizer, a regular expression, or none [default: gpt2]",
+        ),
+        args::value(
+            TIE_ORDER,
+            "byte_bpe: whose tokens and ids: hf (the library tokenizers), rustbpe or minbpe [default: hf]",
+        )
+        .value_name("ORDER"),
+    ]
+}
+
+/// Whether the command line asks for byte-level BPE. If not, the flags that only it has are refused.
+pub(crate) fn is_wanted(matches: &ArgMatches) -> CliResult<bool> {
+    let model_type = args::given(matches, "model_type");
+    if model_type.is_some_and(|name| name.eq_ignore_ascii_case(MODEL_TYPE)) {
+        return Ok(true);
+    }
+    let own = [
+        PATTERN,
+        TIE_ORDER,
+        MIN_FREQUENCY,
+        MAX_TOKEN_LENGTH,
+        SPECIAL_TOKENS,
+        FORMAT,
+    ];
+    match own.into_iter().find(|flag| has(matches, flag)) {
+        Some(flag) => Err(CliError::Usage(format!(
+            "--{flag} is for byte-level BPE; add --model_type={MODEL_TYPE}"
+        ))),
+        None => Ok(false),
+    }
+}
+
+/// Whether the subcommand has this flag and it is given.
+fn has(matches: &ArgMatches, flag: &str) -> bool {
+    matches
+        .try_get_one::<String>(flag)
+        .is_ok_and(|value| value.is_some())
+}
+
+/// Refuses the flags that byte-level BPE does not have.
+fn refuse_others(matches: &ArgMatches) -> CliResult {
+    let names = TrainFlags::DESCRIPTORS
+        .iter()
+        .map(|option: &OptionDescriptor| option.name);
+    let names = names.chain(REMEDIES.iter().map(|(flag, _)| *flag));
+    let names = names.chain(["required_chars_file"]);
+    for flag in names.filter(|flag| !SHARED_FLAGS.contains(flag) && has(matches, flag)) {
+        let remedy = REMEDIES.iter().find(|(name, _)| *name == flag);
+        let remedy = remedy.map_or("leave it out", |(_, remedy)| remedy);
+        return Err(CliError::Usage(format!(
+            "--{flag}: byte-level BPE, which has all bytes and takes text as it is, does not have this; {remedy}"
+        )));
+    }
+    Ok(())
+}
+
+/// The trainer of the command line, and the flags that say what is read.
+pub(crate) fn trainer(
+    matches: &ArgMatches,
+    messages: &Messages,
+) -> CliResult<(ByteTrainer, TrainFlags)> {
+    refuse_others(matches)?;
+    let mut flags = TrainFlags::default();
+    for name in SHARED_FLAGS.iter().filter(|name| **name != "model_type") {
+        if let Some(value) = args::given(matches, name) {
+            set_option(&mut flags, name, value)?;
+        }
+    }
+    training_flags::warn_of_retired(matches, messages);
+    let order = match args::given(matches, TIE_ORDER) {
+        None => ByteTieOrder::default(),
+        Some(name) => ByteTieOrder::from_name(name)
+            .ok_or_else(|| args::invalid(TIE_ORDER, name, "hf, rustbpe or minbpe"))?,
+    };
+    let pattern = args::non_empty(matches, PATTERN).unwrap_or("gpt2");
+    let pretokenizer = order
+        .pretokenizer(pattern)
+        .map_err(|error| CliError::Usage(format!("--{PATTERN}: {error}")))?;
+    let vocab_size = match args::given(matches, "vocab_size") {
+        None => u32::try_from(flags.vocab_size).ok(),
+        Some(size) => size.trim_ascii().parse().ok(),
+    };
+    let vocab_size = vocab_size.ok_or_else(|| {
+        args::invalid(
+            "vocab_size",
+            args::text(matches, "vocab_size"),
+            "a number of tokens",
+        )
+    })?;
+    let mut options = ByteTrainOptions::new(vocab_size, pretokenizer);
+    options.tie_order = order;
+    if has(matches, MIN_FREQUENCY) {
+        options.min_frequency = args::number(matches, MIN_FREQUENCY)?;
+    }
+    if has(matches, MAX_TOKEN_LENGTH) {
+        let length: NonZeroU16 = args::number(matches, MAX_TOKEN_LENGTH)?;
+        options.max_token_length = Some(length);
+    }
+    if has(matches, SPECIAL_TOKENS) {
+        options.special_tokens = list(args::text(matches, SPECIAL_TOKENS))?;
+    }
+    if let Some(name) = args::given(matches, "document") {
+        let document = Document::from_name(name);
+        let expected = "line, record or file";
+        options.document = Some(document.ok_or_else(|| args::invalid("document", name, expected))?);
+    }
+    options.input_format = match &*flags.input_format {
+        "" | "text" | super::count::COUNTS_FORMAT => InputFormat::Text,
+        "tsv" => InputFormat::Tsv,
+        other => return Err(args::invalid("input_format", other, "text, tsv or counts")),
+    };
+    let jobs = training_flags::jobs(matches)?;
+    let trainer = ByteTrainer::new(options)?;
+    let trainer = match jobs.or(most_threads(&flags)) {
+        Some(threads) => trainer.with_threads(threads),
+        None => trainer,
+    };
+    Ok((trainer, flags))
+}
+
+/// The number of cores, but at most `--num_threads`, as for other BPE models.
+fn most_threads(flags: &TrainFlags) -> Option<NonZeroUsize> {
+    let most = usize::try_from(flags.num_threads).ok()?;
+    let cores = std::thread::available_parallelism().ok()?;
+    NonZeroUsize::new(cores.get().min(most))
+}
+
+/// The texts of a list, as those of other flags.
+fn list(text: &str) -> CliResult<Vec<String>> {
+    let mut flags = TrainFlags::default();
+    set_option(&mut flags, "control_symbols", text)?;
+    Ok(flags.control_symbols)
+}
+
+/// Trains, writes the files, and reports a summary.
+pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
+    let (mut trainer, flags) = trainer(matches, messages)?;
+    check_present("input", flags.input.is_empty())?;
+    check_present("model_prefix", flags.model_prefix.is_empty())?;
+    if let Some(count) = args::given_number(matches, "min_word_count")? {
+        trainer = trainer.with_min_word_count(count);
+    }
+    let format = match args::given(matches, FORMAT) {
+        None => FileFormat::TokenizerJson,
+        Some(name) => {
+            let format = FORMATS.iter().find(|(known, _)| *known == name);
+            let expected = "tokenizer.json, tiktoken or vocab-merges";
+            format
+                .ok_or_else(|| args::invalid(FORMAT, name, expected))?
+                .1
+        }
+    };
+    // What the format cannot hold is known before training.
+    let untrained = files(&trainer.untrained()?, &flags.model_prefix, format)?;
+    let paths: Vec<&Path> = untrained.iter().map(|(path, _)| path.as_path()).collect();
+    check_writable(&paths)?;
+    let mut progress = Progress::new(messages, stop_on_signal());
+    let corpus = training_flags::corpus(&flags, messages)?;
+    let trained = trainer.train_observed(corpus, &mut progress);
+    progress.finish();
+    let (trained, summary) = trained?;
+    let files = files(&trained, &flags.model_prefix, format)?;
+    let contents: Vec<(&Path, &[u8])> = files
+        .iter()
+        .map(|(path, bytes)| (path.as_path(), bytes.as_slice()))
+        .collect();
+    write_files(&contents)?;
+    let paths: Vec<PathBuf> = files.into_iter().map(|(path, _)| path).collect();
+    progress.summarize_bytes(&summary, trainer.options().vocab_size, &paths);
+    Ok(())
+}
+
+/// The names and contents of the files.
+fn files(
+    trained: &ByteBpe,
+    prefix: &str,
+    format: FileFormat,
+) -> CliResult<Vec<(PathBuf, Vec<u8>)>> {
+    let written = trained
+        .to_format(format, &ByteFileOptions::default())
+        .map_err(|error| CliError::Usage(format!("--{FORMAT}: {error}")))?;
+    let files = written.files.into_iter().map(|(name, content)| {
+        let ending = match format {
+            FileFormat::TokenizerJson => ".json".to_owned(),
+            FileFormat::Tiktoken => ".tiktoken".to_owned(),
+            _ => format!("-{name}"),
+        };
+        (io::with_ending(prefix, &ending), content)
+    });
+    Ok(files.collect())
+}
