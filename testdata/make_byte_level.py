@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the byte-level vocabularies in `bytes/` with tokenizers 0.23.3 and tiktoken 0.14.0.
+"""Writes the byte-level vocabularies in `bytes/` with tokenizers 0.23.3, rustbpe 0.1.0 and tiktoken 0.14.0.
 
-    pip install tokenizers==0.23.3 tiktoken==0.14.0 && python3 testdata/make_byte_level.py [--check]
+    pip install tokenizers==0.23.3 rustbpe==0.1.0 tiktoken==0.14.0 && python3 testdata/make_byte_level.py [--check]
 
 tokenizers trains each vocabulary on `udhr_small.txt` and saves it (`NAME.json`). Where other formats can hold it,
-tokenizers saves `NAME-vocab.json` and `NAME-merges.txt`, and tiktoken writes the ranks (`NAME.tiktoken`). With
-`--check`, nothing is written, and files that differ are listed.
+tokenizers saves `NAME-vocab.json` and `NAME-merges.txt`, and tiktoken writes the ranks (`NAME.tiktoken`). rustbpe is
+trained on the same lines, with its own pattern (`rustbpe.tiktoken`). With `--check`, nothing is written, and files that differ are listed.
 """
 
 import sys
@@ -16,6 +16,7 @@ from pathlib import Path
 # tiktoken opens the file that it writes with this package, which is the same for local files.
 sys.modules["blobfile"] = types.SimpleNamespace(BlobFile=open)
 
+import rustbpe  # noqa: E402
 from tiktoken.load import dump_tiktoken_bpe  # noqa: E402
 from tokenizers import (  # noqa: E402
     AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers,
@@ -76,6 +77,15 @@ def files():
                      if token not in special or token == "en"}
             dump_tiktoken_bpe(ranks, f"{folder}/ranks.tiktoken")
             yield f"{name}.tiktoken", Path(folder, "ranks.tiktoken").read_bytes()
+
+
+    trained = rustbpe.Tokenizer()
+    with open(HERE / "udhr_small.txt", encoding="utf-8", newline="\n") as lines:
+        trained.train_from_iterator(lines, 400)
+    with tempfile.TemporaryDirectory() as folder:
+        ranks = {bytes(token): rank for token, rank in trained.get_mergeable_ranks()}
+        dump_tiktoken_bpe(ranks, f"{folder}/ranks.tiktoken")
+        yield "rustbpe.tiktoken", Path(folder, "ranks.tiktoken").read_bytes()
 
 
 def main():

@@ -77,7 +77,9 @@ pub(crate) fn command() -> Command {
         .args(bytes::flags())
         .mut_arg("model_type", |flag| {
             let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
-            flag.help(format!("{help}. Or byte_bpe: byte-level BPE as GPT and Llama 3 have it"))
+            let note = default_note("model_type");
+            let more = format!(" byte_bpe: byte-level BPE, as GPT and Llama 3 have it{note}");
+            flag.help(help.replace(&note, &more))
         });
     args::with_common_flags(command)
 }

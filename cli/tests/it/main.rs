@@ -3,6 +3,7 @@
 //! | module | what it tests |
 //! |---|---|
 //! | `train_program` | `spiece train`: flags, messages, exit status, files |
+//! | `byte_train_program` | `spiece train --model_type=byte_bpe` |
 //! | `count_program` | `spiece count`, and training from its tables |
 //! | `run_program` | `spiece encode`, `decode`, `normalize`, `export-vocab`, `eval` |
 //! | `answers_program` | programs in a pipe answer each line before the next one is written |
@@ -18,6 +19,7 @@
 
 mod adapt_program;
 mod answers_program;
+mod byte_train_program;
 mod convert_program;
 mod count_program;
 mod determinism;

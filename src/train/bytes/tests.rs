@@ -271,3 +271,43 @@ fn an_observer_stops_the_training() {
     let stopped = trainer.train_observed(Corpus::texts(["abc"]), &mut stop);
     assert!(matches!(stopped, Err(TrainError::Cancelled)));
 }
+
+/// The vocabularies of testdata/bytes that tokenizers and rustbpe have trained, trained again.
+#[cfg(feature = "tokenizer-json")]
+#[test]
+fn published_trainers_give_the_same_tokens() {
+    use crate::formats::{ByteFormatOptions, ByteVocabulary};
+    use crate::pattern::Pattern;
+
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    for (name, order) in [
+        ("gpt2.json", ByteTieOrder::Tokenizers),
+        ("llama3.json", ByteTieOrder::Tokenizers),
+        ("words.json", ByteTieOrder::Tokenizers),
+        ("whole.json", ByteTieOrder::Tokenizers),
+        ("rustbpe.tiktoken", ByteTieOrder::Rustbpe),
+    ] {
+        let mut format = ByteFormatOptions::default();
+        format.pattern =
+            (order == ByteTieOrder::Rustbpe).then(|| Pattern::named("rustbpe").unwrap());
+        let read = ByteVocabulary::open(folder.join("bytes").join(name), &format).unwrap();
+        let expected = read.unwrap().into_exact().unwrap();
+        let size = u32::try_from(expected.vocab_size()).unwrap();
+        let mut options = ByteTrainOptions::new(size, expected.pretokenizer().clone());
+        options.tie_order = order;
+        let special = expected.special_tokens().iter();
+        options.special_tokens = special.map(|token| token.text.clone()).collect();
+        for threads in [1, 2, 7] {
+            let trainer = ByteTrainer::new(options.clone()).unwrap();
+            let trainer = trainer.with_threads(NonZeroUsize::new(threads).unwrap());
+            let corpus = Corpus::files([folder.join("udhr_small.txt")]);
+            let trained = trainer.train(corpus).unwrap();
+            assert_eq!(trained.parts().tokens, expected.parts().tokens, "{name}");
+            assert_eq!(
+                trained.special_tokens(),
+                expected.special_tokens(),
+                "{name}"
+            );
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `spiece train --model_type=byte_bpe`: files, flags and refusals.
+
+use std::path::Path;
+use std::process::Output;
+
+use crate::support::{
+    assert_equal_on_any_number_of_threads, assert_refused, folder_with, names_in, spiece_in,
+    testdata, testdata_argument,
+};
+
+fn train(folder: &Path, arguments: &[&str]) -> Output {
+    let common = ["train", "--model_type=byte_bpe", "--model_prefix=m"];
+    spiece_in(folder, &[&common, arguments].concat())
+}
+
+/// The file that a run writes.
+fn trained(folder: &Path, arguments: &[&str], name: &str) -> Vec<u8> {
+    let output = train(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+/// testdata/bytes has what tokenizers 0.23.3 saves after the same training.
+#[test]
+fn the_file_is_the_one_that_tokenizers_saves() {
+    let expected = std::fs::read(testdata("bytes/llama3.json")).unwrap();
+    let input = testdata_argument("udhr_small.txt");
+    let input = format!("--input={input}");
+    let folder = folder_with(&[]);
+    assert_equal_on_any_number_of_threads("m.json", |threads| {
+        let jobs = format!("--jobs={threads}");
+        let arguments = [&input, "--pattern=llama3", "--vocab_size=360", &jobs];
+        let file = trained(folder.path(), &arguments, "m.json");
+        assert!(file == expected);
+        file
+    });
+    assert_eq!(names_in(folder.path()), ["m.json"]);
+}
+
+#[test]
+fn a_model_without_a_pattern_is_the_one_of_tokenizers() {
+    let expected = std::fs::read(testdata("bytes/whole.json")).unwrap();
+    let input = format!("--input={}", testdata_argument("udhr_small.txt"));
+    let folder = folder_with(&[]);
+    let arguments = [&input, "--pattern=none", "--vocab_size=270"];
+    assert!(trained(folder.path(), &arguments, "m.json") == expected);
+}
+
+#[test]
+fn a_text_of_a_record_or_of_a_file_keeps_its_line_feeds() {
+    let record = b"{\"text\": \"a\\n\\nb\\n\\nc\"}\n";
+    let file = b"a\n\nb\n\nc";
+    let folder = folder_with(&[("r.jsonl", record), ("f.txt", file)]);
+    let has_two_line_feeds = |arguments: &[&str]| {
+        let arguments = [arguments, &["--vocab_size=258", "--pattern=none"]].concat();
+        let json = String::from_utf8(trained(folder.path(), &arguments, "m.json")).unwrap();
+        json.contains("\"\u{10a}\u{10a}\"")
+    };
+    assert!(has_two_line_feeds(&[
+        "--input=r.jsonl",
+        "--json_field=text"
+    ]));
+    assert!(has_two_line_feeds(&["--input=f.txt", "--document=file"]));
+    assert!(!has_two_line_feeds(&["--input=f.txt"]));
+    assert!(!has_two_line_feeds(&[
+        "--input=r.jsonl",
+        "--json_field=text",
+        "--document=line"
+    ]));
+}
+
+#[test]
+fn flags_of_other_models_are_refused_with_a_remedy() {
+    let folder = folder_with(&[("in.txt", b"abc abc\n")]);
+    for (arguments, message) in [
+        (&["--character_coverage=1"][..], "leave it out"),
+        (&["--max_sentencepiece_length=4"], "use --max_token_length"),
+        (&["--user_defined_symbols=a"], "use --special_tokens"),
+        (&["--tie_order=spm"], "hf, rustbpe or minbpe"),
+        (
+            &["--format=model"],
+            "tokenizer.json, tiktoken or vocab-merges",
+        ),
+        (&["--pattern=(?<=a)b"], "--pattern"),
+        (&["--max_token_length=0"], "--max_token_length"),
+    ] {
+        let arguments = [&["--input=in.txt", "--vocab_size=300"], arguments].concat();
+        assert_refused(&arguments, &train(folder.path(), &arguments), 2, message);
+    }
+    let arguments = [
+        "train",
+        "--model_type=bpe",
+        "--input=in.txt",
+        "--pattern=gpt2",
+    ];
+    let output = spiece_in(folder.path(), &arguments);
+    assert_refused(&arguments, &output, 2, "add --model_type=byte_bpe");
+    assert_eq!(names_in(folder.path()), ["in.txt"]);
+}
+
+#[test]
+fn a_text_with_too_few_pairs_gives_fewer_tokens_and_a_warning() {
+    let folder = folder_with(&[("in.txt", b"abc\n")]);
+    let output = train(folder.path(), &["--input=in.txt", "--vocab_size=300"]);
+    assert!(output.status.success());
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert!(messages.contains("tokens: 258 (2 merges)"), "{messages}");
+    assert!(
+        messages.contains("is more than the text gives"),
+        "{messages}"
+    );
+}
