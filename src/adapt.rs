@@ -43,7 +43,10 @@ mod text_change;
 pub use self::comparison::{LineComparison, LineCounts};
 pub use self::edit::{EditStep, EditedModel, NormalizerFlag, SpecialRole};
 pub use self::error::{EditError, ExtendError, MergeError, PruneError};
-pub use self::extend::{ExtendOptions, ExtendSize, ExtendedModel, ExtensionPiece, NewCharacters};
+pub use self::extend::{
+    ByteExtendOptions, ExtendOptions, ExtendSize, ExtendedBytes, ExtendedModel, ExtensionPiece,
+    NewCharacters,
+};
 pub use self::id_map::IdMap;
 pub use self::merge::{MergeOptions, MergedModel};
 pub use self::prune::{PieceUsage, PruneGoal, PruneOptions, PrunedModel, UsageCounter};

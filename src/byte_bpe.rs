@@ -244,7 +244,7 @@ impl ByteBpe {
 
     /// For each token, by rank, the ranks of the two tokens that merge to it, the same two in every text;
     /// `None` for single bytes and for tokens that no text is merged to. Cost: that of merging each token.
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(any(feature = "tokenizer-json", feature = "train"))]
     pub(crate) fn last_merges(&self) -> Vec<Option<[u32; 2]>> {
         self.encoder.last_merges()
     }
@@ -403,6 +403,34 @@ impl ByteBpe {
                     });
             }
         });
+    }
+
+    /// Passes the pretokens of a text between special tokens: each with the normalized text in which it
+    /// has this range.
+    #[cfg(feature = "train")]
+    pub(crate) fn for_each_pretoken(
+        &self,
+        text: &[u8],
+        special: &SpecialSet,
+        mut on_pretoken: impl FnMut(&[u8], Range<usize>),
+    ) {
+        self.for_each_part(text, special, |part| {
+            if let Part::Text(text, _) = part {
+                self.pretokenizer
+                    .for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
+            }
+        });
+    }
+
+    /// Appends the ids of one pretoken.
+    #[cfg(feature = "train")]
+    pub(crate) fn encode_pretoken(
+        &self,
+        pretoken: &[u8],
+        cache: &mut BpeCache,
+        ids: &mut Vec<PieceId>,
+    ) {
+        self.encoder.encode_whole(pretoken, cache, ids);
     }
 
     /// Passes the ids of a text, of which merges are skipped if `skips_merge` returns true, with

@@ -1,5 +1,6 @@
 //! Errors of edits, extensions, merges and pruning.
 
+use crate::byte_bpe::ByteBpeError;
 use crate::model::ModelError;
 use crate::model::ModelType;
 use crate::piece::{PieceId, PieceKind};
@@ -146,6 +147,12 @@ pub enum ExtendError {
         /// The text, with U+FFFD for malformed bytes.
         piece: String,
     },
+    /// The id of a byte-level vocabulary cannot be reused, since it is that of no special token.
+    #[error("the id {id} cannot be reused: no special token has it; name ids of special tokens")]
+    NotSpecial {
+        /// The id.
+        id: PieceId,
+    },
     /// The model has a score that is infinite, not a number, or so low that no score is below it.
     #[error("the model has a score below which there are no other scores; change that score first")]
     NoLowerScore,
@@ -155,6 +162,9 @@ pub enum ExtendError {
     /// The extended model would not be a model.
     #[error("the extended model: {0}")]
     Model(#[from] ModelError),
+    /// The extended byte-level vocabulary would not be a vocabulary.
+    #[error("the extended vocabulary: {0}")]
+    Bytes(#[from] ByteBpeError),
 }
 
 /// A model that could not be pruned.

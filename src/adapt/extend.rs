@@ -31,11 +31,13 @@
 //! Example: the pieces `a` `b` `c` `ab` and the text `abc abc`. The best pair is `ab` and `c`: the
 //! new piece `abc` with count 2 replaces the tokens `ab c`.
 
+mod bytes;
 mod continued;
 mod slots;
 
 use std::num::NonZeroUsize;
 
+pub use self::bytes::{ByteExtendOptions, ExtendedBytes};
 use self::continued::ContinuedTrainer;
 pub use self::continued::NewCharacters;
 use self::slots::IdSlots;
@@ -61,6 +63,28 @@ pub enum ExtendSize {
     /// As many as bring the size of the vocabulary to the next multiple of this number above the
     /// current size.
     NextMultiple(NonZeroUsize),
+}
+
+impl ExtendSize {
+    /// How many pieces are to be learned, if the base has `base_len` and so many ids are reused.
+    fn learned(self, base_len: usize, reused: usize) -> Result<usize, ExtendError> {
+        let size = match self {
+            Self::Learn(size) => return Ok(size),
+            Self::Vocabulary(size) => size,
+            Self::NextMultiple(multiple) => {
+                let next = base_len.saturating_add(1);
+                let size = next.checked_next_multiple_of(multiple.get());
+                size.unwrap_or(usize::MAX)
+            }
+        };
+        match size.checked_sub(base_len) {
+            Some(new) => Ok(new.saturating_add(reused)),
+            None => Err(ExtendError::TooSmall {
+                size,
+                smallest: base_len,
+            }),
+        }
+    }
 }
 
 /// Options of [`Model::extend`].
@@ -177,11 +201,14 @@ impl Model {
             return Err(ExtendError::Type { model_type });
         }
         let base = slots::base_model(self, options)?;
-        let wanted = learned_size(self, &base, options)?;
+        let reused = slots::reusable(self, options);
+        let wanted = options.size.learned(base.len(), reused.len())?;
         let (learned, summary) = learn(&base, corpus, options, wanted, observer)?;
-        let slots = IdSlots::new(self, &base, options, learned.len());
+        let texts = slots::texts(&base);
+        let base_len = (base.len(), &texts);
+        let slots = IdSlots::new(base_len, reused, learned.len(), options.multiple_of);
         let model = with_learned(&base, &learned, &slots)?;
-        let ids = slots.id_map(self.len(), model.len());
+        let ids = slots.id_map((self.len(), model.len()), |id| id.index() < self.len());
         Ok(ExtendedModel {
             text_change: TextChange::between(&base, &model),
             pieces: extension_pieces(self, &learned, &slots),
@@ -190,31 +217,6 @@ impl Model {
             base,
             summary,
         })
-    }
-}
-
-/// How many pieces are to be learned.
-fn learned_size(
-    model: &Model,
-    base: &Model,
-    options: &ExtendOptions,
-) -> Result<usize, ExtendError> {
-    let reused = slots::reusable(model, options).len();
-    let size = match options.size {
-        ExtendSize::Learn(size) => return Ok(size),
-        ExtendSize::Vocabulary(size) => size,
-        ExtendSize::NextMultiple(multiple) => {
-            let next = base.len().saturating_add(1);
-            let size = next.checked_next_multiple_of(multiple.get());
-            size.unwrap_or(usize::MAX)
-        }
-    };
-    match size.checked_sub(base.len()) {
-        Some(new) => Ok(new.saturating_add(reused)),
-        None => Err(ExtendError::TooSmall {
-            size,
-            smallest: base.len(),
-        }),
     }
 }
 
@@ -265,7 +267,7 @@ fn with_learned(
             editor.add_piece(text, score, PieceKind::Normal);
         }
     }
-    for text in slots.padding() {
+    for (text, _) in slots.padding() {
         editor.add_piece(text, 0.0, PieceKind::Control);
     }
     let size = i32::try_from(editor.len()).map_err(|_| ExtendError::TooManyPieces)?;

@@ -80,7 +80,7 @@ use self::strategies::merge_context::MergeTables;
 use self::superwords::{Layers, SuperwordLayer};
 #[cfg(feature = "tokenizer-json")]
 pub(crate) use self::trace::MergeTrace;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(any(feature = "train", feature = "tokenizer-json"))]
 pub(crate) use self::trace::PairMerger;
 #[cfg(any(feature = "train", feature = "tokenizer-json"))]
 pub(crate) use self::trace::Tracer;

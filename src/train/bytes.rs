@@ -35,24 +35,27 @@ mod tests;
 use std::collections::HashMap;
 use std::num::{NonZeroU64, NonZeroUsize};
 
+pub(crate) use self::options::length_limit;
 pub use self::options::{ByteTieOrder, ByteTrainOptions};
-use self::order::{FirstPlaces, SmallestIds};
+use self::order::FirstPlaces;
+pub(crate) use self::order::SmallestIds;
 use super::TrainError;
-use super::batch::{Batch, SentenceCounts, SentenceFilter};
+use super::batch::{SentenceCounts, SentenceFilter};
 use super::bpe::merge::{LearnedMerge, MergeTrainer};
 use super::bpe::queue::TieOrder;
 use super::bpe::symbols::SymbolArena;
 use super::bpe::word_buffer::{Bytes, WordBuffer};
 use super::corpus::{Batches, Corpus, ReadAs};
-use super::counts::{PlacedCount, SharedTable, Tally, WordTable};
+use super::counts::{PlacedCount, SharedTable, WordTable};
 use super::execution::ExecutionConfig;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Stage, Summary};
-use super::options::OptionError;
+use super::options::{InputFormat, OptionError};
 use super::reading::next_batch;
 use super::split::SplitRules;
-use super::words::{PatternCuts, count_into};
+use super::words::{Cuts, PatternCuts, count_into};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken};
 use crate::input::Document;
+use crate::pattern::Pretokenizer;
 
 /// Trains byte-level BPE.
 ///
@@ -142,76 +145,31 @@ impl ByteTrainer {
         observer: &mut dyn Observer,
     ) -> Result<(ByteBpe, Summary), TrainError> {
         let mut run = Run::new(observer, self.work.thread_pool()?);
+        let reader = self.reader();
+        let pretokenizer = &self.options.pretokenizer;
+        // Step 1 reads the corpus, and counts its pretokens.
         let merges = match self.options.tie_order {
             ByteTieOrder::Tokenizers | ByteTieOrder::Rustbpe => {
-                let words = self.count::<u64>(corpus, &mut run)?;
+                let cuts = PatternCuts::<u64>::new(pretokenizer);
+                let words = reader.count(corpus, &cuts, &mut run)?;
                 self.merge_counted(words, &mut run)?
             }
             ByteTieOrder::Minbpe => {
-                let words = self.count::<PlacedCount>(corpus, &mut run)?;
+                let cuts = PatternCuts::<PlacedCount>::new(pretokenizer);
+                let words = reader.count(corpus, &cuts, &mut run)?;
                 self.merge_placed(words, &mut run)?
             }
         };
         self.finish(merges, run)
     }
 
-    /// Step 1: reads the corpus, and counts its pretokens. Those that are too rare are left out.
-    fn count<T: Tally>(
-        &self,
-        corpus: Corpus<'_>,
-        run: &mut Run<'_>,
-    ) -> Result<WordTable<T>, TrainError> {
-        let words = WordTable::new(self.work.hasher.clone()).into_shared();
-        let sentences = self.count_into(corpus, &words, &mut run.reporter)?;
-        if sentences.used == 0 {
-            return Err(TrainError::NoText {
-                sentences,
-                max_sentence_length: 0,
-            });
+    fn reader(&self) -> PretokenReader<'_> {
+        PretokenReader {
+            pretokenizer: &self.options.pretokenizer,
+            document: self.options.document,
+            input_format: self.options.input_format,
+            work: &self.work,
         }
-        run.summary.sentences = sentences;
-        Ok(words.into_table())
-    }
-
-    /// Adds the pretokens of the corpus to `counts`. Returns the texts, by what became of them.
-    fn count_into<T: Tally>(
-        &self,
-        corpus: Corpus<'_>,
-        counts: &SharedTable<T>,
-        reporter: &mut Reporter<'_>,
-    ) -> Result<SentenceCounts, TrainError> {
-        let document = self.options.document.unwrap_or(match corpus.has_records() {
-            true => Document::Record,
-            false => Document::Line,
-        });
-        // An error of the options before one of the files.
-        corpus.documents(document)?;
-        corpus.check_files()?;
-        reporter.start(Stage::Reading)?;
-        reporter.expect_bytes(corpus.total_bytes());
-        let read_as = ReadAs::Raw(self.options.pretokenizer.clone());
-        let mut batches = Batches::new(corpus, document, read_as, self.work.batch_bytes)?;
-        let mut texts = self.count_batches(counts, |send| {
-            while let Some(batch) = next_batch(&mut batches, reporter)? {
-                if !send(batch) {
-                    break;
-                }
-            }
-            Ok(())
-        })?;
-        texts.bad_records += batches.bad_records();
-        Ok(texts)
-    }
-
-    /// Adds the pretokens of all batches that `feed` sends to `counts`.
-    fn count_batches<T: Tally>(
-        &self,
-        counts: &SharedTable<T>,
-        feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
-    ) -> Result<SentenceCounts, TrainError> {
-        let cuts = PatternCuts::new(&self.options.pretokenizer);
-        let filter = SentenceFilter::of_all(self.options.input_format);
-        count_into(&cuts, &filter, self.work.threads, counts, feed)
     }
 
     /// Steps 2 and 3, if the order of ties does not depend on the text.
@@ -220,7 +178,6 @@ impl ByteTrainer {
         mut words: WordTable,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedMerge>, TrainError> {
-        run.summary.distinct_words = words.len();
         words.remove_rare(self.min_word_count.get());
         run.reporter.start(Stage::Merging)?;
         let symbols = SymbolArena::of_bytes(&self.layout.bytes);
@@ -240,7 +197,6 @@ impl ByteTrainer {
         mut words: WordTable<PlacedCount>,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedMerge>, TrainError> {
-        run.summary.distinct_words = words.len();
         words.remove_rare(self.min_word_count.get());
         run.reporter.start(Stage::Merging)?;
         let symbols = SymbolArena::of_bytes(&self.layout.bytes);
@@ -258,7 +214,7 @@ impl ByteTrainer {
     ) -> Result<Vec<LearnedMerge>, TrainError> {
         let wanted = self.layout.room;
         run.reporter.expect_merges(wanted);
-        let rules = SplitRules::of_bytes(self.options.length_limit());
+        let rules = SplitRules::of_bytes(length_limit(self.options.max_token_length));
         let merger = MergeTrainer::new(
             (&rules, order),
             &run.pool,
@@ -293,6 +249,70 @@ impl ByteTrainer {
         parts.whole_pretokens_first = self.options.tie_order != ByteTieOrder::Tokenizers;
         (parts.tokens, parts.special_tokens) = self.layout.tokens(merges)?;
         Ok(ByteBpe::new(parts)?)
+    }
+}
+
+/// Reads a corpus of raw text, and counts its pretokens.
+pub(crate) struct PretokenReader<'t> {
+    /// Where long texts can be divided.
+    pub(crate) pretokenizer: &'t Pretokenizer,
+    pub(crate) document: Option<Document>,
+    pub(crate) input_format: InputFormat,
+    pub(crate) work: &'t ExecutionConfig,
+}
+
+impl PretokenReader<'_> {
+    /// What `cuts` counts of the corpus.
+    pub(crate) fn count<C: Cuts>(
+        &self,
+        corpus: Corpus<'_>,
+        cuts: &C,
+        run: &mut Run<'_>,
+    ) -> Result<WordTable<C::Tally>, TrainError> {
+        let words = WordTable::new(self.work.hasher.clone()).into_shared();
+        let sentences = self.count_into(corpus, cuts, &words, &mut run.reporter)?;
+        if sentences.used == 0 {
+            return Err(TrainError::NoText {
+                sentences,
+                max_sentence_length: 0,
+            });
+        }
+        run.summary.sentences = sentences;
+        let words = words.into_table();
+        run.summary.distinct_words = words.len();
+        Ok(words)
+    }
+
+    /// Adds what `cuts` counts of the corpus to `counts`. Returns the texts, by what became of them.
+    fn count_into<C: Cuts>(
+        &self,
+        corpus: Corpus<'_>,
+        cuts: &C,
+        counts: &SharedTable<C::Tally>,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<SentenceCounts, TrainError> {
+        let document = self.document.unwrap_or(match corpus.has_records() {
+            true => Document::Record,
+            false => Document::Line,
+        });
+        // An error of the options before one of the files.
+        corpus.documents(document)?;
+        corpus.check_files()?;
+        reporter.start(Stage::Reading)?;
+        reporter.expect_bytes(corpus.total_bytes());
+        let read_as = ReadAs::Raw(self.pretokenizer.clone());
+        let mut batches = Batches::new(corpus, document, read_as, self.work.batch_bytes)?;
+        let filter = SentenceFilter::of_all(self.input_format);
+        let mut texts = count_into(cuts, &filter, self.work.threads, counts, |send| {
+            while let Some(batch) = next_batch(&mut batches, reporter)? {
+                if !send(batch) {
+                    break;
+                }
+            }
+            Ok(())
+        })?;
+        texts.bad_records += batches.bad_records();
+        Ok(texts)
     }
 }
 

@@ -142,9 +142,10 @@ impl Shape {
         }
     }
 
-    /// The shape of one byte, for [`SplitRules::of_bytes`].
-    pub(crate) fn of_byte() -> Self {
+    /// The shape of so many bytes, for [`SplitRules::of_bytes`].
+    pub(crate) fn of_bytes(length: usize) -> Self {
         Self {
+            length: u16::try_from(length).unwrap_or(u16::MAX),
             words: 0,
             ..Self::of_character('a', ScriptRun::Any)
         }

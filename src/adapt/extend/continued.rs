@@ -34,6 +34,8 @@ mod segments;
 
 use std::num::NonZeroUsize;
 
+use foldhash::fast::SeedableRandomState;
+
 pub use self::characters::NewCharacters;
 use self::segments::{StateModel, StateSegmenter};
 use crate::model::{Model, ModelType};
@@ -41,7 +43,7 @@ use crate::piece::PieceKind;
 use crate::train::TrainError;
 use crate::train::bpe::merge::continuation::Continuation;
 use crate::train::bpe::merge::{LearnedMerge, MergeTrainer};
-use crate::train::bpe::queue::ShortestText;
+use crate::train::bpe::queue::{ShortestText, TieOrder};
 use crate::train::bpe::symbols::SymbolArena;
 use crate::train::bpe::word_buffer::WordBuffer;
 use crate::train::corpus::Corpus;
@@ -172,21 +174,27 @@ impl<'m> ContinuedTrainer<'m> {
             )
         })?;
         drop(state);
-        run.reporter.expect_merges(wanted);
-        let trainer = MergeTrainer::new(
-            (rules, ShortestText),
-            &run.pool,
-            &self.work.hasher,
-            symbols,
-            words,
-        );
         let continuation = Continuation::new(candidates, unfound);
-        let merges = trainer.run_continuation(continuation, wanted, &mut |merges| {
-            run.reporter.merged(merges)
-        })?;
-        run.reporter.end_merges(&merges)?;
-        Ok(merges)
+        let merging = (rules, ShortestText, &self.work.hasher);
+        go_on_merging(merging, (symbols, words), continuation, wanted, run)
     }
+}
+
+/// The first `wanted` merges of segmented words, or fewer if no pair is left.
+pub(super) fn go_on_merging(
+    (rules, order, hasher): (&SplitRules, impl TieOrder, &SeedableRandomState),
+    (symbols, words): (SymbolArena, WordBuffer),
+    continuation: Continuation,
+    wanted: usize,
+    run: &mut Run<'_>,
+) -> Result<Vec<LearnedMerge>, TrainError> {
+    run.reporter.expect_merges(wanted);
+    let trainer = MergeTrainer::new((rules, order), &run.pool, hasher, symbols, words);
+    let merges = trainer.run_continuation(continuation, wanted, &mut |merges| {
+        run.reporter.merged(merges)
+    })?;
+    run.reporter.end_merges(&merges)?;
+    Ok(merges)
 }
 
 #[cfg(test)]

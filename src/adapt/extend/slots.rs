@@ -8,6 +8,7 @@
 //! `<reserved_0>` gets 103.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::num::NonZeroUsize;
 
 use super::{ExtendOptions, IdMap};
 use crate::adapt::error::ExtendError;
@@ -33,14 +34,7 @@ pub(super) fn reusable(model: &Model, options: &ExtendOptions) -> BTreeSet<Piece
 /// The model before learning: pieces to reuse have texts that no text contains, and special pieces
 /// are added.
 pub(super) fn base_model(model: &Model, options: &ExtendOptions) -> Result<Model, ExtendError> {
-    if let Some(multiple) = options.multiple_of
-        && multiple.get() > MAX_MULTIPLE
-    {
-        return Err(ExtendError::Multiple {
-            multiple: multiple.get(),
-            largest: MAX_MULTIPLE,
-        });
-    }
+    check_multiple(options.multiple_of)?;
     for id in &options.reuse {
         check_reusable(model, *id)?;
     }
@@ -75,6 +69,17 @@ pub(super) fn base_model(model: &Model, options: &ExtendOptions) -> Result<Model
     Ok(editor.finish()?)
 }
 
+/// Fails if the vocabulary would be filled up to a multiple that is too large to be useful.
+pub(super) fn check_multiple(multiple_of: Option<NonZeroUsize>) -> Result<(), ExtendError> {
+    match multiple_of.map(NonZeroUsize::get) {
+        Some(multiple) if multiple > MAX_MULTIPLE => Err(ExtendError::Multiple {
+            multiple,
+            largest: MAX_MULTIPLE,
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// The special pieces to add, in the order of their ids.
 fn special_pieces(options: &ExtendOptions) -> impl Iterator<Item = (&str, PieceKind)> {
     let control = options
@@ -86,7 +91,7 @@ fn special_pieces(options: &ExtendOptions) -> impl Iterator<Item = (&str, PieceK
 }
 
 /// The texts of all pieces.
-fn texts(model: &Model) -> HashSet<Vec<u8>> {
+pub(super) fn texts(model: &Model) -> HashSet<Vec<u8>> {
     model.pieces().map(|piece| piece.text.to_vec()).collect()
 }
 
@@ -131,26 +136,30 @@ fn check_reusable(model: &Model, id: PieceId) -> Result<(), ExtendError> {
 pub(super) struct IdSlots {
     learned: Vec<PieceId>,
     padding: Vec<String>,
+    /// The number of ids without the padding, which follows.
+    unpadded: usize,
     /// Ids of old pieces that are reused, so that the old pieces no longer have them.
     reused: BTreeSet<PieceId>,
 }
 
 impl IdSlots {
+    /// The ids of `learned` pieces, the first of which take the `reused` ones, in a base of this length
+    /// with these texts.
     pub(super) fn new(
-        model: &Model,
-        base: &Model,
-        options: &ExtendOptions,
+        (base_len, texts): (usize, &HashSet<Vec<u8>>),
+        reused: BTreeSet<PieceId>,
         learned: usize,
+        multiple_of: Option<NonZeroUsize>,
     ) -> Self {
-        let reused = reusable(model, options);
-        let new = (base.len()..).map(PieceId::from_index);
+        let new = (base_len..).map(PieceId::from_index);
         let learned: Vec<PieceId> = reused.iter().copied().chain(new).take(learned).collect();
         let last = learned.iter().map(|id| id.index() + 1).max();
-        let size = last.unwrap_or(0).max(base.len());
-        let multiple = options.multiple_of.map_or(1, usize::from);
+        let size = last.unwrap_or(0).max(base_len);
+        let multiple = multiple_of.map_or(1, usize::from);
         let padding = size.checked_next_multiple_of(multiple).unwrap_or(size) - size;
         Self {
-            padding: new_texts("reserved", &texts(base), padding),
+            padding: new_texts("reserved", texts, padding),
+            unpadded: size,
             learned,
             reused,
         }
@@ -166,15 +175,20 @@ impl IdSlots {
         self.learned.iter().copied()
     }
 
-    /// The texts of the padding.
-    pub(super) fn padding(&self) -> impl Iterator<Item = &str> {
-        self.padding.iter().map(String::as_str)
+    /// The texts of the padding, and their ids.
+    pub(super) fn padding(&self) -> impl Iterator<Item = (&str, PieceId)> {
+        let ids = (self.unpadded..).map(PieceId::from_index);
+        self.padding.iter().map(String::as_str).zip(ids)
     }
 
-    /// The old id of each new one.
-    pub(super) fn id_map(&self, old_len: usize, new_len: usize) -> IdMap {
+    /// The old id of each new one; those that `is_old` had a piece before.
+    pub(super) fn id_map(
+        &self,
+        (old_len, new_len): (usize, usize),
+        is_old: impl Fn(PieceId) -> bool,
+    ) -> IdMap {
         let ids = (0..new_len).map(PieceId::from_index);
-        let is_old = |id: &PieceId| id.index() < old_len && !self.reused.contains(id);
-        IdMap::from_old_ids(old_len, ids.map(|id| Some(id).filter(is_old)).collect())
+        let is_kept = |id: &PieceId| is_old(*id) && !self.reused.contains(id);
+        IdMap::from_old_ids(old_len, ids.map(|id| Some(id).filter(is_kept)).collect())
     }
 }

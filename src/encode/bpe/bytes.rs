@@ -20,11 +20,11 @@
 use std::ops::Range;
 
 use super::BpeCache;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(any(feature = "tokenizer-json", feature = "train"))]
 use super::PairMerger;
 use super::byte_cuts::ByteCuts;
 use super::lookup::ascii_pairs::AsciiCode;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(any(feature = "tokenizer-json", feature = "train"))]
 use super::lookup::symbol_table::SymbolMerge;
 use super::lookup::symbol_table::SymbolTable;
 use super::spelling::{Spelling, Unit};
@@ -152,7 +152,7 @@ impl ByteEncoder {
 
     /// For each token the ranks of the two tokens that merge to it, the same two in every text; `None`
     /// for single bytes and for tokens that no text is merged to. Cost: that of merging each token.
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(any(feature = "tokenizer-json", feature = "train"))]
     pub(crate) fn last_merges(&self) -> Vec<Option<[u32; 2]>> {
         let mut merger = PairMerger::default();
         let merge_of = |left, right| {
@@ -192,6 +192,18 @@ impl ByteEncoder {
         pretokenizer.for_each(text.text(), &mut |pretoken| {
             self.encode_pretoken(&text, pretoken, cache, out);
         });
+    }
+
+    /// Appends the ids of one pretoken.
+    #[cfg(feature = "train")]
+    pub(crate) fn encode_whole(
+        &self,
+        pretoken: &[u8],
+        cache: &mut BpeCache,
+        out: &mut Vec<PieceId>,
+    ) {
+        let text = KeyedText::new(pretoken);
+        self.encode_pretoken(&text, 0..pretoken.len(), cache, out);
     }
 
     /// Passes each pretoken of a text with its ids.

@@ -156,13 +156,13 @@ impl<'m> Tracer<'m> {
 }
 
 /// Merges symbols by any rule that ranks pairs.
-#[cfg(feature = "tokenizer-json")]
+#[cfg(any(feature = "train", feature = "tokenizer-json"))]
 #[derive(Debug, Default)]
 pub(crate) struct PairMerger {
     heap: HeapMerge,
 }
 
-#[cfg(feature = "tokenizer-json")]
+#[cfg(any(feature = "train", feature = "tokenizer-json"))]
 impl PairMerger {
     /// Merges `symbols`; `merge_of` gives the rank of a pair and the symbol that it becomes. Returns
     /// the symbols that remain, and the pair that merged last if one symbol remains.
@@ -180,10 +180,10 @@ impl PairMerger {
 }
 
 /// A rule as a source of merges.
-#[cfg(feature = "tokenizer-json")]
+#[cfg(any(feature = "train", feature = "tokenizer-json"))]
 struct RankedPairs<F>(F);
 
-#[cfg(feature = "tokenizer-json")]
+#[cfg(any(feature = "train", feature = "tokenizer-json"))]
 impl<F: Fn(u32, u32) -> Option<(u32, u32)>> MergeSource for RankedPairs<F> {
     fn merge_of(&mut self, left: u32, right: u32) -> SymbolMerge {
         match (self.0)(left, right) {
@@ -195,10 +195,10 @@ impl<F: Fn(u32, u32) -> Option<(u32, u32)>> MergeSource for RankedPairs<F> {
 
 /// The pair that became a candidate last. Before two symbols become the only one, they are the only
 /// pair, so that no other one can become a candidate after them.
-#[cfg(feature = "tokenizer-json")]
+#[cfg(any(feature = "train", feature = "tokenizer-json"))]
 struct LastCandidate(Option<[u32; 2]>);
 
-#[cfg(feature = "tokenizer-json")]
+#[cfg(any(feature = "train", feature = "tokenizer-json"))]
 impl MergeObserver for LastCandidate {
     fn on_candidate(&mut self, _symbol: u32, left: u32, right: u32) {
         self.0 = Some([left, right]);

@@ -63,9 +63,14 @@ impl SymbolArena {
 
     /// One symbol for each byte, in this order, for [`SplitRules::of_bytes`].
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+        Self::of_byte_strings(bytes.chunks(1))
+    }
+
+    /// One symbol of one slot for each text, in order, for [`SplitRules::of_bytes`].
+    pub(crate) fn of_byte_strings<'t>(texts: impl IntoIterator<Item = &'t [u8]>) -> Self {
         let mut symbols = Self::default();
-        for byte in bytes {
-            symbols.push(&[*byte], Shape::of_byte());
+        for text in texts {
+            symbols.push(text, Shape::of_bytes(text.len()));
         }
         symbols
     }

@@ -120,10 +120,9 @@ impl ByteTrainOptions {
             input_format: InputFormat::default(),
         }
     }
+}
 
-    /// The most bytes of a merged token.
-    pub(super) fn length_limit(&self) -> u32 {
-        self.max_token_length
-            .map_or(u32::MAX, |length| u32::from(length.get() - 1).max(2))
-    }
+/// The most bytes of a merged token with this [`max_token_length`](ByteTrainOptions::max_token_length).
+pub(crate) fn length_limit(max_token_length: Option<NonZeroU16>) -> u32 {
+    max_token_length.map_or(u32::MAX, |length| u32::from(length.get() - 1).max(2))
 }

@@ -10,14 +10,14 @@ use crate::train::bpe::symbols::Symbol;
 ///
 /// Bytes and merges are numbered in the order of their ids, except that a token with the text of a
 /// special token has the id of that one, which is smaller.
-pub(super) struct SmallestIds<'l> {
+pub(crate) struct SmallestIds<'l> {
     /// The ids of special tokens, by their bytes.
-    pub(super) special: &'l HashMap<Box<[u8]>, u32>,
+    pub(crate) special: &'l HashMap<Box<[u8]>, u32>,
 }
 
 /// Tokens in the order of their ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum IdRank {
+pub(crate) enum IdRank {
     Special(u32),
     Other(Symbol),
 }

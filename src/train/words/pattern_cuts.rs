@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 
 use super::worker::ChunkCaches;
 use super::{ChunkCounter, Cuts};
+use crate::byte_bpe::{ByteBpe, SpecialSet};
 use crate::pattern::Pretokenizer;
 use crate::train::TrainError;
 use crate::train::counts::{SharedTable, TableAdder, Tally};
@@ -54,6 +55,42 @@ impl<T: Tally> Cuts for PatternCuts<'_, T> {
                 result = chunks.add_part(&text, pretoken, count);
             }
         });
+        result
+    }
+}
+
+/// Cuts texts into pretokens as a vocabulary does that finds special tokens: these are left out, and
+/// what is between them is normalized.
+pub(crate) struct VocabularyCuts<'b> {
+    pub(crate) bpe: &'b ByteBpe,
+    pub(crate) special: &'b SpecialSet,
+}
+
+impl Cuts for VocabularyCuts<'_> {
+    type Tally = u64;
+    type Counter<'c>
+        = PretokenCounter<'c, u64>
+    where
+        Self: 'c;
+
+    fn counter<'c>(&'c self, counts: &'c SharedTable) -> PretokenCounter<'c, u64> {
+        PretokenCounter(counts.adder())
+    }
+
+    fn cut<'c>(
+        &'c self,
+        text: &[u8],
+        (count, _place): (u64, u64),
+        chunks: &mut ChunkCaches<'_, PretokenCounter<'c, u64>>,
+    ) -> Result<(), TrainError> {
+        let text = well_formed(text);
+        let mut result = Ok(());
+        self.bpe
+            .for_each_pretoken(&text, self.special, |text, pretoken| {
+                if result.is_ok() {
+                    result = chunks.add_part(text, pretoken, count);
+                }
+            });
         result
     }
 }

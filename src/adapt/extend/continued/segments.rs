@@ -73,10 +73,9 @@ impl StateModel {
         let mut unfound = Vec::new();
         for piece in model.pieces() {
             if let Some(symbol) = self.symbols[piece.id.index()]
-                && let Ok(text) = std::str::from_utf8(piece.text)
                 && !encoder.gives(piece.id, piece.text)
             {
-                unfound.push((piece.score, text, symbol));
+                unfound.push((piece.score, piece.text, symbol));
             }
         }
         // The best score has rank 0, equal scores have equal ranks.
@@ -105,9 +104,10 @@ impl<'s> StateSegmenter<'s> {
     }
 
     /// Passes the symbols of `text`, and the characters that are not pieces, to `sink`.
-    pub(super) fn segment(&mut self, text: &str, sink: &mut SegmentSink<'_>) {
-        let mut rest = text;
-        for id in self.encoder.encode(text.as_bytes()) {
+    pub(super) fn segment(&mut self, text: &[u8], sink: &mut SegmentSink<'_>) {
+        // Words are parts of valid text.
+        let mut rest = std::str::from_utf8(text).unwrap_or_default();
+        for id in self.encoder.encode(text) {
             let Some(first) = rest.chars().next() else {
                 return;
             };

@@ -43,6 +43,8 @@ pub(crate) struct Continuation {
     /// Where they occur.
     positions: HashMap<char, Vec<u32>, FixedState>,
     unfound: UnfoundPieces,
+    /// Pairs that occur less often are not merged.
+    min_frequency: u64,
 }
 
 impl Continuation {
@@ -56,7 +58,14 @@ impl Continuation {
             characters,
             positions: HashMap::default(),
             unfound,
+            min_frequency: 1,
         }
+    }
+
+    /// Pairs that occur less often than `min_frequency` are not merged. 0 and 1 allow all.
+    pub(crate) fn with_min_frequency(mut self, min_frequency: u64) -> Self {
+        self.min_frequency = min_frequency.max(1);
+        self
     }
 
     /// The next character, if its gain is at least `count`.
@@ -84,6 +93,7 @@ impl<Order: TieOrder> MergeTrainer<'_, Order> {
         if self.words.len() >= MIN_FRUGAL_SLOTS {
             self.tuning = FRUGAL_TUNING;
         }
+        self.min_frequency = continuation.min_frequency;
         while self.merges.len() < wanted {
             let best = self.next_candidate(wanted)?;
             let count = best.as_ref().map_or(0, |best| best.count);

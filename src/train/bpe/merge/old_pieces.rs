@@ -45,12 +45,12 @@ pub(crate) struct UnfoundPiece {
 #[derive(Debug, Default)]
 pub(crate) struct UnfoundPieces {
     by_text: HashMap<Box<[u8]>, UnfoundPiece, FixedState>,
-    /// All texts, each ended by NUL, which no piece contains.
-    texts: String,
+    /// All texts, each ended by NUL, which only tokens of bytes contain.
+    texts: Vec<u8>,
 }
 
 impl UnfoundPieces {
-    pub(crate) fn new<'t>(pieces: impl Iterator<Item = (&'t str, UnfoundPiece)>) -> Self {
+    pub(crate) fn new<'t>(pieces: impl Iterator<Item = (&'t [u8], UnfoundPiece)>) -> Self {
         let mut unfound = Self::default();
         for (text, piece) in pieces {
             unfound.insert(text, piece);
@@ -58,19 +58,19 @@ impl UnfoundPieces {
         unfound
     }
 
-    fn insert(&mut self, text: &str, piece: UnfoundPiece) {
-        self.texts.push_str(text);
-        self.texts.push('\0');
-        self.by_text.insert(text.as_bytes().into(), piece);
+    fn insert(&mut self, text: &[u8], piece: UnfoundPiece) {
+        self.texts.extend_from_slice(text);
+        self.texts.push(0);
+        self.by_text.insert(text.into(), piece);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.by_text.is_empty()
     }
 
-    /// Whether one of the pieces contains `text`.
+    /// Whether one of the pieces contains `text`. It can be true for a text with a NUL that none contains.
     pub(crate) fn have_part(&self, text: &[u8]) -> bool {
-        memmem::find(self.texts.as_bytes(), text).is_some()
+        memmem::find(&self.texts, text).is_some()
     }
 }
 

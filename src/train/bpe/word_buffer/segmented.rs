@@ -1,8 +1,8 @@
-//! Words that begin as symbols of several characters, and characters that become symbols later.
+//! Words that begin as symbols of several characters or bytes, and characters that become symbols later.
 //!
 //! Used by continued training: a word is divided into symbols, which are the pieces of a model, and
 //! characters without a symbol, with one slot for each of these, regardless of the length of the
-//! symbols' texts. Words of one slot are left out.
+//! symbols' texts. Words of one slot are left out. In byte-level BPE all bytes have a symbol.
 //!
 //! A character without a symbol is *inactive*: it is part of no pair. [`WordBufferMut::activate`]
 //! makes it a symbol wherever it occurs.
@@ -79,7 +79,7 @@ impl WordBuffer {
         words: WordTable,
         hasher: &SeedableRandomState,
         make: impl Fn() -> S + Sync,
-        segment: impl Fn(&mut S, &str, &mut SegmentSink<'_>) + Sync,
+        segment: impl Fn(&mut S, &[u8], &mut SegmentSink<'_>) + Sync,
     ) -> Result<Self, TrainError> {
         let groups = words.into_groups(rayon::current_num_threads());
         let divided: Vec<SlotsByCount> = groups
@@ -112,14 +112,12 @@ fn divide<S>(
     group: Vec<TextCounts>,
     hasher: &SeedableRandomState,
     mut state: S,
-    segment: &impl Fn(&mut S, &str, &mut SegmentSink<'_>),
+    segment: &impl Fn(&mut S, &[u8], &mut SegmentSink<'_>),
 ) -> SlotsByCount {
     let mut slots = SlotsByCount::with_hasher(hasher.clone());
     let mut word = Vec::new();
     for words in group {
         words.visit(|text, count| {
-            // Words are parts of valid text.
-            let text = std::str::from_utf8(text).unwrap_or_default();
             word.clear();
             segment(&mut state, text, &mut SegmentSink(&mut word));
             if word.len() > 1 {
