@@ -32,6 +32,8 @@ mod order;
 mod tokenizer_json;
 mod verdict;
 
+#[cfg(all(feature = "tokenizer-json", feature = "train"))]
+pub(crate) use self::bytes::printable;
 #[cfg(feature = "tokenizer-json")]
 pub use self::bytes::{
     ByteFileOptions, ByteFiles, ByteFormatError, ByteFormatOptions, ByteVocabulary, Missing, Place,

@@ -327,19 +327,21 @@ impl ExtendedModel {
     /// A line for each learned piece: id, text, the old ids that it replaces with spaces between
     /// them, and its count, separated by tabs. A line with these names comes first.
     pub fn to_tsv(&self) -> Vec<u8> {
-        let mut tsv = b"id\tpiece\treplaced\tcount\n".to_vec();
-        for learned in &self.pieces {
-            let text = self
-                .model
-                .piece(learned.id)
-                .map_or(&[][..], |piece| piece.text);
-            let replaced: Vec<String> = learned.replaced.iter().map(PieceId::to_string).collect();
-            tsv.extend(format!("{}\t", learned.id).as_bytes());
-            tsv.extend(text);
-            tsv.extend(format!("\t{}\t{}\n", replaced.join(" "), learned.count).as_bytes());
-        }
-        tsv
+        let text = |id| self.model.piece(id).map_or(&[][..], |piece| piece.text);
+        tsv(&self.pieces, |id| text(id).to_vec())
     }
+}
+
+/// The lines of `to_tsv`; `text` gives the text of a piece.
+fn tsv(pieces: &[ExtensionPiece], text: impl Fn(PieceId) -> Vec<u8>) -> Vec<u8> {
+    let mut tsv = b"id\tpiece\treplaced\tcount\n".to_vec();
+    for learned in pieces {
+        let replaced: Vec<String> = learned.replaced.iter().map(PieceId::to_string).collect();
+        tsv.extend(format!("{}\t", learned.id).as_bytes());
+        tsv.extend(text(learned.id));
+        tsv.extend(format!("\t{}\t{}\n", replaced.join(" "), learned.count).as_bytes());
+    }
+    tsv
 }
 
 #[cfg(test)]

@@ -159,6 +159,7 @@ fn merging_does_not_look_up_the_whole_pretoken() {
     assert_eq!(encoder.merge("\u{e9}"), [271.into()]);
 }
 
+#[test]
 fn added_tokens_have_the_properties_of_tokenizers() {
     let strips = SpecialToken {
         special: false,

@@ -38,7 +38,8 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-pub(super) use self::byte_chars::{printable, spelled};
+pub(crate) use self::byte_chars::printable;
+pub(super) use self::byte_chars::spelled;
 pub use self::error::{ByteFormatError, Place};
 use self::known::KnownVocabulary;
 use self::merge_list::ListOrder;

@@ -40,12 +40,16 @@ use std::num::{NonZeroU16, NonZeroUsize};
 
 use super::continued::go_on_merging;
 use super::slots::{IdSlots, check_multiple};
+#[cfg(feature = "tokenizer-json")]
+use super::tsv;
 use super::{ExtendSize, ExtensionPiece};
 use crate::adapt::error::ExtendError;
 use crate::adapt::id_map::IdMap;
 use crate::base::num::low_u32;
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialNames, SpecialToken};
 use crate::encode::bpe::BpeCache;
+#[cfg(feature = "tokenizer-json")]
+use crate::formats::printable;
 use crate::input::Document;
 use crate::piece::{PieceId, PieceKind};
 use crate::train::bpe::merge::LearnedMerge;
@@ -164,20 +168,20 @@ impl ByteBpe {
         let reused = reused(&parts, options)?;
         let base_len = add_special_tokens(self, &mut parts, options)?;
         let wanted = options.size.learned(base_len, reused.len())?;
-        if base_len.saturating_add(wanted) > ByteBpe::MAX_ID as usize {
+        if base_len.saturating_add(wanted) > Self::MAX_ID as usize {
             return Err(ExtendError::TooManyPieces);
         }
         let reused: BTreeSet<PieceId> = reused.into_iter().take(wanted).collect();
         let is_reused = |id: u32| reused.contains(&PieceId::new(id));
         parts.special_tokens.retain(|token| !is_reused(token.id));
-        let base = ByteBpe::new(parts.clone())?;
+        let base = Self::new(parts.clone())?;
         let (learned, summary) = learn(&base, corpus, options, wanted, observer)?;
         let texts = parts.special_tokens.iter();
         let texts = texts.map(|token| token.text.clone().into_bytes()).collect();
         let base_texts = (base_len, &texts);
         let slots = IdSlots::new(base_texts, reused, learned.len(), options.multiple_of);
         add_learned(&mut parts, &learned, &slots);
-        let bpe = ByteBpe::new(parts)?;
+        let bpe = Self::new(parts)?;
         let sizes = (self.vocab_size(), bpe.vocab_size());
         Ok(ExtendedBytes {
             ids: slots.id_map(sizes, |id| self.id_to_bytes(id).is_some()),
@@ -376,6 +380,15 @@ impl ExtendedBytes {
     /// The learned tokens, in the order of learning.
     pub fn tokens(&self) -> &[ExtensionPiece] {
         &self.tokens
+    }
+
+    /// A line for each learned token: id, bytes as the characters that stand for them in a
+    /// `tokenizer.json`, the old ids that it replaces with spaces between them, and its count, separated
+    /// by tabs. A line with these names comes first.
+    #[cfg(feature = "tokenizer-json")]
+    pub fn to_tsv(&self) -> Vec<u8> {
+        let text = |id| printable(self.bpe.id_to_bytes(id).unwrap_or_default());
+        tsv(&self.tokens, |id| text(id).into_bytes())
     }
 
     /// What was read.

@@ -57,7 +57,7 @@ const fn chars_by_byte() -> [char; 256] {
 }
 
 /// A token in printable characters.
-pub(in crate::formats) fn printable(bytes: &[u8]) -> String {
+pub(crate) fn printable(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| CHARS[usize::from(*byte)]).collect()
 }
 
