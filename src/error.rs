@@ -8,38 +8,12 @@
 //! six crates into programs that only encode.
 
 #[cfg(feature = "train")]
-use std::borrow::Cow;
-#[cfg(feature = "train")]
-use std::fmt;
+mod input;
+
 use std::io;
 
-/// Why the content of a file cannot be used, and what to do about it. The error of an
-/// [`io::Error`].
 #[cfg(feature = "train")]
-#[derive(Debug, PartialEq, Eq)]
-pub struct InputError {
-    /// What is wrong.
-    pub problem: Cow<'static, str>,
-    /// What to do about it.
-    pub remedy: Cow<'static, str>,
-}
-
-#[cfg(feature = "train")]
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem)
-    }
-}
-
-#[cfg(feature = "train")]
-impl std::error::Error for InputError {}
-
-#[cfg(feature = "train")]
-impl From<InputError> for io::Error {
-    fn from(error: InputError) -> Self {
-        Self::new(io::ErrorKind::InvalidData, error)
-    }
-}
+pub use self::input::InputError;
 
 /// What to do about a file that could not be read.
 pub fn reading_remedy(error: &io::Error) -> &str {

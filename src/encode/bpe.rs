@@ -56,6 +56,8 @@ mod byte_cuts;
 pub(crate) mod bytes;
 mod classes;
 mod lookup;
+#[cfg(any(feature = "train", feature = "tokenizer-json"))]
+mod pair_merger;
 mod scan;
 mod score_ranks;
 mod spelling;
@@ -72,6 +74,8 @@ use self::classes::ascii::AsciiBigrams;
 use self::classes::char_table::CharTable;
 use self::classes::class_bigrams::ClassBigramsBuilder;
 use self::lookup::symbol_table::SymbolTable;
+#[cfg(any(feature = "train", feature = "tokenizer-json"))]
+pub(crate) use self::pair_merger::PairMerger;
 use self::scan::{ChunkScanner, ScanTables};
 use self::score_ranks::score_ranks;
 use self::strategies::chunk_context::{ChunkContext, MergeState, Strategy};
@@ -80,8 +84,6 @@ use self::strategies::merge_context::MergeTables;
 use self::superwords::{Layers, SuperwordLayer};
 #[cfg(feature = "tokenizer-json")]
 pub(crate) use self::trace::MergeTrace;
-#[cfg(any(feature = "train", feature = "tokenizer-json"))]
-pub(crate) use self::trace::PairMerger;
 #[cfg(any(feature = "train", feature = "tokenizer-json"))]
 pub(crate) use self::trace::Tracer;
 use crate::base::WHITESPACE_MARK;

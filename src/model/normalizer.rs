@@ -17,7 +17,7 @@ use crate::base::lossy_string;
 use crate::model::ModelError;
 use crate::model::text_normalizer::TextNormalizer;
 #[cfg(feature = "train")]
-use crate::model::text_normalizer::{charsmap_of_rules, charsmap_of_tsv, named_charsmap};
+use crate::model::text_normalizer::rules::{charsmap_of_rules, charsmap_of_tsv, named_charsmap};
 use crate::normalize::charsmap::Charsmap;
 use crate::normalize::{Normalizer, NormalizerOptions};
 

@@ -6,20 +6,10 @@
 //! [`Tokenizer::normalize`](crate::Tokenizer::normalize).
 
 #[cfg(feature = "train")]
-use std::error::Error;
-#[cfg(feature = "train")]
-use std::sync::Arc;
+pub(crate) mod rules;
 
 use crate::base::lossy_string;
-#[cfg(feature = "train")]
-use crate::model::ModelError;
 use crate::normalize::Normalizer;
-#[cfg(feature = "train")]
-use crate::normalize::NormalizerOptions;
-#[cfg(feature = "train")]
-use crate::normalize::charsmap::{Charsmap, builtin_charsmap, compile};
-#[cfg(feature = "train")]
-use crate::normalize::rules::{BUILTIN_NAMES, Rules, parse_tsv};
 
 /// Normalizes text without encoding it.
 #[derive(Debug, Clone)]
@@ -31,67 +21,6 @@ impl TextNormalizer {
     /// Makes `normalizer` available to callers of the library.
     pub(crate) fn from_normalizer(normalizer: Normalizer) -> Self {
         Self { normalizer }
-    }
-
-    /// A normalizer with built-in rules: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf.
-    ///
-    /// ```
-    /// let mut normalizer = spiece::TextNormalizer::named("nfkc")?;
-    /// normalizer.set_add_dummy_prefix(false);
-    /// normalizer.set_escape_whitespaces(false);
-    /// assert_eq!(normalizer.normalize("  ＡＢＣ  ½ "), "ABC 1⁄2");
-    /// # Ok::<(), spiece::ModelError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// There are no rules with this name.
-    #[cfg(feature = "train")]
-    pub fn named(name: &str) -> Result<Self, ModelError> {
-        Self::new(named_charsmap(name)?)
-    }
-
-    /// A normalizer with the rules of a TSV file. Each line has the code points of the source in
-    /// hexadecimal, a tab, and the code points of the replacement.
-    ///
-    /// # Errors
-    /// A line is not a rule, or the rules cannot be compiled.
-    #[cfg(feature = "train")]
-    pub fn from_tsv(file: &[u8]) -> Result<Self, ModelError> {
-        Self::new(&charsmap_of_tsv(file)?)
-    }
-
-    #[cfg(feature = "train")]
-    fn new(charsmap: &[u8]) -> Result<Self, ModelError> {
-        Charsmap::shared(charsmap)
-            .map(Self::with_rules)
-            .map_err(refuse)
-    }
-
-    /// The normalizer with these rules and default options.
-    #[cfg(feature = "train")]
-    fn with_rules(rules: Option<Arc<Charsmap>>) -> Self {
-        Self {
-            normalizer: Normalizer::new(NormalizerOptions::default(), rules),
-        }
-    }
-
-    /// A normalizer with a list of rules: pairs of a source and its replacement. If two pairs have
-    /// the same source, the later one wins.
-    ///
-    /// ```
-    /// let normalizer = spiece::TextNormalizer::from_rules([("foo", "bar"), ("apple", "orange")])?;
-    /// assert_eq!(normalizer.normalize("foo apple"), "\u{2581}bar\u{2581}orange");
-    /// # Ok::<(), spiece::ModelError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// There are no pairs, a source is empty, a pair changes nothing, or the rules cannot be
-    /// compiled.
-    #[cfg(feature = "train")]
-    pub fn from_rules<S: AsRef<str>, T: AsRef<str>>(
-        rules: impl IntoIterator<Item = (S, T)>,
-    ) -> Result<Self, ModelError> {
-        Self::new(&charsmap_of_rules(rules)?)
     }
 
     /// Sets whether one space is added before the text (default: true).
@@ -125,54 +54,6 @@ impl TextNormalizer {
         self.normalizer
             .normalize_with_offsets(text.as_ref(), out, origins);
         normalized
-    }
-}
-
-/// The compiled built-in rules with this name.
-#[cfg(feature = "train")]
-pub(crate) fn named_charsmap(name: &str) -> Result<&'static [u8], ModelError> {
-    builtin_charsmap(name)
-        .ok_or_else(|| unknown_name(name))?
-        .map_err(refuse)
-}
-
-/// The compiled rules of a list of pairs.
-#[cfg(feature = "train")]
-pub(crate) fn charsmap_of_rules<S: AsRef<str>, T: AsRef<str>>(
-    rules: impl IntoIterator<Item = (S, T)>,
-) -> Result<Vec<u8>, ModelError> {
-    let pairs = rules.into_iter();
-    let rules: Rules = pairs
-        .map(|(source, target)| (code_points(source.as_ref()), code_points(target.as_ref())))
-        .collect();
-    compile(&rules).map_err(refuse)
-}
-
-#[cfg(feature = "train")]
-fn code_points(text: &str) -> Vec<u32> {
-    text.chars().map(u32::from).collect()
-}
-
-/// The compiled rules of a TSV file.
-#[cfg(feature = "train")]
-pub(crate) fn charsmap_of_tsv(file: &[u8]) -> Result<Vec<u8>, ModelError> {
-    compile(&parse_tsv(file).map_err(refuse)?).map_err(refuse)
-}
-
-/// The error for a name that no built-in rules have.
-#[cfg(feature = "train")]
-fn unknown_name(name: &str) -> ModelError {
-    refuse(format!(
-        "there are no rules {name:?}; use {}",
-        BUILTIN_NAMES.join(", ")
-    ))
-}
-
-#[cfg(feature = "train")]
-fn refuse(problem: impl Into<Box<dyn Error + Send + Sync>>) -> ModelError {
-    ModelError::Charsmap {
-        field: "normalization rules",
-        source: problem.into(),
     }
 }
 

@@ -42,8 +42,6 @@ use std::sync::Arc;
 use self::double_array::{DoubleArray, WalkLimits};
 use self::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
 use crate::base::char_length;
-#[cfg(feature = "train")]
-use crate::base::decode_char;
 use crate::base::num::low_u8;
 
 /// The limits beyond which the rules of a file count as cyclic. The largest built-in set has
@@ -166,10 +164,13 @@ impl Leads {
         };
         self.0[usize::from(first)].allows(rest)
     }
+}
 
+/// What only counting asks.
+#[cfg(feature = "train")]
+impl Leads {
     /// Whether `text` is ASCII in which no rule matches. Only true is certain. Cost: one load for
     /// each byte.
-    #[cfg(feature = "train")]
     pub(crate) fn match_nothing_in(&self, text: &[u8]) -> bool {
         text.iter()
             .all(|&byte| byte.is_ascii() && self.0[usize::from(byte)] != Lead::Any)
@@ -177,7 +178,6 @@ impl Leads {
 
     /// The length of the well-formed characters at the start of `text` that are not spaces and at
     /// which no rule matches. The result may be too small but never too large.
-    #[cfg(feature = "train")]
     #[inline]
     pub(crate) fn plain_length(&self, text: &[u8]) -> usize {
         let mut length = 0;
@@ -187,7 +187,7 @@ impl Leads {
             length += match rest.first() {
                 None | Some(b' ') => break,
                 Some(byte) if byte.is_ascii() => 1,
-                Some(_) => match decode_char(rest) {
+                Some(_) => match crate::base::decode_char(rest) {
                     (Some(_), width) => width,
                     (None, _) => break,
                 },
@@ -321,16 +321,18 @@ impl Charsmap {
     pub(crate) fn leads(&self) -> &Leads {
         &self.leads
     }
+}
 
+/// What only training asks.
+#[cfg(feature = "train")]
+impl Charsmap {
     /// Whether some rule's source contains the byte.
-    #[cfg(feature = "train")]
     pub(crate) fn any_key_contains(&self, byte: u8) -> bool {
         self.trie.any_key_contains(byte)
     }
 
     /// For each byte, whether it ends the source of a rule that deletes its source or whose target
     /// ends in a space.
-    #[cfg(feature = "train")]
     pub(crate) fn ends_of_space_rules(&self) -> [bool; 256] {
         let mut ends = [false; 256];
         self.trie.for_each_step(|byte, value| {
@@ -340,13 +342,11 @@ impl Charsmap {
     }
 
     /// Whether the target at this position in the pool is empty or ends in a space.
-    #[cfg(feature = "train")]
     fn is_space_target(&self, start: usize) -> bool {
         matches!(self.target(start).last(), None | Some(b' '))
     }
 
     /// Whether some rule's target contains `bytes` (which have no NUL).
-    #[cfg(feature = "train")]
     pub(crate) fn replacements_contain(&self, bytes: &[u8]) -> bool {
         memchr::memmem::find(&self.pool, bytes).is_some()
     }

@@ -13,8 +13,8 @@
 //! | value of `a` | 2 ^ 0 = 2 | value 5 |
 //! | `b` (0x62) from base 2 | 2 ^ 0x62 = 0x60: taken, so the builder chooses another base for `a` | |
 //!
-//! [`builder`] chooses bases so that no two states claim one cell, in exactly the order of
-//! Darts-clone ([`layout`]). Tries that are in no file are laid out by [`trie`](crate::trie) in a
+//! [`build`] chooses bases so that no two states claim one cell, in exactly the order of
+//! Darts-clone. Tries that are in no file are laid out by [`trie`](crate::trie) in a
 //! fraction of the time.
 //!
 //! Files are untrusted: [`DoubleArray::validate`] is the check of the reference, after which every
@@ -24,23 +24,17 @@
 //! Source: S. Yata, Darts-clone, <https://github.com/s-yata/darts-clone>; J. Aoe, "An efficient
 //! digital search algorithm by using a double-array structure", 1989, doi:10.1109/32.31365.
 
-#[cfg(any(feature = "train", test))]
-mod builder;
-#[cfg(any(feature = "train", test))]
-mod dawg;
-#[cfg(any(feature = "train", test))]
-mod error;
-#[cfg(any(feature = "train", test))]
-mod layout;
-#[cfg(test)]
+#[cfg(feature = "train")]
+mod build;
+#[cfg(all(test, feature = "train"))]
 mod tests;
 mod unit;
 
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
-#[cfg(any(feature = "train", test))]
-pub(crate) use self::error::BuildError;
+#[cfg(feature = "train")]
+pub(crate) use self::build::BuildError;
 use self::unit::Unit;
 use crate::base::num::low_u8;
 
@@ -64,12 +58,6 @@ pub(crate) struct WalkLimits {
 pub(crate) struct WalkLimitExceeded;
 
 impl DoubleArray {
-    /// The array of `keys`, which are sorted by bytes; of equal keys the first one counts.
-    #[cfg(any(feature = "train", test))]
-    pub(crate) fn build(keys: &[(&[u8], u32)]) -> Result<Self, BuildError> {
-        builder::build(keys).map(|units| Self { units })
-    }
-
     /// Reads units as they stand in a file; bytes beyond the last whole unit are dropped. Call
     /// [`validate`](Self::validate) before the first lookup.
     pub(crate) fn from_le_bytes(bytes: &[u8]) -> Self {
@@ -79,16 +67,8 @@ impl DoubleArray {
         }
     }
 
-    #[cfg(any(feature = "train", test))]
-    pub(crate) fn to_le_bytes(&self) -> Vec<u8> {
-        self.units
-            .iter()
-            .flat_map(|unit| unit.to_le_bytes())
-            .collect()
-    }
-
     /// Number of units.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "train"))]
     pub(crate) fn len(&self) -> usize {
         self.units.len()
     }
@@ -170,38 +150,6 @@ impl DoubleArray {
     #[inline]
     pub(crate) fn longest_prefix(&self, text: &[u8], max_matches: usize) -> Option<(usize, usize)> {
         self.common_prefixes(text).take(max_matches).last()
-    }
-
-    /// Whether a path from the root has `byte` on it. Every path of a built array leads to a key;
-    /// in a damaged file some may lead to no key, and they count too.
-    #[cfg(any(feature = "train", test))]
-    pub(crate) fn any_key_contains(&self, byte: u8) -> bool {
-        let mut found = false;
-        self.for_each_step(|label, _| found |= label == byte);
-        found
-    }
-
-    /// Calls `visit` with the byte and the value of every step of every path from the root, in no
-    /// particular order. A step that several paths share is visited once. Cost: linear in the
-    /// units.
-    #[cfg(any(feature = "train", test))]
-    pub(crate) fn for_each_step(&self, mut visit: impl FnMut(u8, Option<usize>)) {
-        let children = ChildCells::of(&self.units);
-        let mut seen = vec![false; self.units.len()];
-        let mut waiting = vec![self.root()];
-        while let Some(base) = waiting.pop() {
-            match seen.get_mut(base) {
-                Some(seen) if !*seen => *seen = true,
-                _ => continue,
-            }
-            for cell in children.of_base(base) {
-                let label = Unit::from_bits(self.units[cell]).label();
-                if let Some((next, value)) = self.step(base, label) {
-                    visit(label, value);
-                    waiting.push(next);
-                }
-            }
-        }
     }
 
     /// Calls `visit` with every key, in order, and its value.

@@ -190,7 +190,7 @@ fn unusable_keys_are_refused() {
     }
 }
 
-/// The example of the pages of `builder` and `dawg`.
+/// The example of the pages of `build` and `dawg`.
 #[test]
 fn a_shared_state_has_one_base() {
     let array = DoubleArray::build(&[(&b"tap"[..], 1), (b"top", 1)]).unwrap();

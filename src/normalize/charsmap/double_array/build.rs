@@ -1,8 +1,8 @@
 //! Sorted keys -> the units of a double array, equal to Darts-clone's to the bit.
 //!
 //! Input: keys ascending by bytes, with values below 2^31. Output: the units. The keys become an
-//! automaton with merged suffixes ([`dawg`](super::dawg)); then the states are laid out in
-//! depth-first order, children ascending by label, each by the [`layout`](super::layout). A shared
+//! automaton with merged suffixes ([`dawg`]); then the states are laid out in
+//! depth-first order, children ascending by label, each by the [`layout`]. A shared
 //! state that is already laid out is linked if a unit can express the distance, and laid out again
 //! otherwise. If it is laid out again, so are its children that are not shared themselves.
 //!
@@ -20,12 +20,63 @@
 //! Both the automaton and the walk use explicit stacks, so a key may be of any length. Cost:
 //! 225,000 keys of four characters in a few hundredths of a second.
 
-use super::dawg::{Dawg, Transition};
-use super::error::BuildError;
-use super::layout::{Layout, is_in_reach};
+mod dawg;
+mod error;
+mod layout;
 
-/// The units of a double array of `keys`; see [`DoubleArray::build`](super::DoubleArray::build).
-pub(super) fn build(keys: &[(&[u8], u32)]) -> Result<Vec<u32>, BuildError> {
+use self::dawg::{Dawg, Transition};
+pub(crate) use self::error::BuildError;
+use self::layout::{Layout, is_in_reach};
+use super::unit::Unit;
+use super::{ChildCells, DoubleArray};
+
+impl DoubleArray {
+    /// The array of `keys`, which are sorted by bytes; of equal keys the first one counts.
+    pub(crate) fn build(keys: &[(&[u8], u32)]) -> Result<Self, BuildError> {
+        units_of(keys).map(|units| Self { units })
+    }
+
+    /// The units as they stand in a file.
+    pub(crate) fn to_le_bytes(&self) -> Vec<u8> {
+        self.units
+            .iter()
+            .flat_map(|unit| unit.to_le_bytes())
+            .collect()
+    }
+
+    /// Whether a path from the root has `byte` on it. Every path of a built array leads to a key;
+    /// in a damaged file some may lead to no key, and they count too.
+    pub(crate) fn any_key_contains(&self, byte: u8) -> bool {
+        let mut found = false;
+        self.for_each_step(|label, _| found |= label == byte);
+        found
+    }
+
+    /// Calls `visit` with the byte and the value of every step of every path from the root, in no
+    /// particular order. A step that several paths share is visited once. Cost: linear in the
+    /// units.
+    pub(crate) fn for_each_step(&self, mut visit: impl FnMut(u8, Option<usize>)) {
+        let children = ChildCells::of(&self.units);
+        let mut seen = vec![false; self.units.len()];
+        let mut waiting = vec![self.root()];
+        while let Some(base) = waiting.pop() {
+            match seen.get_mut(base) {
+                Some(seen) if !*seen => *seen = true,
+                _ => continue,
+            }
+            for cell in children.of_base(base) {
+                let label = Unit::from_bits(self.units[cell]).label();
+                if let Some((next, value)) = self.step(base, label) {
+                    visit(label, value);
+                    waiting.push(next);
+                }
+            }
+        }
+    }
+}
+
+/// The units of a double array of `keys`; see [`DoubleArray::build`].
+fn units_of(keys: &[(&[u8], u32)]) -> Result<Vec<u32>, BuildError> {
     let (dawg, start) = Dawg::from_sorted(keys)?;
     let layout = Layout::new(dawg.len().next_power_of_two())?;
     let mut placement = Placement {

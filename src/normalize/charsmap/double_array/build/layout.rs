@@ -16,8 +16,8 @@
 //!
 //! Cost of a search: at most the free cells of 16 blocks.
 
+use super::super::unit::{FAR_FLAG, LABEL_MASK, LEAF_FLAG, VALUE_FLAG};
 use super::error::BuildError;
-use super::unit::{FAR_FLAG, LABEL_MASK, LEAF_FLAG, VALUE_FLAG};
 
 const BLOCK: u32 = 256;
 /// Number of cells of the newest blocks, the only ones with a [`CellState`].

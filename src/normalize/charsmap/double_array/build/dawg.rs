@@ -194,7 +194,7 @@ fn check(key: &[u8], value: u32) -> Result<(), BuildError> {
         Err(BuildError::EmptyKey)
     } else if key.contains(&0) {
         Err(BuildError::NulInKey)
-    } else if value >= super::unit::VALUE_FLAG {
+    } else if value >= super::super::unit::VALUE_FLAG {
         Err(BuildError::ValueTooLarge(value))
     } else {
         Ok(())
