@@ -63,6 +63,7 @@ mod score_ranks;
 mod spelling;
 mod strategies;
 mod superwords;
+mod wide_characters;
 #[cfg(any(feature = "train", feature = "tokenizer-json"))]
 mod trace;
 #[cfg(test)]

@@ -308,6 +308,11 @@ trait Characters {
     fn get(&mut self, at: usize) -> Option<Character>;
     /// The character at `at` if it is longer than a byte or malformed.
     fn get_long(&mut self, at: usize) -> Option<Character>;
+    /// As [`get`](Self::get), for loops over many long characters.
+    #[inline(always)]
+    fn get_inlined(&mut self, at: usize) -> Option<Character> {
+        self.get_long(at).or_else(|| self.get(at))
+    }
 }
 
 /// Reads bytes as characters.
@@ -525,7 +530,7 @@ fn word<R: PatternRules>(
             let mut shared_end = (letter.class & (UPPER | LOWER) == 0).then_some(end);
             let mut is_lower = letter.class & LOWER != 0;
             while !is_lower
-                && let Some(found) = text.get(end)
+                && let Some(found) = text.get_inlined(end)
                 && is_letter(found.class)
             {
                 is_lower = found.class & LOWER != 0;

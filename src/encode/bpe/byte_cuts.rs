@@ -28,6 +28,8 @@ use crate::piece::PieceTable;
 
 /// Words of a table with a bit for every two bytes.
 const WORDS: usize = 1 << (16 - 6);
+/// Hashes that the filter has room for, at least.
+const MIN_CAPACITY: usize = 1 << 12;
 
 /// The positions that some token crosses; see the [module page](self).
 #[derive(Debug)]
@@ -40,9 +42,14 @@ pub(super) struct ByteCuts {
 
 impl ByteCuts {
     pub(super) fn new(tokens: &PieceTable) -> Self {
+        Self::of((0..tokens.len()).map(|symbol| tokens.text(symbol)))
+    }
+
+    /// The positions that one of these tokens crosses.
+    pub(super) fn of<'t>(tokens: impl Iterator<Item = &'t [u8]>) -> Self {
         let mut inner = Vec::new();
         let mut at_ends = Box::new([0; WORDS]);
-        for token in (0..tokens.len()).map(|symbol| tokens.text(symbol)) {
+        for token in tokens {
             for at in (1..token.len()).filter(|at| is_tested(token[*at])) {
                 match around(token, at) {
                     Some(four) => inner.push(hash(four)),
@@ -53,20 +60,34 @@ impl ByteCuts {
                 }
             }
         }
+        // Few tokens have few false positives.
+        let mut filter = BloomFilter::with_capacity(inner.len().max(MIN_CAPACITY));
+        inner.iter().for_each(|hash| filter.insert(*hash));
         Self {
-            inner: BloomFilter::of(&inner),
+            inner: filter,
             at_ends,
         }
     }
 
-    /// The first position after `at` where `text` can be cut.
+    /// A position after `at` where `text` can be cut, or the end of the text. If characters begin at
+    /// `at` and from there on, it is the first one.
     #[inline]
-    pub(super) fn next(&self, text: &[u8], at: usize) -> Option<usize> {
-        (at + 1..text.len()).find(|at| is_tested(text[*at]) && self.is_cut(text, *at))
+    pub(super) fn next(&self, text: &[u8], mut at: usize) -> usize {
+        while let Some(byte) = text.get(at) {
+            at += match byte {
+                0xE0..=0xEF => 3,
+                _ => 1,
+            };
+            if text.get(at).is_some_and(|byte| is_tested(*byte)) && self.is_cut(text, at) {
+                return at;
+            }
+        }
+        text.len()
     }
 
+    /// Whether no token crosses a position at which a character of three or four bytes begins.
     #[inline]
-    fn is_cut(&self, text: &[u8], at: usize) -> bool {
+    pub(super) fn is_cut(&self, text: &[u8], at: usize) -> bool {
         // One byte from an end of the pretoken there is less to compare, and little to gain.
         let Some(four) = around(text, at) else {
             return false;
@@ -131,10 +152,11 @@ mod tests {
         ] {
             let mut found = Vec::new();
             let mut at = 0;
-            while let Some(cut) = cuts.next(text.as_bytes(), at) {
-                found.push(cut);
-                at = cut;
+            while at < text.len() {
+                at = cuts.next(text.as_bytes(), at);
+                found.push(at);
             }
+            assert_eq!(found.pop().unwrap_or_default(), text.len(), "{text}");
             assert_eq!(found, expected, "{text}");
         }
     }

@@ -28,9 +28,10 @@ use super::lookup::ascii_pairs::AsciiCode;
 use super::lookup::symbol_table::SymbolMerge;
 use super::lookup::symbol_table::SymbolTable;
 use super::spelling::{Spelling, Unit};
-use super::strategies::chunk_context::ChunkContext;
+use super::strategies::chunk_context::{ChunkContext, Strategy};
 use super::strategies::full_merge::FullMerge;
 use super::strategies::merge_context::MergeTables;
+use super::wide_characters::WideCharacters;
 use crate::base::num::{low_u32, mix_words};
 use crate::encode::bloom_filter::BloomFilter;
 use crate::encode::chunk_cache::{ChunkKey, KeyedText};
@@ -69,6 +70,7 @@ pub(crate) struct ByteEncoder {
     /// In the order of their ranks.
     tokens: PieceTable,
     cuts: ByteCuts,
+    wide_characters: WideCharacters,
     /// The tokens of at least eight bytes, by [`ends_hash`].
     long_tokens: BloomFilter,
     /// The ids of the tokens, in the same order.
@@ -130,6 +132,7 @@ impl ByteEncoder {
         Ok(Self {
             long_tokens: BloomFilter::of(&long_tokens),
             cuts: ByteCuts::new(&tokens),
+            wide_characters: WideCharacters::new(&tokens),
             tables: MergeTables::new(symbols, &tokens, Bytes { units }, NO_UNKNOWN),
             has_other_ids: ids.iter().enumerate().any(|(at, id)| id.index() != at),
             tokens,
@@ -281,25 +284,47 @@ impl ByteEncoder {
             pieces: &self.tokens,
             state: &mut cache.state,
         };
-        let mut next_cut = self.cuts.next(bytes, 0);
-        if next_cut.is_none() {
-            return context.encode_chunk(bytes, out);
+        let mut end = self.cuts.next(bytes, 0);
+        if end == bytes.len() {
+            return self.merge_part(bytes, &mut context, out);
         }
         let mut at = 0;
         while at < bytes.len() {
-            let end = next_cut.unwrap_or(bytes.len());
-            let key = text.key(pretoken.start + at, end - at);
-            let is_cached = key.is_some_and(|key| context.state.windows.get(&key, out));
-            if !is_cached {
-                let start = out.len();
-                context.encode_chunk(&bytes[at..end], out);
-                if let Some(key) = &key {
-                    context.state.windows.insert(key, &out[start..]);
+            let part = &bytes[at..end];
+            let symbol_of = |byte: u8| self.tables.spelling.units[usize::from(byte)].symbol;
+            if !self.wide_characters.encode_one(part, symbol_of, out) {
+                let key = text.key(pretoken.start + at, end - at);
+                if !key.is_some_and(|key| context.state.windows.get(&key, out)) {
+                    let start = out.len();
+                    self.merge_part(part, &mut context, out);
+                    if let Some(key) = &key {
+                        context.state.windows.insert(key, &out[start..]);
+                    }
                 }
             }
             at = end;
-            next_cut = next_cut.and_then(|cut| self.cuts.next(bytes, cut));
+            end = self.cuts.next(bytes, at);
         }
+    }
+
+    /// Appends the symbols of a part of a pretoken, merged from characters of three bytes if that is
+    /// exact, and otherwise from bytes.
+    fn merge_part(
+        &self,
+        part: &[u8],
+        context: &mut ChunkContext<'_, Bytes>,
+        out: &mut Vec<PieceId>,
+    ) {
+        if self.wide_characters.are_units(part) {
+            let unit_at = |text: &[u8]| self.wide_characters.unit(text, &self.tables.symbols);
+            context.state.short.clear();
+            let short = &mut context.state.short;
+            if short.push_units(part, &self.tables.symbols, unit_at) {
+                out.extend(context.merge_short().map(PieceId::new));
+                return context.state.count(Strategy::ShortWide);
+            }
+        }
+        context.encode_chunk(part, out);
     }
 
     /// Appends the ids of a pretoken; merges for which `skips_merge` returns true are skipped.
@@ -338,7 +363,7 @@ impl ByteEncoder {
 mod tests {
     use std::collections::{HashMap, HashSet};
 
-    use proptest::prelude::*;
+    use proptest::prelude::{Strategy, *};
 
     use super::super::strategies::chunk_context::{Strategy as Row, StrategyCounts};
     use super::*;
@@ -366,11 +391,19 @@ mod tests {
         }
     }
 
-    /// All bytes, and tokens that are made of bytes of `alphabet` by joining tokens before them,
-    /// often one with itself, or (one in eight) are any text.
-    fn vocabulary(alphabet: &'static [u8]) -> impl Strategy<Value = Vec<Vec<u8>>> {
+    /// Texts of which tokens and texts are made.
+    type Alphabet = &'static [&'static [u8]];
+
+    /// Texts that are made of `alphabet`.
+    fn text_of(alphabet: Alphabet, size: Range<usize>) -> impl Strategy<Value = Vec<u8>> {
+        prop::collection::vec(prop::sample::select(alphabet), size).prop_map(|parts| parts.concat())
+    }
+
+    /// All bytes, the texts of `alphabet`, and tokens that are made of them by joining tokens before
+    /// them, often one with itself, or (one in eight) are any text.
+    fn vocabulary(alphabet: Alphabet) -> impl Strategy<Value = Vec<Vec<u8>>> {
         let index = any::<prop::sample::Index>;
-        let any_text = prop::collection::vec(prop::sample::select(alphabet), 2..7);
+        let any_text = text_of(alphabet, 2..7);
         let token = prop_oneof![
             5 => (index(), index()).prop_map(Ok),
             2 => index().prop_map(|part| Ok((part, part))),
@@ -380,7 +413,7 @@ mod tests {
         let bytes = Just((0..=u8::MAX).collect::<Vec<u8>>()).prop_shuffle();
         (bytes, tokens).prop_map(move |(bytes, tokens)| {
             let mut texts: Vec<Vec<u8>> = bytes.iter().map(|byte| vec![*byte]).collect();
-            let mut made: Vec<Vec<u8>> = alphabet.iter().map(|byte| vec![*byte]).collect();
+            let mut made: Vec<Vec<u8>> = alphabet.iter().map(|text| text.to_vec()).collect();
             for token in tokens {
                 made.push(match token {
                     Ok(parts) => {
@@ -447,12 +480,30 @@ mod tests {
     #[test]
     fn pretokens_have_the_tokens_of_the_naive_merger() {
         let counts = std::cell::RefCell::new(StrategyCounts::default());
-        let alphabets = [&b"a"[..], b"ab", b"\0a\x80\xFF", b"\x80\xE4\xE5"];
-        let case = prop::sample::select(alphabets.to_vec()).prop_flat_map(|alphabet| {
-            let text = prop::collection::vec(prop::sample::select(alphabet), 0..150);
-            (vocabulary(alphabet), text)
-        });
-        proptest!(ProptestConfig::with_cases(400), |((texts, text) in case)| {
+        let alphabets: [Alphabet; 6] = [
+            &[b"a"],
+            &[b"a", b"b"],
+            &[b"\0", b"a", b"\x80", b"\xFF"],
+            &[b"\x80", b"\xE4", b"\xE5"],
+            // Characters of three bytes, and parts of them.
+            &[
+                b"\xE4\x80",
+                b"\xE4\x80\x81",
+                b"\xE4\x80\x82",
+                b"\xE4\x80\x83",
+            ],
+            &[
+                b"\x82\x83",
+                b"\xE4\x80",
+                b"\xE4\x82\x83",
+                b"\xE4\x80\x82",
+                b"\xE4",
+                b"\x82",
+            ],
+        ];
+        let case = prop::sample::select(alphabets.to_vec())
+            .prop_flat_map(|alphabet| (vocabulary(alphabet), text_of(alphabet, 0..150)));
+        proptest!(ProptestConfig::with_cases(600), |((texts, text) in case)| {
             let ranks = texts.iter().enumerate().map(|(rank, text)| (&text[..], rank)).collect();
             let by_rank = encoder(&texts, &|rank| rank, false);
             // Ids that are not ranks, and pretokens that are tokens as a whole.
@@ -483,6 +534,7 @@ mod tests {
         let counts = counts.into_inner();
         for row in [
             Row::Short,
+            Row::ShortWide,
             Row::Windowed,
             Row::LargeWindowed,
             Row::WidestWindowed,

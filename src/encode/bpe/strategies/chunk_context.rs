@@ -94,6 +94,9 @@ pub(in crate::encode::bpe) enum Strategy {
     SingleChar,
     Cached,
     Short,
+    /// Row 3, with characters instead of bytes; see
+    /// [`wide_characters`](crate::encode::bpe::wide_characters).
+    ShortWide,
     Windowed,
     LargeWindowed,
     WidestWindowed,
