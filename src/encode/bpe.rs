@@ -122,7 +122,7 @@ impl BpeCache {
     pub(crate) const DEFAULT_MAX_BYTES: usize = 2 * ChunkCache::DEFAULT_MAX_BYTES;
 
     /// Empty caches. The chunk caches, which are the largest part, need at most `max_bytes`. Not
-    /// included are the pair caches (at most 1.5 MB), the caches of long chunks and large windows
+    /// included are the pair caches (at most 2 MB), the caches of long chunks and large windows
     /// (at most 1.4 MB), and the buffers for merging, which are proportional to the longest chunk,
     /// or to the text if it is merged as a whole.
     pub(crate) fn with_max_bytes(max_bytes: usize) -> Self {

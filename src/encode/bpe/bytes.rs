@@ -111,7 +111,7 @@ impl ByteEncoder {
         let hashes =
             PieceHashes::of_unique(&tokens, |_| false).map_err(ByteTokensError::Repeated)?;
         let ranks = (0..low_u32(tokens.len() as u64)).collect();
-        let symbols = SymbolTable::new(&tokens, hashes.into(), ranks);
+        let symbols = SymbolTable::new(&tokens, hashes.into(), ranks).with_short_texts(&tokens);
         let unit = |byte: u8| {
             let text = [byte];
             let symbol = symbols.find_text(&tokens, &text);
@@ -491,6 +491,10 @@ mod tests {
                 b"\xE4\x80\x81",
                 b"\xE4\x80\x82",
                 b"\xE4\x80\x83",
+                b"\xE4\x80\x84",
+                b"\xE4\x80\x85",
+                b"\xE4\x80\x86",
+                b"\xE4\x80\x87",
             ],
             &[
                 b"\x82\x83",
