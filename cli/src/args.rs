@@ -154,12 +154,16 @@ pub(crate) fn tokenizer_flags() -> [Arg; 2] {
         "The model: a .model file, tokenizer.json, GGUF, .tiktoken, tekken.json, minbpe's .model, vocab.json beside \
          merges.txt, or a folder with one of them; the content decides",
     );
-    let pattern = value(
+    [model, pattern_flag()]
+}
+
+/// The flag for the pattern of a byte-level vocabulary.
+pub(crate) fn pattern_flag() -> Arg {
+    value(
         "pattern",
         "How a byte-level vocabulary without a pattern of its own (.tiktoken, vocab.json) cuts text: gpt2, cl100k, o200k, \
          llama3, qwen2, or a regular expression. Vocabularies of OpenAI are known without it",
-    );
-    [model, pattern]
+    )
 }
 
 /// The flag for the file to write.
@@ -263,13 +267,19 @@ pub(crate) fn model_path(matches: &ArgMatches) -> CliResult<&str> {
 
 /// The tokenizer of `--model` and `--pattern`.
 pub(crate) fn tokenizer(matches: &ArgMatches) -> CliResult<Tokenizer> {
+    let options = byte_format_options(matches)?;
+    Ok(Tokenizer::open_with(model_path(matches)?, &options)?)
+}
+
+/// What `--pattern` says about a byte-level vocabulary.
+pub(crate) fn byte_format_options(matches: &ArgMatches) -> CliResult<ByteFormatOptions> {
     let mut options = ByteFormatOptions::default();
     if let Some(pattern) = non_empty(matches, "pattern") {
         let named = Pattern::named(pattern).map_or_else(|| Pattern::new(pattern), Ok);
         options.pattern =
             Some(named.map_err(|error| CliError::Usage(format!("--pattern: {error}")))?);
     }
-    Ok(Tokenizer::open_with(model_path(matches)?, &options)?)
+    Ok(options)
 }
 
 /// The model of `--model`, for subcommands that need no tokenizer.

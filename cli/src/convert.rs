@@ -1,9 +1,10 @@
 //! `spiece convert`: converts a tokenizer to the format of another program.
 //!
-//! The input is recognized by its content; only the header of a GGUF file is read. The extension of
-//! the output name selects its format; all files of a folder are written before one is replaced. The
-//! verdict is printed: "ids equal for all text", or the reasons why not. An output whose ids are not
-//! equal is written only with `--force`.
+//! The input is recognized by its content; only the header of a GGUF file is read. `--format`, or the
+//! name of the output, selects its format; all files of a conversion are written before one is
+//! replaced. The verdict is printed: "ids equal for all text", or the reasons why not. An output whose
+//! ids are not equal is written only with `--force`. What an output does not hold, such as the
+//! pattern in a `.tiktoken` file, is printed, too.
 //!
 //! ```text
 //! $ spiece convert testdata/golden/llama2.model hf/
@@ -18,33 +19,80 @@ use clap::{ArgMatches, Command};
 use super::args;
 use super::io::{self, CliError, CliResult};
 use super::model_files::{model_argument, warn_of_older_releases};
-use spiece::Model;
 use spiece::formats::{
-    ConvertError, ConvertedModel, FileFormat, GgufOptions, JsonOptions, Verdict,
+    ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, ConvertError,
+    ConvertedModel, FileFormat, GgufOptions, JsonOptions, Verdict,
 };
 use spiece::output::{check_writable, write_files};
+use spiece::{ByteBpe, Model};
 
 /// The command line: input, output, options of formats.
 pub(crate) fn command() -> Command {
     let command = Command::new("convert")
-        .about("Converts between .model files and the formats of other programs, with a verdict on whether the ids are equal")
+        .about("Converts tokenizers between the formats of programs, with a verdict on whether the ids are equal")
         .long_about(
-            "Converts a BPE or unigram model. FROM is a .model file, a tokenizer.json or a GGUF file, recognized by its content. TO ends in \
-             .model, in .json (tokenizer.json), in .gguf (the vocabulary for llama.cpp), or in / (a folder for AutoTokenizer.from_pretrained of transformers). Prints whether \
-             the ids are equal for all text, and each reason why not, with an example. What is not equal is refused unless \
-             --force is given.\n\nExample:\n  spiece convert tokenizer.model hf/ --bos\n  spiece convert tokenizer.json \
-             tokenizer.model",
+            "Converts a BPE or unigram model, or a byte-level vocabulary. FROM is a .model file, tokenizer.json, GGUF, .tiktoken, \
+             tekken.json, minbpe's .model, vocab.json beside merges.txt, or a folder with one of them; the content decides. The name of TO \
+             decides what is written, or --format.\n\n\
+             A model: .model, .json (tokenizer.json), .gguf (the vocabulary for llama.cpp), or a folder, with / at its end, for \
+             AutoTokenizer.from_pretrained of transformers.\n\
+             A byte-level vocabulary: .json, .tiktoken, vocab.json (and merges.txt beside it), a folder, or --format=minbpe.\n\n\
+             Prints whether the ids are equal for all text, and each reason why not, with an example. What is not equal is refused unless \
+             --force is given. Prints also what the format does not hold: .tiktoken has no pattern and no special tokens.\n\n\
+             Example:\n  spiece convert tokenizer.model hf/ --bos\n  spiece convert tokenizer.json \
+             tokenizer.model\n  spiece convert cl100k_base.tiktoken tokenizer.json",
         )
-        .arg(model_argument("FROM", "The .model file, tokenizer.json or GGUF file"))
-        .arg(model_argument("TO", "The .model, .json or .gguf file, or folder (with a / at the end) to write"))
+        .arg(model_argument("FROM", "The tokenizer to read"))
+        .arg(model_argument("TO", "The file to write, or folder with / at its end"))
         .args([
+            args::value("format", "Write this format: model, tokenizer.json, gguf, tiktoken, vocab-merges, minbpe or folder")
+                .value_name("FORMAT"),
+            args::pattern_flag(),
             args::switch("force", "Write the output even if some texts have other ids"),
-            args::switch("bos", "Put the BOS piece before every text (not for .model)"),
-            args::switch("eos", "Put the EOS piece behind every text (not for .model)"),
+            args::switch("bos", "Put the BOS piece before every text (models, not for .model)"),
+            args::switch("eos", "Put the EOS piece behind every text (models, not for .model)"),
             args::file("chat_template", "File with a chat template for tokenizer_config.json (folders)"),
         ]);
     args::with_common_flags(command)
 }
+
+/// What is read: each kind has formats of its own.
+enum Source {
+    Model(Box<ConvertedModel>),
+    Bytes(Box<ByteVocabulary>),
+}
+
+impl Source {
+    fn open(path: &str, options: &ByteFormatOptions) -> CliResult<Self> {
+        // A pipe could not be read again.
+        if Path::new(path).is_file() || Path::new(path).is_dir() {
+            let vocabulary = ByteVocabulary::open(path, options)
+                .map_err(|error| CliError::Error(format!("{path}: {error}")))?;
+            if let Some(vocabulary) = vocabulary {
+                return Ok(Self::Bytes(Box::new(vocabulary)));
+            }
+        }
+        let model = ConvertedModel::open(path)?;
+        if options.pattern.is_some() {
+            return Err(CliError::Usage(format!(
+                "{path}: --pattern is for byte-level vocabularies, and this is a SentencePiece model"
+            )));
+        }
+        Ok(Self::Model(Box::new(model)))
+    }
+}
+
+/// What a conversion makes.
+struct Conversion {
+    /// Names of files and what they hold.
+    files: FileContents,
+    verdict: Verdict,
+    /// Sentences about what the files do not hold.
+    missing: Vec<String>,
+}
+
+/// Names of files and what they hold.
+type FileContents = Vec<(PathBuf, Vec<u8>)>;
 
 /// Reads, converts and writes the model, unless the verdict forbids it.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
@@ -52,31 +100,58 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let is_forced = args::is_on(matches, "force")?;
     let from = args::text(matches, "FROM");
     let to = Path::new(args::text(matches, "TO"));
-    let format = FileFormat::of_path(to).ok_or_else(|| {
-        CliError::Usage(format!(
-            "{}: the name does not say which format to write; use .model, .json, .gguf, or a folder with / at its end",
-            to.display()
-        ))
-    })?;
+    let format = format(matches, to)?;
     let options = json_options(matches, format)?;
-    let source = ConvertedModel::open(Path::new(from))?;
-    let (files, mut verdict) = convert(&source.model, to, format, &options)?;
-    for reason in source.verdict.reasons().iter().rev() {
-        verdict.add(reason.clone());
+    let source = Source::open(from, &args::byte_format_options(matches)?)?;
+    let mut converted = match &source {
+        Source::Model(source) => convert_model(&source.model, to, format, &options)?,
+        Source::Bytes(source) => convert_bytes(source, to, format, &options)?,
+    };
+    let read = match &source {
+        Source::Model(source) => &source.verdict,
+        Source::Bytes(source) => &source.verdict,
+    };
+    for reason in read.reasons().iter().rev() {
+        converted.verdict.add(reason.clone());
     }
+    let Conversion {
+        files,
+        verdict,
+        missing,
+    } = converted;
     if !verdict.is_exact() && !is_forced {
         return Err(CliError::Error(format!(
             "{from}: {verdict}\nnothing was written; --force writes the output all the same"
         )));
     }
-    write(&files, to, format)?;
+    write(&files, to)?;
     let paths: Vec<PathBuf> = files.into_iter().map(|(path, _)| path).collect();
-    if matches!(format, FileFormat::Model | FileFormat::Folder) {
+    if let Source::Model(source) = &source
+        && matches!(format, FileFormat::Model | FileFormat::Folder)
+    {
         warn_of_older_releases(&messages, &source.model);
     }
     messages.say(&format!("verdict: {verdict}"));
+    missing.iter().for_each(|sentence| messages.say(sentence));
     messages.say(&format!("written: {}", io::joined_names(&paths)));
     Ok(())
+}
+
+/// The format of `--format`, or of the name of the output.
+fn format(matches: &ArgMatches, to: &Path) -> CliResult<FileFormat> {
+    if let Some(name) = args::non_empty(matches, "format") {
+        return FileFormat::named(name).ok_or_else(|| {
+            let expected = "model, tokenizer.json, gguf, tiktoken, vocab-merges, minbpe or folder";
+            args::invalid("format", name, expected)
+        });
+    }
+    FileFormat::of_path(to).ok_or_else(|| {
+        CliError::Usage(format!(
+            "{}: the name does not say which format to write; use .model, .json, .gguf, .tiktoken, vocab.json, a folder with / at its \
+             end, or --format",
+            to.display()
+        ))
+    })
 }
 
 /// The options for `tokenizer.json`, folders and GGUF. An option that the format does not support
@@ -104,44 +179,111 @@ fn json_options(matches: &ArgMatches, format: FileFormat) -> CliResult<JsonOptio
     Ok(options)
 }
 
-/// Names of files and what they hold.
-type FileContents = Vec<(PathBuf, Vec<u8>)>;
-
-/// The files to write, and the verdict of the format.
-fn convert(
+/// A model in another format.
+fn convert_model(
     model: &Model,
     to: &Path,
     format: FileFormat,
     options: &JsonOptions,
-) -> CliResult<(FileContents, Verdict)> {
-    let (bytes, verdict) = match format {
+) -> CliResult<Conversion> {
+    let one = |file, verdict| Conversion {
+        files: vec![(to.to_owned(), file)],
+        verdict,
+        missing: Vec::new(),
+    };
+    Ok(match format {
+        FileFormat::Model => one(model.to_bytes(), Verdict::default()),
         FileFormat::TokenizerJson => {
             let converted = model.to_tokenizer_json(options)?;
-            (converted.json, converted.verdict)
+            one(converted.json, converted.verdict)
         }
         FileFormat::Gguf => {
             let mut gguf = GgufOptions::default();
             gguf.add_bos = options.add_bos;
             gguf.add_eos = options.add_eos;
             let vocab = model.to_gguf_vocab(&gguf)?;
-            (vocab.bytes, vocab.verdict)
+            one(vocab.bytes, vocab.verdict)
         }
         FileFormat::Folder => {
             let folder = model.to_transformers_folder(options)?;
             // `tokenizer.model` comes first, so it is replaced last.
             let files = folder.files.into_iter().rev();
-            let files = files.map(|(name, bytes)| (to.join(name), bytes));
-            return Ok((files.collect(), folder.verdict));
+            Conversion {
+                files: files.map(|(name, file)| (to.join(name), file)).collect(),
+                verdict: folder.verdict,
+                missing: Vec::new(),
+            }
         }
-        _ => (model.to_bytes(), Verdict::default()),
-    };
-    Ok((vec![(to.to_owned(), bytes)], verdict))
+        _ => {
+            return Err(CliError::Error(format!(
+                "{format} files hold byte-level vocabularies, and this is a SentencePiece model, whose pieces are characters; \
+                 write .model, .json, .gguf or a folder"
+            )));
+        }
+    })
+}
+
+/// A byte-level vocabulary in another format.
+fn convert_bytes(
+    source: &ByteVocabulary,
+    to: &Path,
+    format: FileFormat,
+    options: &JsonOptions,
+) -> CliResult<Conversion> {
+    if options.add_bos || options.add_eos {
+        return Err(CliError::Usage(
+            "--bos and --eos are for SentencePiece models; a byte-level vocabulary does not say which token begins or ends a text"
+                .to_owned(),
+        ));
+    }
+    let failed = |error: ByteFormatError| CliError::Error(error.to_string());
+    let bpe = ByteBpe::new(source.parts.clone()).map_err(|error| failed(error.into()))?;
+    let mut file_options = ByteFileOptions::default();
+    file_options
+        .chat_template
+        .clone_from(&options.chat_template);
+    let written = bpe.to_format(format, &file_options).map_err(failed)?;
+    let missing = written.missing.iter();
+    let is_one = written.files.len() == 1;
+    let files = written.files.into_iter();
+    Ok(Conversion {
+        missing: missing
+            .map(|missing| {
+                format!("to be given to the program, since it is not in {format}: {missing}")
+            })
+            .collect(),
+        files: files
+            .map(
+                |(name, file)| match is_one && format != FileFormat::Folder {
+                    true => (to.to_owned(), file),
+                    false => (path_of(to, name), file),
+                },
+            )
+            .collect(),
+        verdict: written.verdict,
+    })
+}
+
+/// The path of one of several files: in the folder TO, or beside the other ones with a common
+/// beginning.
+fn path_of(to: &Path, name: &str) -> PathBuf {
+    if FileFormat::of_path(to) == Some(FileFormat::Folder) || to.is_dir() {
+        return to.join(name);
+    }
+    let own = to.file_name().unwrap_or_default().to_string_lossy();
+    let start = ["vocab.json", "merges.txt"]
+        .into_iter()
+        .find_map(|end| own.strip_suffix(end));
+    match start {
+        Some(start) => to.with_file_name(format!("{start}{name}")),
+        None => to.with_file_name(format!("{own}-{name}")),
+    }
 }
 
 /// Writes all files or none. A folder that does not exist is created, and removed again if the
 /// files cannot be written.
-fn write(files: &[(PathBuf, Vec<u8>)], to: &Path, format: FileFormat) -> CliResult {
-    let is_new = format == FileFormat::Folder && !to.exists();
+fn write(files: &[(PathBuf, Vec<u8>)], to: &Path) -> CliResult {
+    let is_new = FileFormat::of_path(to) == Some(FileFormat::Folder) && !to.exists();
     if is_new {
         std::fs::create_dir(to)
             .map_err(|error| CliError::write(&to.display().to_string(), &error))?;

@@ -81,17 +81,43 @@ impl FileFormat {
     }
 
     /// The format that an output path asks for: a folder if it ends with a separator, otherwise the
-    /// format of its extension.
+    /// format of its name or extension. `.model` is the format of SentencePiece, not that of minbpe.
     pub fn of_path(path: &Path) -> Option<Self> {
         if ends_with_separator(path) {
             return Some(Self::Folder);
+        }
+        let name = path.file_name()?.to_str()?;
+        if ["vocab.json", "merges.txt", "encoder.json", "vocab.bpe"]
+            .iter()
+            .any(|end| name.ends_with(end))
+        {
+            return Some(Self::VocabMerges);
+        } else if name == "tekken.json" {
+            return Some(Self::Tekken);
         }
         match path.extension()?.to_str()? {
             "model" => Some(Self::Model),
             "json" => Some(Self::TokenizerJson),
             "gguf" => Some(Self::Gguf),
+            "tiktoken" => Some(Self::Tiktoken),
             _ => None,
         }
+    }
+
+    /// The format with a name of options: `model`, `tokenizer.json`, `gguf`, `tiktoken`,
+    /// `vocab-merges`, `tekken`, `minbpe` or `folder`.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "model" => Self::Model,
+            "tokenizer.json" => Self::TokenizerJson,
+            "gguf" => Self::Gguf,
+            "tiktoken" => Self::Tiktoken,
+            "vocab-merges" => Self::VocabMerges,
+            "tekken" => Self::Tekken,
+            "minbpe" => Self::Minbpe,
+            "folder" => Self::Folder,
+            _ => return None,
+        })
     }
 
     /// The name in messages.
@@ -197,6 +223,11 @@ mod tests {
         assert_eq!(of("a.model"), Some(FileFormat::Model));
         assert_eq!(of("a.b.gguf"), Some(FileFormat::Gguf));
         assert_eq!(of("a.json/"), Some(FileFormat::Folder));
+        assert_eq!(of("a/m.tiktoken"), Some(FileFormat::Tiktoken));
+        for name in ["m-vocab.json", "a/merges.txt", "encoder.json", "vocab.bpe"] {
+            assert_eq!(of(name), Some(FileFormat::VocabMerges), "{name}");
+        }
+        assert_eq!(of("tekken.json"), Some(FileFormat::Tekken));
         assert_eq!(of("a.txt"), None);
         assert_eq!(of("a"), None);
     }

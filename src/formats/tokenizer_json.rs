@@ -47,6 +47,7 @@ mod write;
 pub(super) use self::byte_level::{Placement, read_byte_level, vocabulary, write_byte_level};
 use self::export::JsonParts;
 pub use self::folder::TransformersFolder;
+pub(super) use self::folder::config_of_bytes;
 use self::parse::JsonFile;
 pub(super) use self::parse::{JsonText, JsonVocab};
 use super::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};

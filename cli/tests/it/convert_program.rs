@@ -1,4 +1,5 @@
-//! `spiece convert`, run as a program: GGUF and back, and what the options for folders write.
+//! `spiece convert`, run as a program: GGUF and back, what the options for folders write, and byte-level
+//! vocabularies.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +8,9 @@ use serde_json::{Value, json};
 use spiece::formats::GgufOptions;
 use spiece::{Model, Tokenizer};
 
-use crate::support::{names_in, program, testdata, testdata_argument};
+use crate::support::{
+    assert_refused, folder_with, names_in, program, spiece_in, testdata, testdata_argument,
+};
 
 const LLAMA: &str = "golden/llama2.model";
 
@@ -134,4 +137,117 @@ fn without_options_nothing_is_put_around_the_text() {
     assert_eq!(json["post_processor"], Value::Null);
     let config = read_json(&hf.join("tokenizer_config.json"));
     assert_eq!(config.get("chat_template"), None);
+}
+
+/// The names of the files of a byte-level vocabulary, and the arguments that write them.
+const BYTE_FORMATS: [(&[&str], &[&str]); 4] = [
+    (&["l.json"], &["l.json"]),
+    (&["l.tiktoken"], &["l.tiktoken"]),
+    (&["l-vocab.json", "l-merges.txt"], &["l-merges.txt"]),
+    (
+        &["l-vocab.json", "l-merges.txt"],
+        &["l", "--format=vocab-merges"],
+    ),
+];
+
+#[test]
+fn byte_level_vocabularies_are_converted_between_all_formats() {
+    let golden = |name: &str| fs::read(testdata(&format!("bytes/llama3{}", &name[1..]))).unwrap();
+    for (from, _) in BYTE_FORMATS {
+        for (names, arguments) in BYTE_FORMATS {
+            let folder = tempfile::tempdir().unwrap();
+            let from = testdata_argument(&format!("bytes/llama3{}", &from[0][1..]));
+            let mut all = vec![&*from];
+            all.extend(arguments);
+            // The other files do not say how text is cut.
+            if !from.ends_with("3.json") {
+                all.push("--pattern=llama3");
+            }
+            let report = convert(folder.path(), &all);
+            assert!(
+                report.contains("verdict: ids equal for all text"),
+                "{report}"
+            );
+            assert_eq!(
+                report.contains("the pattern"),
+                names != ["l.json"],
+                "{report}"
+            );
+            assert_eq!(names_in(folder.path()).len(), names.len());
+            for name in names {
+                let written = fs::read_to_string(folder.path().join(name)).unwrap();
+                // tiktoken looks up pretokens.
+                let written = written.replace("ignore_merges\": true", "ignore_merges\": false");
+                assert!(written.as_bytes() == golden(name), "{from} as {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_byte_level_vocabulary_becomes_a_folder_with_its_template() {
+    let folder = folder_with(&[("t.jinja", b"{{ messages }}")]);
+    let from = testdata_argument("bytes/gpt2.json");
+    convert(folder.path(), &[&from, "hf/", "--chat_template=t.jinja"]);
+    let hf = folder.path().join("hf");
+    assert_eq!(names_in(&hf), ["tokenizer.json", "tokenizer_config.json"]);
+    let config = read_json(&hf.join("tokenizer_config.json"));
+    assert_eq!(config["tokenizer_class"], json!("PreTrainedTokenizerFast"));
+    assert_eq!(config["chat_template"], json!("{{ messages }}"));
+    let [one, other] = [&from, "hf"].map(|path| Tokenizer::open(folder.path().join(path)).unwrap());
+    let text = fs::read_to_string(testdata("udhr_small.txt")).unwrap();
+    assert_eq!(one.encode(&text), other.encode(&text));
+}
+
+#[test]
+fn formats_that_do_not_hold_a_vocabulary_are_refused_and_nothing_is_written() {
+    let gpt2 = testdata_argument("bytes/gpt2.json");
+    let digits = testdata_argument("bytes/digits.json");
+    let llama = testdata_argument(LLAMA);
+    let rows: [(&[&str], i32, &str); 10] = [
+        (&[&gpt2, "x.tiktoken"], 1, "2 is merged after"),
+        (
+            &[&gpt2, "x.model"],
+            1,
+            "whose tokens are bytes and not characters",
+        ),
+        (
+            &[&gpt2, "x.model", "--format=minbpe"],
+            1,
+            "which is its own id there",
+        ),
+        (&[&digits, "x.tiktoken"], 1, "normalization form C"),
+        (&[&llama, "x.tiktoken"], 1, "whose pieces are characters"),
+        (
+            &[&gpt2, "x.json", "--bos"],
+            2,
+            "--bos and --eos are for SentencePiece models",
+        ),
+        (
+            &[&gpt2, "x.json", "--pattern=gpt2"],
+            1,
+            "leave out the pattern",
+        ),
+        (
+            &[&llama, "x.json", "--pattern=gpt2"],
+            2,
+            "--pattern is for byte-level",
+        ),
+        (
+            &[&gpt2, "x.json", "--format=word"],
+            2,
+            "--format: \"word\" is not model",
+        ),
+        (&[&gpt2, "x"], 2, "the name does not say which format"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, status, message) in rows {
+        let mut all = vec!["convert"];
+        all.extend(arguments);
+        let output = spiece_in(folder.path(), &all);
+        assert_refused(&all, &output, status, message);
+        assert!(names_in(folder.path()).is_empty(), "{all:?}");
+    }
+    convert(folder.path(), &[&digits, "x.tiktoken", "--force"]);
+    assert_eq!(names_in(folder.path()), ["x.tiktoken"]);
 }

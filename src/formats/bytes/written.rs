@@ -14,6 +14,8 @@ use crate::pattern::{PatternSyntax, Pretokenizer, SplitBehavior};
 pub struct ByteFileOptions {
     /// The post-processor of a `tokenizer.json`.
     pub post_processor: PostProcessor,
+    /// The chat template (Jinja) of a folder, which is copied to `tokenizer_config.json`.
+    pub chat_template: Option<String>,
 }
 
 /// The post-processor of a `tokenizer.json`. It does not change ids.
@@ -34,8 +36,8 @@ pub enum PostProcessor {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ByteFiles {
-    /// The usual names of the files, and their contents. `vocab.json` and `merges.txt` are two files,
-    /// all other formats are one.
+    /// The usual names of the files, and their contents. A folder, and `vocab.json` with `merges.txt`,
+    /// are two files, all other formats are one.
     pub files: Vec<(&'static str, Vec<u8>)>,
     /// Whether the program that the files are made for gives the ids of the vocabulary, if it is given
     /// what is [missing](Self::missing).
@@ -59,15 +61,15 @@ impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pattern(expressions) => match &expressions[..] {
-                [] => f.write_str("text is not cut into pretokens: the pattern is (?s:.+)"),
-                [expression] => write!(f, "the pattern is {expression}"),
+                [] => f.write_str("the pattern (?s:.+), since text is not cut"),
+                [expression] => write!(f, "the pattern {expression}"),
                 [first, rest @ ..] => {
-                    write!(f, "the patterns, one after the other, are {first}")?;
+                    write!(f, "the patterns, one after the other, {first}")?;
                     rest.iter().try_for_each(|it| write!(f, " and {it}"))
                 }
             },
             Self::SpecialTokens(tokens) => {
-                f.write_str("the special tokens are ")?;
+                f.write_str("the special tokens ")?;
                 for (index, (text, id)) in tokens.iter().enumerate() {
                     let before = if index == 0 { "{" } else { ", " };
                     write!(f, "{before}{text:?}: {id}")?;
@@ -203,6 +205,7 @@ impl ByteBpe {
     /// | format | bytes | refused |
     /// |---|---|---|
     /// | [`TokenizerJson`](FileFormat::TokenizerJson) | those of `Tokenizer.save` of tokenizers 0.23.3 | patterns that mean something else to Oniguruma and have no other form; special tokens with the text of another token |
+    /// | [`Folder`](FileFormat::Folder) | a `tokenizer.json`, with a `tokenizer_config.json` for transformers | the same |
     /// | [`VocabMerges`](FileFormat::VocabMerges) | those of `tokenizer.model.save` | special tokens with the text of another token |
     /// | [`Tiktoken`](FileFormat::Tiktoken) | those of `dump_tiktoken_bpe` of tiktoken 0.14.0 | ids in another order than that of the merges |
     /// | [`Minbpe`](FileFormat::Minbpe) | those of `save` of minbpe | other ids than the bytes by value and the merges from 256 on; special tokens with white space |
@@ -235,12 +238,24 @@ impl ByteBpe {
         let tokens = RankedTokens::new(self);
         match format {
             FileFormat::TokenizerJson => tokenizer_json::write_byte_level(&tokens, options),
+            FileFormat::Folder => {
+                let mut folder = tokenizer_json::write_byte_level(&tokens, options)?;
+                let config = tokenizer_json::config_of_bytes(options.chat_template.as_deref());
+                folder.files.insert(0, ("tokenizer_config.json", config));
+                Ok(folder)
+            }
             FileFormat::Tiktoken => tiktoken::write(&tokens),
             FileFormat::VocabMerges => vocab_merges::write(&tokens),
             FileFormat::Minbpe => minbpe::write(&tokens),
-            _ => Err(ByteFormatError::NoForm {
+            FileFormat::Model => Err(ByteFormatError::NoForm {
                 format,
-                what: "a byte-level vocabulary".to_owned(),
+                what: "a byte-level vocabulary, whose tokens are bytes and not characters"
+                    .to_owned(),
+                remedy: "write a tokenizer.json, .tiktoken or GGUF; minbpe's .model is the format minbpe",
+            }),
+            FileFormat::Gguf | FileFormat::Tekken => Err(ByteFormatError::NoForm {
+                format,
+                what: "this vocabulary".to_owned(),
                 remedy: "write a tokenizer.json",
             }),
         }

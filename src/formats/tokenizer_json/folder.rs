@@ -50,18 +50,7 @@ impl TransformersFolder {
         let mut config = Map::new();
         config.insert("added_tokens_decoder".to_owned(), added);
         config.extend(special.clone());
-        for (name, value) in [
-            ("clean_up_tokenization_spaces", json!(false)),
-            ("model_input_names", json!(["input_ids", "attention_mask"])),
-            ("tokenizer_class", json!("PreTrainedTokenizerFast")),
-        ] {
-            config.insert(name.to_owned(), value);
-        }
-        if let Some(template) = &options.chat_template {
-            config.insert("chat_template".to_owned(), json!(template));
-        }
-        let pretty =
-            |value: Map<String, Value>| format!("{:#}\n", Value::Object(value)).into_bytes();
+        config.extend(common_config(options.chat_template.as_deref()));
         let files = vec![
             ("tokenizer.model", model.to_bytes()),
             ("special_tokens_map.json", pretty(special)),
@@ -71,4 +60,29 @@ impl TransformersFolder {
         let verdict = parts.verdict;
         Ok(Self { files, verdict })
     }
+}
+
+/// The `tokenizer_config.json` of a byte-level vocabulary.
+pub(in crate::formats) fn config_of_bytes(chat_template: Option<&str>) -> Vec<u8> {
+    pretty(common_config(chat_template))
+}
+
+/// What every `tokenizer_config.json` has.
+fn common_config(chat_template: Option<&str>) -> Map<String, Value> {
+    let mut config = Map::new();
+    for (name, value) in [
+        ("clean_up_tokenization_spaces", json!(false)),
+        ("model_input_names", json!(["input_ids", "attention_mask"])),
+        ("tokenizer_class", json!("PreTrainedTokenizerFast")),
+    ] {
+        config.insert(name.to_owned(), value);
+    }
+    if let Some(template) = chat_template {
+        config.insert("chat_template".to_owned(), json!(template));
+    }
+    config
+}
+
+fn pretty(value: Map<String, Value>) -> Vec<u8> {
+    format!("{:#}\n", Value::Object(value)).into_bytes()
 }

@@ -46,7 +46,10 @@ fn tokenizer_json_files_have_the_bytes_of_tokenizers() {
         ("whole", PostProcessor::None),
     ] {
         let file = golden(&format!("{name}.json"));
-        let options = ByteFileOptions { post_processor };
+        let options = ByteFileOptions {
+            post_processor,
+            ..ByteFileOptions::default()
+        };
         let written = read(&file).to_format(FileFormat::TokenizerJson, &options);
         let written = exact(written.unwrap());
         assert!(
