@@ -69,12 +69,12 @@ use bpe::coverage_search;
 use bpe::merge::MergeTrainer;
 use bpe::queue::ShortestText;
 use bpe::symbols::SymbolArena;
-use bpe::word_buffer::{Characters, WordBuffer};
+use bpe::word_buffer::{CharacterSpelling, WordBuffer};
 use counts::WordTable;
 use execution::ExecutionConfig;
 use meta::MetaPieces;
 use observer::Run;
-use prepare::Pretokenizer;
+use prepare::PretokenizerCallback;
 use rules::NormalizerSpecs;
 use split::SplitRules;
 
@@ -98,7 +98,7 @@ pub struct Trainer {
     record: TrainFlags,
     meta: MetaPieces,
     specs: NormalizerSpecs,
-    pretokenizer: Option<Arc<Pretokenizer>>,
+    pretokenizer: Option<Arc<PretokenizerCallback>>,
     allow_inconsistent_pretokenization: bool,
     work: ExecutionConfig,
     /// Words that occur less often are ignored.
@@ -338,7 +338,7 @@ impl Trainer {
         run.reporter.start(Stage::Merging)?;
         let rules = SplitRules::new(&self.options);
         let symbols = SymbolArena::new(alphabet, &rules);
-        let spelling = Characters::of(&symbols);
+        let spelling = CharacterSpelling::of(&symbols);
         let words = run
             .pool
             .install(|| WordBuffer::new(words, &spelling, &self.work.hasher))?;

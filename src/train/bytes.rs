@@ -9,7 +9,7 @@
 //!
 //! Counting, the word buffer, the pair index and the queue are those of SentencePiece's BPE; see
 //! [`bpe`](super::bpe). Five things are different: texts are cut by a pattern ([`PatternCuts`]), each
-//! byte is an initial symbol ([`Bytes`]), every pair may merge as long as the token is not too long
+//! byte is an initial symbol ([`ByteSpelling`]), every pair may merge as long as the token is not too long
 //! ([`SplitRules::of_bytes`]), ties have another order ([`order`]), and nothing is normalized.
 //!
 //! # The references
@@ -44,7 +44,7 @@ use super::batch::{SentenceCounts, SentenceFilter};
 use super::bpe::merge::{LearnedMerge, MergeTrainer};
 use super::bpe::queue::TieOrder;
 use super::bpe::symbols::SymbolArena;
-use super::bpe::word_buffer::{Bytes, WordBuffer};
+use super::bpe::word_buffer::{ByteSpelling, WordBuffer};
 use super::corpus::{Batches, Corpus, ReadAs};
 use super::counts::{PlacedCount, SharedTable, WordTable};
 use super::execution::ExecutionConfig;
@@ -181,7 +181,7 @@ impl ByteTrainer {
         words.remove_rare(self.min_word_count.get());
         run.reporter.start(Stage::Merging)?;
         let symbols = SymbolArena::of_bytes(&self.layout.bytes);
-        let spelling = Bytes::of(&symbols);
+        let spelling = ByteSpelling::of(&symbols);
         let words = run
             .pool
             .install(|| WordBuffer::new(words, &spelling, &self.work.hasher))?;
@@ -200,7 +200,7 @@ impl ByteTrainer {
         words.remove_rare(self.min_word_count.get());
         run.reporter.start(Stage::Merging)?;
         let symbols = SymbolArena::of_bytes(&self.layout.bytes);
-        let words = WordBuffer::in_order_of_places(words, &Bytes::of(&symbols))?;
+        let words = WordBuffer::in_order_of_places(words, &ByteSpelling::of(&symbols))?;
         self.merge(FirstPlaces, symbols, words, run)
     }
 

@@ -28,7 +28,7 @@ use crate::train::TrainError;
 use crate::trie::prefix::PrefixTrie;
 
 /// Splits a normalized sentence into chunks that no piece crosses.
-pub(crate) type Pretokenizer = dyn Fn(&str) -> Vec<String> + Send + Sync;
+pub(crate) type PretokenizerCallback = dyn Fn(&str) -> Vec<String> + Send + Sync;
 
 /// Everything that happens to a sentence before it is counted.
 #[derive(Clone)]
@@ -36,7 +36,7 @@ pub(crate) struct Preparation {
     pub(crate) normalizer: Normalizer,
     pub(crate) meta_pieces: Arc<PrefixTrie>,
     pub(crate) delimiter: String,
-    pub(crate) pretokenizer: Option<Arc<Pretokenizer>>,
+    pub(crate) pretokenizer: Option<Arc<PretokenizerCallback>>,
     /// Whether the concatenation of the chunks may differ from the sentence.
     pub(crate) allow_inconsistent_pretokenization: bool,
 }
@@ -96,7 +96,11 @@ impl Preparation {
         Cow::Owned(text.replace(&self.delimiter, BOUNDARY_MARK.encode_utf8(&mut [0; 4])))
     }
 
-    fn pretokenize(&self, pretokenizer: &Pretokenizer, text: &str) -> Result<String, TrainError> {
+    fn pretokenize(
+        &self,
+        pretokenizer: &PretokenizerCallback,
+        text: &str,
+    ) -> Result<String, TrainError> {
         let chunks = pretokenizer(text);
         let mut parts = chunks.iter().map(String::as_str);
         let is_concatenation = parts.try_fold(text, str::strip_prefix) == Some("");

@@ -88,7 +88,7 @@ impl ListOrder {
         let (list, repeated) = PairList::new(merges.clone());
         let mut last_merges = vec![None; BYTES as usize + tokens.len()];
         for ([left, right, joined], place) in merges.zip(0..) {
-            let merge = LastMerge { place, left, right };
+            let merge = ListedMerge { place, left, right };
             if last_merges[joined as usize].is_none()
                 && !repeated.contains(&place)
                 && list.reaches(merge, &last_merges)
@@ -169,7 +169,7 @@ struct PairList {
 
 /// The last merge of a token whose parts are bytes, or tokens that merge at an earlier place.
 #[derive(Debug, Clone, Copy)]
-struct LastMerge {
+struct ListedMerge {
     place: u32,
     left: u32,
     right: u32,
@@ -210,10 +210,10 @@ impl PairList {
     /// listed before the next merge that makes one of them part of something larger, they would
     /// merge, of equal places the leftmost. The places of the merges within a part ascend, since
     /// its own parts have earlier places.
-    fn reaches(&self, merge: LastMerge, last_merges: &[Option<LastMerge>]) -> bool {
+    fn reaches(&self, merge: ListedMerge, last_merges: &[Option<ListedMerge>]) -> bool {
         let last_of = |symbol: u32| last_merges[symbol as usize];
         let is_known = |symbol: u32| symbol < BYTES || last_of(symbol).is_some();
-        let LastMerge {
+        let ListedMerge {
             mut left,
             mut right,
             ..

@@ -20,7 +20,7 @@ use crate::tokenizer::ModelTables;
 
 /// A part that rules or symbols write, and a raw text for which they write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Part {
+struct WrittenPart {
     /// The text that is written, with marks for spaces.
     written: Vec<u8>,
     /// The source of the rule, or the symbol.
@@ -31,7 +31,7 @@ struct Part {
 #[derive(Debug)]
 pub(super) struct PartTable {
     /// One part for each text that is written, sorted by that text.
-    parts: Vec<Part>,
+    parts: Vec<WrittenPart>,
     /// The texts that the parts write, reversed and sorted, with the indexes of the parts.
     reversed: Vec<(Vec<u8>, usize)>,
     /// The texts that the parts write, each followed by a NUL.
@@ -66,8 +66,8 @@ impl PartTable {
     /// The table of the given parts and their sources.
     fn of(written: HashMap<Vec<u8>, Vec<u8>>) -> Self {
         let parts = written.into_iter();
-        let mut parts: Vec<Part> = parts
-            .map(|(written, source)| Part { written, source })
+        let mut parts: Vec<WrittenPart> = parts
+            .map(|(written, source)| WrittenPart { written, source })
             .collect();
         parts.sort_by(|a, b| a.written.cmp(&b.written));
         let reversed = parts.iter().map(|part| reversed(&part.written)).zip(0..);
@@ -97,7 +97,7 @@ impl PartTable {
     }
 
     /// The first part whose text is not less than `text`.
-    fn lower_bound(&self, text: &[u8]) -> Option<&Part> {
+    fn lower_bound(&self, text: &[u8]) -> Option<&WrittenPart> {
         let index = self
             .parts
             .partition_point(|part| part.written.as_slice() < text);

@@ -35,7 +35,7 @@ use std::ops::ControlFlow;
 
 #[cfg(feature = "train")]
 pub(crate) use self::build::BuildError;
-use self::unit::Unit;
+use self::unit::ArrayUnit;
 use crate::base::num::low_u8;
 
 /// Darts-clone's double array.
@@ -94,7 +94,8 @@ impl DoubleArray {
             return unit.value() < value_limit;
         }
         let base = cell ^ unit.offset();
-        self.has_block(base) && (!unit.has_leaf() || self.unit(base).is_some_and(Unit::is_value))
+        self.has_block(base)
+            && (!unit.has_leaf() || self.unit(base).is_some_and(ArrayUnit::is_value))
     }
 
     /// Whether all 256 cells around `base` exist.
@@ -102,13 +103,13 @@ impl DoubleArray {
         (base | 0xFF) < self.units.len()
     }
 
-    fn unit(&self, cell: usize) -> Option<Unit> {
-        self.units.get(cell).copied().map(Unit::from_bits)
+    fn unit(&self, cell: usize) -> Option<ArrayUnit> {
+        self.units.get(cell).copied().map(ArrayUnit::from_bits)
     }
 
     /// The base of the state before any byte.
     pub(crate) fn root(&self) -> usize {
-        self.unit(0).map_or(0, Unit::offset)
+        self.unit(0).map_or(0, ArrayUnit::offset)
     }
 
     /// From a base by one byte: the next base, and the value if a key ends there.
@@ -124,11 +125,11 @@ impl DoubleArray {
 
     /// The value of the key that ends in `cell`, which holds the inner unit `unit`.
     #[inline]
-    fn value_below(&self, cell: usize, unit: Unit) -> Option<usize> {
+    fn value_below(&self, cell: usize, unit: ArrayUnit) -> Option<usize> {
         if !unit.has_leaf() {
             return None;
         }
-        self.unit(cell ^ unit.offset()).map(Unit::value)
+        self.unit(cell ^ unit.offset()).map(ArrayUnit::value)
     }
 
     /// The keys that `text` begins with, shortest first: (length, value).
@@ -228,7 +229,7 @@ impl ChildCells {
         let mut first = vec![0; units.len()];
         let mut next = vec![0; units.len()];
         for (cell, bits) in units.iter().enumerate().skip(1) {
-            let base = cell ^ usize::from(Unit::from_bits(*bits).label());
+            let base = cell ^ usize::from(ArrayUnit::from_bits(*bits).label());
             if let Some(first) = first.get_mut(base) {
                 next[cell] = std::mem::replace(first, cell);
             }

@@ -29,7 +29,7 @@ use crate::train::alphabet::CharacterCounts;
 use crate::train::bpe::merge::LearnedMerge;
 
 /// A character that is encoded as byte pieces if it is not a piece.
-struct Character {
+struct CandidateCharacter {
     c: char,
     gain: u128,
 }
@@ -86,7 +86,7 @@ impl FenwickTree {
 
 /// The characters that the merges taken so far do not contain, best first.
 struct FreeCharacters {
-    ranked: Vec<Character>,
+    ranked: Vec<CandidateCharacter>,
     rank: HashMap<char, usize>,
     free: FenwickTree,
     gains: FenwickTree,
@@ -100,9 +100,9 @@ impl FreeCharacters {
         let mut ranked: Vec<(char, u64)> = several_bytes.collect();
         let gain_of = |c: char, count| u128::from(count) * (c.len_utf8() as u128 - 1);
         ranked.sort_by_key(|&(c, count)| (Reverse(gain_of(c, count)), Reverse(count), c));
-        let ranked: Vec<Character> = ranked
+        let ranked: Vec<CandidateCharacter> = ranked
             .into_iter()
-            .map(|(c, count)| Character {
+            .map(|(c, count)| CandidateCharacter {
                 c,
                 gain: gain_of(c, count),
             })

@@ -116,7 +116,7 @@ impl WordBuffer {
     /// freed group by group.
     pub(crate) fn new(
         words: WordTable,
-        spelling: &impl Spelling,
+        spelling: &impl WordSpelling,
         hasher: &SeedableRandomState,
     ) -> Result<Self, TrainError> {
         let groups = words.into_groups(rayon::current_num_threads());
@@ -139,7 +139,7 @@ impl WordBuffer {
     /// in common.
     pub(crate) fn in_order_of_places(
         words: WordTable<PlacedCount>,
-        spelling: &impl Spelling,
+        spelling: &impl WordSpelling,
     ) -> Result<Self, TrainError> {
         let mut placed = Vec::new();
         let mut texts = TextArena::default();
@@ -346,7 +346,7 @@ fn counts(runs: &[CountRun]) -> RunCounts<'_> {
 }
 
 /// How the words of a corpus are spelled with initial symbols.
-pub(crate) trait Spelling: Sync {
+pub(crate) trait WordSpelling: Sync {
     /// The number of initial symbols of a word.
     fn length(&self, word: &[u8]) -> usize;
 
@@ -355,12 +355,12 @@ pub(crate) trait Spelling: Sync {
 }
 
 /// Each character is an initial symbol. Characters without a symbol divide a word.
-pub(crate) struct Characters {
+pub(crate) struct CharacterSpelling {
     /// The slot of each character, by code point, up to the highest character with a symbol.
     slot_of: Vec<u32>,
 }
 
-impl Characters {
+impl CharacterSpelling {
     /// Of these symbols, those that are one character.
     pub(crate) fn of(symbols: &SymbolArena) -> Self {
         let mut slot_of = Vec::new();
@@ -378,7 +378,7 @@ impl Characters {
     }
 }
 
-impl Spelling for Characters {
+impl WordSpelling for CharacterSpelling {
     fn length(&self, word: &[u8]) -> usize {
         word.iter().filter(|byte| is_boundary(**byte)).count()
     }
@@ -393,12 +393,12 @@ impl Spelling for Characters {
 }
 
 /// Each byte is an initial symbol.
-pub(crate) struct Bytes {
+pub(crate) struct ByteSpelling {
     /// The slot of each byte.
     slot_of: [u32; 256],
 }
 
-impl Bytes {
+impl ByteSpelling {
     /// Of the symbols of [`SymbolArena::of_bytes`].
     pub(crate) fn of(symbols: &SymbolArena) -> Self {
         let mut slot_of = [WORD_START; 256];
@@ -411,7 +411,7 @@ impl Bytes {
     }
 }
 
-impl Spelling for Bytes {
+impl WordSpelling for ByteSpelling {
     fn length(&self, word: &[u8]) -> usize {
         word.len()
     }
@@ -428,7 +428,7 @@ impl Spelling for Bytes {
 /// word's count.
 fn for_each_word<T: Tally>(
     words: &TextCounts<T>,
-    spelling: &impl Spelling,
+    spelling: &impl WordSpelling,
     mut visit: impl FnMut(&[u8], usize, T),
 ) {
     words.visit(|text, count| {
@@ -442,7 +442,7 @@ fn for_each_word<T: Tally>(
 /// How many slots the words of each count take.
 fn slots_by_count(
     words: &[TextCounts],
-    spelling: &impl Spelling,
+    spelling: &impl WordSpelling,
     hasher: &SeedableRandomState,
 ) -> SeededMap<u64, usize> {
     let mut slots = SeededMap::with_hasher(hasher.clone());
@@ -455,7 +455,7 @@ fn slots_by_count(
 }
 
 /// Writes words into the free part of the run of their count.
-fn fill(words: Vec<TextCounts>, spelling: &impl Spelling, mut free_parts: FreeSlots<'_>) {
+fn fill(words: Vec<TextCounts>, spelling: &impl WordSpelling, mut free_parts: FreeSlots<'_>) {
     for words in words {
         for_each_word(&words, spelling, |text, length, count| {
             let Some(free) = free_parts.get_mut(&count) else {

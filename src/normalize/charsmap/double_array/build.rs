@@ -27,7 +27,7 @@ mod layout;
 use self::dawg::{Dawg, Transition};
 pub(crate) use self::error::BuildError;
 use self::layout::{Layout, is_in_reach};
-use super::unit::Unit;
+use super::unit::ArrayUnit;
 use super::{ChildCells, DoubleArray};
 
 impl DoubleArray {
@@ -65,7 +65,7 @@ impl DoubleArray {
                 _ => continue,
             }
             for cell in children.of_base(base) {
-                let label = Unit::from_bits(self.units[cell]).label();
+                let label = ArrayUnit::from_bits(self.units[cell]).label();
                 if let Some((next, value)) = self.step(base, label) {
                     visit(label, value);
                     waiting.push(next);
@@ -79,7 +79,7 @@ impl DoubleArray {
 fn units_of(keys: &[(&[u8], u32)]) -> Result<Vec<u32>, BuildError> {
     let (dawg, start) = Dawg::from_sorted(keys)?;
     let layout = Layout::new(dawg.len().next_power_of_two())?;
-    let mut placement = Placement {
+    let mut placement = LayoutWalk {
         bases: vec![NOWHERE; dawg.len()],
         dawg: &dawg,
         layout,
@@ -98,7 +98,7 @@ const NOWHERE: u32 = u32::MAX;
 type OpenState<'a> = (u32, std::slice::Iter<'a, Transition>);
 
 /// A depth-first walk that lays out the states of the automaton.
-struct Placement<'a> {
+struct LayoutWalk<'a> {
     dawg: &'a Dawg,
     layout: Layout,
     /// The last base of each shared state, or [`NOWHERE`].
@@ -107,7 +107,7 @@ struct Placement<'a> {
     labels: Vec<u8>,
 }
 
-impl<'a> Placement<'a> {
+impl<'a> LayoutWalk<'a> {
     fn place_all(&mut self, start: u32) -> Result<(), BuildError> {
         let mut open: Vec<OpenState<'a>> = Vec::new();
         open.extend(self.place_state(start, 0)?);

@@ -21,9 +21,9 @@ pub(super) const LABEL_MASK: u32 = 0xFF;
 
 /// The unit in a cell.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unit(u32);
+pub(crate) struct ArrayUnit(u32);
 
-impl Unit {
+impl ArrayUnit {
     /// The unit with these bits.
     #[inline]
     pub(super) fn from_bits(bits: u32) -> Self {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::train::alphabet::{Alphabet, CharacterCounts};
 use crate::train::bpe::queue::{PairPlaces, ShortestText};
-use crate::train::bpe::word_buffer::{Bytes, Characters};
+use crate::train::bpe::word_buffer::{ByteSpelling, CharacterSpelling};
 use crate::train::counts::WordTable;
 use crate::train::options::TrainOptions;
 
@@ -103,7 +103,7 @@ fn fast_merges(
         .unwrap();
     let hasher = SeedableRandomState::default();
     let words = pool
-        .install(|| WordBuffer::new(table, &Characters::of(&symbols), &hasher))
+        .install(|| WordBuffer::new(table, &CharacterSpelling::of(&symbols), &hasher))
         .unwrap();
     let mut merger = MergeTrainer::new((rules, ShortestText), &pool, &hasher, symbols, words);
     merger.tuning = tuning;
@@ -254,7 +254,7 @@ proptest! {
         let hasher = SeedableRandomState::default();
         let table = WordTable::of(words.iter().map(|(word, count)| (word, *count)));
         let symbols = SymbolArena::of_bytes(&Vec::from_iter(0..=u8::MAX));
-        let words = pool.install(|| WordBuffer::new(table, &Bytes::of(&symbols), &hasher)).unwrap();
+        let words = pool.install(|| WordBuffer::new(table, &ByteSpelling::of(&symbols), &hasher)).unwrap();
         let mut merger = MergeTrainer::new((&rules, SmallestIds), &pool, &hasher, symbols, words);
         merger.tuning = tuning;
         let merges = merger.run_occurring((wanted, 0), &|_| false, &mut |_| Ok(())).unwrap();
