@@ -139,13 +139,8 @@ impl Tokenizer {
     /// The bytes are not a model, or are a model that the reference refuses.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
         #[cfg(feature = "tokenizer-json")]
-        if let Some(vocabulary) = ByteVocabulary::from_bytes(bytes, &ByteFormatOptions::default())?
-        {
-            return Ok(Self::of_bytes(
-                vocabulary.into_exact()?,
-                TokenizerConfig::default(),
-            ));
-        }
+        return Self::from_bytes_with(bytes, &ByteFormatOptions::default());
+        #[cfg(not(feature = "tokenizer-json"))]
         Model::from_bytes(bytes).map(Self::new)
     }
 
@@ -180,6 +175,21 @@ impl Tokenizer {
                 .concat());
         }
         Ok(self.model()?.to_bytes())
+    }
+
+    /// Like [`open_with`](Tokenizer::open_with), for the bytes of a file, which are copied.
+    ///
+    /// # Errors
+    /// As [`open_with`](Self::open_with).
+    #[cfg(feature = "tokenizer-json")]
+    pub fn from_bytes_with(bytes: &[u8], options: &ByteFormatOptions) -> Result<Self, ModelError> {
+        if let Some(vocabulary) = ByteVocabulary::from_bytes(bytes, options)? {
+            let bpe = vocabulary.into_exact()?;
+            return Ok(Self::of_bytes(bpe, TokenizerConfig::default()));
+        }
+        let model = Model::from_bytes(bytes)?;
+        options.refuse_pattern(FileFormat::Model)?;
+        Ok(Self::new(model))
     }
 }
 

@@ -80,10 +80,20 @@ pub fn of_model(py: Python<'_>, error: &ModelError) -> PyErr {
             let cause = io::ErrorKind::IsADirectory.into();
             file_error(py, path, &cause, error.to_string())
         }
+        _ if is_of_other_format(error) => refused(py, error),
         _ => {
             let message = format!("{error} [{REFERENCE_SOURCE}]");
             exception(py, "ModelError", (message,))
         }
+    }
+}
+
+/// Whether a file is refused that the reference does not read.
+fn is_of_other_format(error: &ModelError) -> bool {
+    match error {
+        ModelError::Converted { .. } | ModelError::ByteLevel => true,
+        ModelError::InFile { source, .. } => is_of_other_format(source),
+        _ => false,
     }
 }
 

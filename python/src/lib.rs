@@ -7,12 +7,13 @@
 //! drop-in:  processor -> arguments, settings -> encode, decode, nbest, scored, vocabulary, normalizer
 //! tiktoken: tiktoken
 //! modern:   tokenizer, model, editing, counts
-//! all:      loaded (tokenizer and ready objects), tokens, spans, text, ids, buffer, pool, random, trainer, errors
+//! all:      loaded (tokenizer and ready objects), byte_level, tokens, spans, text, ids, buffer, pool, random, trainer, errors
 //! ```
 
 mod arguments;
 mod array_rows;
 mod buffer;
+mod byte_level;
 mod counting_thread;
 mod counts;
 mod decode;

@@ -2,6 +2,7 @@
 //! one integer object and one string object for each id, made by the first call that needs them:
 //! filling a list with references to them is several times faster than creating new objects.
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 
@@ -35,7 +36,8 @@ pub struct Loaded {
 /// The string objects of all pieces.
 struct Strings {
     all: Vec<Py<PyString>>,
-    /// The pieces that are not UTF-8; their strings are empty.
+    /// The pieces that are not UTF-8, in the order of their ids, but not those of a byte-level
+    /// vocabulary; their strings have U+FFFD.
     malformed: Vec<PieceId>,
 }
 
@@ -70,16 +72,10 @@ impl Loaded {
 
     /// Bytes that are equal for equal models only.
     fn content(&self) -> Vec<u8> {
-        let Some(bpe) = self.tokenizer.byte_bpe() else {
-            let model = self.tokenizer.model();
-            return model.map(Model::to_bytes).unwrap_or_default();
-        };
-        let pieces = self.tokenizer.pieces();
-        let tokens = pieces.map(|piece| format!("{} {:?} {:?}", piece.id, piece.kind, piece.text));
-        let lines: Vec<String> = tokens
-            .chain([format!("{:?}", bpe.pretokenizer())])
-            .collect();
-        lines.join("\n").into_bytes()
+        match (self.tokenizer.byte_bpe(), self.tokenizer.model()) {
+            (Some(bpe), _) => format!("{:?}", bpe.parts()).into_bytes(),
+            (None, model) => model.map(Model::to_bytes).unwrap_or_default(),
+        }
     }
 
     /// Whether both have equal models.
@@ -112,15 +108,17 @@ impl Loaded {
         self.strings.get_or_init(py, || {
             let mut all = Vec::with_capacity(self.tokenizer.vocab_size());
             let mut malformed = Vec::new();
+            // The tokens of a byte-level vocabulary can be any bytes.
+            let is_byte_level = self.tokenizer.byte_bpe().is_some();
             let ids = (0..).map(PieceId::new).take(self.tokenizer.vocab_size());
             for id in ids {
                 // A byte-level vocabulary may have ids without a piece.
                 let text = self.tokenizer.id_to_piece(id).unwrap_or_default();
-                let text = std::str::from_utf8(text).unwrap_or_else(|_| {
+                let text = String::from_utf8_lossy(text);
+                if matches!(text, Cow::Owned(_)) && !is_byte_level {
                     malformed.push(id);
-                    ""
-                });
-                all.push(PyString::new(py, text).unbind());
+                }
+                all.push(PyString::new(py, &text).unbind());
             }
             Strings { all, malformed }
         })
@@ -130,7 +128,7 @@ impl Loaded {
     #[inline]
     pub fn string<'py>(&self, py: Python<'py>, id: PieceId) -> Option<Bound<'py, PyString>> {
         let strings = self.strings(py);
-        if !strings.malformed.is_empty() && strings.malformed.contains(&id) {
+        if !strings.malformed.is_empty() && strings.malformed.binary_search(&id).is_ok() {
             return None;
         }
         strings

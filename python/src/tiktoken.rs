@@ -17,13 +17,11 @@ use pyo3::exceptions::{PyKeyError, PySystemError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use spiece::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialNames, SpecialToken};
-use spiece::{
-    DecodeError, EncodeError, EncodeOptions, Pattern, PieceId, Pretokenizer, Tokenizer,
-    TokenizerConfig,
-};
+use spiece::byte_bpe::{ByteBpe, ByteToken, SpecialNames, SpecialToken};
+use spiece::{DecodeError, EncodeError, EncodeOptions, Pattern, PieceId};
 
 use crate::buffer::{VectorBuffer, append_exact_ints};
+use crate::byte_level;
 use crate::errors;
 use crate::loaded::{Loaded, PausedCollector, detached_if, is_long};
 use crate::pool::{pool, resolve_threads};
@@ -53,19 +51,8 @@ impl CoreBpe {
         special_tokens_encoder: &Bound<'_, PyDict>,
         pattern: &str,
     ) -> PyResult<CoreBpe> {
-        let mut tokens = Vec::with_capacity(encoder.len());
-        for (bytes, rank) in encoder {
-            let bytes = match bytes.cast::<PyBytes>() {
-                Ok(bytes) => bytes.as_bytes().into(),
-                Err(_) => bytes.extract::<Vec<u8>>()?.into(),
-            };
-            let id = rank.extract()?;
-            tokens.push(ByteToken { bytes, id });
-        }
-        let mut special = Vec::with_capacity(special_tokens_encoder.len());
-        for (text, id) in special_tokens_encoder {
-            special.push(SpecialToken::new(text.extract::<String>()?, id.extract()?));
-        }
+        let tokens = byte_level::tokens(encoder)?;
+        let special = byte_level::special_tokens(special_tokens_encoder)?;
         let core = py.detach(|| CoreBpe::of_tokens(tokens, special, pattern));
         core.map_err(PyValueError::new_err)
     }
@@ -247,7 +234,6 @@ impl CoreBpe {
         pattern: &str,
     ) -> Result<CoreBpe, String> {
         let pattern = Pattern::new(pattern).map_err(|error| error.to_string())?;
-        tokens.sort_unstable_by_key(|token| token.id);
         let has_id = |id: u32| tokens.binary_search_by_key(&id, |token| token.id).is_ok();
         let special_ids = special.iter().filter(|token| !has_id(token.id));
         let special_ids = special_ids.map(|token| PieceId::new(token.id)).collect();
@@ -265,11 +251,8 @@ impl CoreBpe {
             let bytes = [*byte].into();
             tokens.push(ByteToken { bytes, id });
         }
-        let mut parts = ByteBpeParts::new(Pretokenizer::of(pattern));
-        parts.tokens = tokens;
-        parts.special_tokens = special;
-        let bpe = ByteBpe::new(parts).map_err(|error| error.to_string())?;
-        let tokenizer = Tokenizer::of_bytes(bpe, TokenizerConfig::default());
+        let tokenizer = byte_level::tokenizer(tokens, special, pattern);
+        let tokenizer = tokenizer.map_err(|error| error.to_string())?;
         Ok(CoreBpe {
             loaded: Arc::new(Loaded::new(tokenizer)),
             special_ids,

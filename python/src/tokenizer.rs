@@ -8,19 +8,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyType};
+use spiece::formats::ByteFormatOptions;
 use spiece::{
     EncodeError, EncodeOptions, Model, ModelType, PieceId, Rng, SampleOptions, Tokenizer,
 };
 
 pub use self::ragged::threads_or_all;
-use self::ragged::{
-    RaggedArrays, arrow_offsets, encode_options, id_array, one_id, ragged_arrays, ragged_numbers,
-    to_i64,
-};
+use self::ragged::{RaggedArrays, arrow_offsets, id_array, ragged_arrays, ragged_numbers, to_i64};
 pub use self::stream::DecodeStream;
 use crate::arguments::{to_finite, to_int_in};
 use crate::buffer::VectorBuffer;
+use crate::byte_level;
 use crate::errors;
 use crate::ids::{self, RaggedNumbers};
 use crate::loaded::{Loaded, PausedCollector, detached_if, is_long};
@@ -56,6 +55,20 @@ fn instance<'py>(
     native_class.call_method1("__new__", (class, native))
 }
 
+/// What a file of a byte-level vocabulary may lack.
+fn format_options(
+    py: Python<'_>,
+    pattern: Option<&str>,
+    special_tokens: Option<&Bound<'_, PyDict>>,
+) -> PyResult<ByteFormatOptions> {
+    let mut options = ByteFormatOptions::default();
+    options.pattern = pattern
+        .map(|pattern| byte_level::pattern(py, pattern))
+        .transpose()?;
+    options.special_tokens = special_tokens.map(byte_level::special_tokens).transpose()?;
+    Ok(options)
+}
+
 #[pymethods]
 impl PyTokenizer {
     /// A tokenizer that shares the model of another one; this is how instances of subclasses are
@@ -67,10 +80,16 @@ impl PyTokenizer {
         }
     }
 
-    /// Reads a model file.
+    /// Reads a model file; byte-level vocabularies with what some files lack.
     #[classmethod]
-    fn _of_file<'py>(cls: &Bound<'py, PyType>, path: PathBuf) -> PyResult<Bound<'py, PyAny>> {
-        let opened = cls.py().detach(|| Tokenizer::open(&path));
+    fn _of_file<'py>(
+        cls: &Bound<'py, PyType>,
+        path: PathBuf,
+        pattern: Option<&str>,
+        special_tokens: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = format_options(cls.py(), pattern, special_tokens)?;
+        let opened = cls.py().detach(|| Tokenizer::open_with(&path, &options));
         instance(cls, opened)
     }
 
@@ -79,16 +98,39 @@ impl PyTokenizer {
     fn _of_bytes<'py>(
         cls: &Bound<'py, PyType>,
         model: &Bound<'py, PyBytes>,
+        pattern: Option<&str>,
+        special_tokens: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let options = format_options(cls.py(), pattern, special_tokens)?;
         let bytes = model.as_bytes();
-        let opened = cls.py().detach(|| Tokenizer::from_bytes(bytes));
+        let opened = cls
+            .py()
+            .detach(|| Tokenizer::from_bytes_with(bytes, &options));
         instance(cls, opened)
     }
 
-    /// The bytes of the model file.
+    /// The tokenizer of byte strings with ranks.
+    #[classmethod]
+    fn _of_ranks<'py>(
+        cls: &Bound<'py, PyType>,
+        ranks: &Bound<'py, PyDict>,
+        pattern: &str,
+        special_tokens: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = cls.py();
+        let pattern = byte_level::pattern(py, pattern)?;
+        let tokens = byte_level::tokens(ranks)?;
+        let special_tokens = byte_level::special_tokens(special_tokens)?;
+        let made = py.detach(|| byte_level::tokenizer(tokens, special_tokens, pattern));
+        let tokenizer = made.map_err(|error| errors::refused(py, &error))?;
+        instance(cls, Ok(tokenizer))
+    }
+
+    /// The bytes of the model file, or of the tokenizer.json of a byte-level vocabulary.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let model = self.loaded.model(py)?;
-        Ok(PyBytes::new(py, &model.to_bytes()))
+        let bytes = py.detach(|| self.loaded.tokenizer.to_bytes());
+        let bytes = bytes.map_err(|error| errors::of_model(py, &error))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -160,35 +202,45 @@ impl PyTokenizer {
         self.loaded.tokenizer.pad_id().map(PieceId::get)
     }
 
+    /// The special tokens of a byte-level vocabulary, or the control pieces: ids by texts.
+    #[getter]
+    fn special_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let special = PyDict::new(py);
+        for (id, text) in self.loaded.tokenizer.special_tokens() {
+            special.set_item(String::from_utf8_lossy(text), id.get())?;
+        }
+        Ok(special)
+    }
+
     /// The ids of a text, as a list.
     ///
-    /// `allowed_special` names control pieces that the text may contain;
+    /// `allowed_special` names control pieces or special tokens that the text may contain;
+    /// `refuse_special=True` refuses a text with others, which are ordinary text otherwise;
     /// `user_defined_symbols=False` takes user-defined symbols in untrusted text as ordinary text.
-    #[pyo3(signature = (text, *, add_bos=false, add_eos=false, allowed_special=None, user_defined_symbols=true))]
+    #[pyo3(signature = (text, *, add_bos=false, add_eos=false, allowed_special=None, refuse_special=false, user_defined_symbols=true))]
     fn encode<'py>(
         &self,
         text: &Bound<'py, PyAny>,
         add_bos: bool,
         add_eos: bool,
         allowed_special: Option<&Bound<'py, PyAny>>,
+        refuse_special: bool,
         user_defined_symbols: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = text.py();
         let text = Text::of(text)?.bytes;
-        if !add_bos && !add_eos && allowed_special.is_none() && user_defined_symbols {
+        let is_plain = !add_bos && !add_eos && !refuse_special && user_defined_symbols;
+        if is_plain && allowed_special.is_none() {
             return self.loaded.encode_to_list(py, text);
         }
-        let tokenizer = &self.loaded.tokenizer;
-        let ends = (add_bos, add_eos);
-        let options = encode_options(tokenizer, ends, allowed_special, user_defined_symbols)?;
-        let encoder = tokenizer.encoder_with(&options);
-        let mut encoder = encoder.map_err(|error| errors::of_encode(py, &error))?;
-        let ids = detached_if(py, is_long(text), || encoder.encode(text).to_vec());
+        let special = (allowed_special, refuse_special);
+        let options = self.options((add_bos, add_eos), special, user_defined_symbols)?;
+        let ids = self.with_options(py, text, options, |encoder| encoder.encode(text).to_vec())?;
         self.loaded.list(py, &ids)
     }
 
     /// The ids of each text, as a list of lists, made on `threads` threads (None: all cores).
-    #[pyo3(signature = (texts, *, threads=None, add_bos=false, add_eos=false, allowed_special=None, user_defined_symbols=true))]
+    #[pyo3(signature = (texts, *, threads=None, add_bos=false, add_eos=false, allowed_special=None, refuse_special=false, user_defined_symbols=true))]
     fn encode_batch<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
@@ -196,12 +248,12 @@ impl PyTokenizer {
         add_bos: bool,
         add_eos: bool,
         allowed_special: Option<&Bound<'py, PyAny>>,
+        refuse_special: bool,
         user_defined_symbols: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = texts.py();
-        let tokenizer = &self.loaded.tokenizer;
-        let ends = (add_bos, add_eos);
-        let options = encode_options(tokenizer, ends, allowed_special, user_defined_symbols)?;
+        let special = (allowed_special, refuse_special);
+        let options = self.options((add_bos, add_eos), special, user_defined_symbols)?;
         let (ids, offsets) = self.flat(texts, threads, &options)?;
         let _paused = PausedCollector::new(py, offsets.len())?;
         let mut lists = Vec::with_capacity(offsets.len());
@@ -213,7 +265,7 @@ impl PyTokenizer {
 
     /// The ids of all texts as two buffers: the ids (int32), and the offset of each text and the
     /// end (int64).
-    #[pyo3(signature = (texts, *, threads=None, add_bos=false, add_eos=false, allowed_special=None, user_defined_symbols=true))]
+    #[pyo3(signature = (texts, *, threads=None, add_bos=false, add_eos=false, allowed_special=None, refuse_special=false, user_defined_symbols=true))]
     fn _encode_ragged(
         &self,
         texts: &Bound<'_, PyAny>,
@@ -221,11 +273,11 @@ impl PyTokenizer {
         add_bos: bool,
         add_eos: bool,
         allowed_special: Option<&Bound<'_, PyAny>>,
+        refuse_special: bool,
         user_defined_symbols: bool,
     ) -> PyResult<RaggedArrays> {
-        let tokenizer = &self.loaded.tokenizer;
-        let ends = (add_bos, add_eos);
-        let options = encode_options(tokenizer, ends, allowed_special, user_defined_symbols)?;
+        let special = (allowed_special, refuse_special);
+        let options = self.options((add_bos, add_eos), special, user_defined_symbols)?;
         let (ids, offsets) = self.flat(texts, threads, &options)?;
         Ok(ragged_arrays(ids, offsets))
     }
@@ -283,17 +335,17 @@ impl PyTokenizer {
 
     /// Ids (int32), and the begin and end of each token (int64), as buffers; the positions are in
     /// characters or in bytes.
-    #[pyo3(signature = (text, in_bytes))]
     fn _encode_spans(
         &self,
         text: &Bound<'_, PyAny>,
         in_bytes: bool,
+        allowed_special: Option<&Bound<'_, PyAny>>,
+        refuse_special: bool,
     ) -> PyResult<(VectorBuffer, VectorBuffer, VectorBuffer)> {
         let py = text.py();
         let text = Text::of(text)?.bytes;
-        let tokenizer = &self.loaded.tokenizer;
-        Ok(detached_if(py, is_long(text), || {
-            let mut encoder = tokenizer.encoder();
+        let options = self.options((false, false), (allowed_special, refuse_special), true)?;
+        self.with_options(py, text, options, |encoder| {
             let tokens = encoder.tokens(text);
             let mut positions = CharPositions::new(text);
             let mut at = |offset| {
@@ -315,17 +367,33 @@ impl PyTokenizer {
                 VectorBuffer::of_i64(begins),
                 VectorBuffer::of_i64(ends),
             )
-        }))
+        })
     }
 
-    /// The text of ids.
-    fn decode<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+    /// The text of ids. `errors` is that of `bytes.decode`, for ids whose bytes are not UTF-8.
+    #[pyo3(signature = (ids, *, errors="replace"))]
+    fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyAny>> {
         let py = ids.py();
+        if errors != "replace" {
+            return self
+                .decode_bytes(ids)?
+                .call_method1("decode", ("utf-8", errors));
+        }
         let ids = self.ids(ids)?;
         let tokenizer = &self.loaded.tokenizer;
         let text = detached_if(py, ids.len() > 4096, || tokenizer.decode(&ids));
         let text = text.map_err(|error| errors::of_decode(py, &error))?;
-        Ok(PyString::new(py, &text))
+        Ok(PyString::new(py, &text).into_any())
+    }
+
+    /// The bytes of ids.
+    fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let py = ids.py();
+        let ids = self.ids(ids)?;
+        let tokenizer = &self.loaded.tokenizer;
+        let bytes = detached_if(py, ids.len() > 4096, || tokenizer.decode_to_bytes(&ids));
+        let bytes = bytes.map_err(|error| errors::of_decode(py, &error))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// The text of each sequence of ids, or of each row of an array.
@@ -369,11 +437,19 @@ impl PyTokenizer {
         Ok(self.loaded.tokenizer.normalize(Text::of(text)?.bytes))
     }
 
-    /// The text of a piece.
+    /// The text of a piece. For one that is not UTF-8, see `id_to_bytes`.
     fn id_to_piece<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
-        let piece = one_id(id, "", self.vocab_size())?;
-        let text = self.loaded.tokenizer.id_to_piece(piece);
-        to_str(id.py(), text.unwrap_or_default())
+        let py = id.py();
+        let bytes = self.piece_bytes(id)?;
+        match self.loaded.tokenizer.byte_bpe() {
+            Some(_) => Ok(PyString::new(py, &String::from_utf8_lossy(bytes))),
+            None => to_str(py, bytes),
+        }
+    }
+
+    /// The bytes of a piece.
+    fn id_to_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(id.py(), self.piece_bytes(id)?))
     }
 
     /// The id of a piece, or None if the model has no such piece.

@@ -35,9 +35,13 @@ class Tokenizer:
 
     def __new__(cls, other: Tokenizer) -> Self: ...
     @classmethod
-    def _of_file(cls, path: str | os.PathLike[str]) -> Self: ...
+    def _of_file(
+        cls, path: str | os.PathLike[str], pattern: str | None, special_tokens: dict[str, int] | None
+    ) -> Self: ...
     @classmethod
-    def _of_bytes(cls, model: bytes) -> Self: ...
+    def _of_bytes(cls, model: bytes, pattern: str | None, special_tokens: dict[str, int] | None) -> Self: ...
+    @classmethod
+    def _of_ranks(cls, ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]) -> Self: ...
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
@@ -47,7 +51,7 @@ class Tokenizer:
         """The number of pieces. Ids are below it."""
     @property
     def model_type(self) -> str:
-        """The algorithm: 'bpe', 'unigram', 'word' or 'char'."""
+        """The algorithm: 'bpe', 'unigram', 'word', 'char' or 'byte_bpe'."""
     @property
     def unk_id(self) -> int | None:
         """The id of the unknown piece, or None."""
@@ -60,6 +64,9 @@ class Tokenizer:
     @property
     def pad_id(self) -> int | None:
         """The id of the piece for padding, or None."""
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The special tokens of a byte-level vocabulary, or the control pieces: ids by texts."""
     def to_bytes(self) -> bytes:
         """The bytes of the model file."""
     def encode(
@@ -69,11 +76,13 @@ class Tokenizer:
         add_bos: bool = False,
         add_eos: bool = False,
         allowed_special: _Allowed = None,
+        refuse_special: bool = False,
         user_defined_symbols: bool = True,
     ) -> list[int]:
         """The ids of a text, as a list.
 
-        `allowed_special` names control pieces that the text may contain, or is "all";
+        `allowed_special` names control pieces or special tokens that the text may contain, or is "all";
+        `refuse_special=True` refuses a text with others, which are ordinary text otherwise;
         `user_defined_symbols=False` takes user-defined symbols in untrusted text as ordinary text.
         """
     def encode_batch(
@@ -84,6 +93,7 @@ class Tokenizer:
         add_bos: bool = False,
         add_eos: bool = False,
         allowed_special: _Allowed = None,
+        refuse_special: bool = False,
         user_defined_symbols: bool = True,
     ) -> list[list[int]]:
         """The ids of each text, as a list of lists, made on `threads` threads (None: all cores)."""
@@ -95,21 +105,24 @@ class Tokenizer:
         add_bos: bool = False,
         add_eos: bool = False,
         allowed_special: _Allowed = None,
+        refuse_special: bool = False,
         user_defined_symbols: bool = True,
     ) -> tuple[VectorBuffer, VectorBuffer]: ...
     def _encode_arrow(
         self, data: Buffer, offsets: Buffer, threads: int | None
     ) -> tuple[VectorBuffer, VectorBuffer]: ...
     def _encode_spans(
-        self, text: _Text, in_bytes: bool
+        self, text: _Text, in_bytes: bool, allowed_special: _Allowed, refuse_special: bool
     ) -> tuple[VectorBuffer, VectorBuffer, VectorBuffer]: ...
     def count(self, text: _Text) -> int:
         """The number of ids of a text."""
     def _count_batch(self, texts: Iterable[_Text], *, threads: int | None = None) -> VectorBuffer: ...
     def tokenize(self, text: _Text) -> list[str]:
         """The pieces of a text, as `str`."""
-    def decode(self, ids: int | Iterable[int] | Buffer) -> str:
-        """The text of ids."""
+    def decode(self, ids: int | Iterable[int] | Buffer, *, errors: str = "replace") -> str:
+        """The text of ids. `errors` is that of `bytes.decode`, for ids whose bytes are not UTF-8."""
+    def decode_bytes(self, ids: int | Iterable[int] | Buffer) -> bytes:
+        """The bytes of ids."""
     def decode_batch(
         self, batch: Iterable[Iterable[int] | Buffer] | Buffer, *, threads: int | None = None
     ) -> list[str]:
@@ -122,7 +135,9 @@ class Tokenizer:
     def normalize(self, text: _Text) -> str:
         """The normalized text: what is split into pieces."""
     def id_to_piece(self, id: int) -> str:
-        """The text of a piece."""
+        """The text of a piece. For one that is not UTF-8, see `id_to_bytes`."""
+    def id_to_bytes(self, id: int) -> bytes:
+        """The bytes of a piece."""
     def piece_to_id(self, piece: _Text) -> int | None:
         """The id of a piece, or None if the model has no such piece."""
     def pieces(self) -> list[tuple[str, float, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from . import _native
@@ -142,7 +142,7 @@ def _array(buffer: Buffer, dtype: str) -> Any:
 
 
 class Tokenizer(_native.Tokenizer):
-    """Encodes and decodes with a model. It does not change, and any number of threads can use it.
+    """Encodes and decodes with a model or a byte-level vocabulary. It does not change, and any number of threads can use it.
 
     Tokenizers of equal models are equal.
 
@@ -159,9 +159,9 @@ class Tokenizer(_native.Tokenizer):
         from ._model import Model
 
         if isinstance(model, (str, os.PathLike)):
-            return cls._of_file(model)
+            return cls._of_file(model, None, None)
         if isinstance(model, (bytes, bytearray, memoryview)):
-            return cls._of_bytes(bytes(model))
+            return cls._of_bytes(bytes(model), None, None)
         if isinstance(model, Model):
             model = model.tokenizer()
         if isinstance(model, _native.Tokenizer):
@@ -172,14 +172,44 @@ class Tokenizer(_native.Tokenizer):
         )
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Self:
-        """Reads a model file."""
-        return cls._of_file(path)
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+    ) -> Self:
+        """Reads a file, or a folder with one, which is recognized by its content.
+
+        These are ``.model`` files, the vocabularies in GGUF files, and byte-level vocabularies: ``.tiktoken``,
+        ``tokenizer.json``, ``vocab.json`` with ``merges.txt``, Mistral's ``tekken.json`` and minbpe's ``.model``.
+        ``pattern``, a name such as ``"cl100k"`` or an expression, and ``special_tokens``, ids by texts, are for files of
+        tiktoken and for ``vocab.json``, which have none, unless they are published ones.
+        """
+        return cls._of_file(path, pattern, None if special_tokens is None else dict(special_tokens))
 
     @classmethod
-    def from_bytes(cls, model: Buffer) -> Self:
-        """Reads the bytes of a model file."""
-        return cls._of_bytes(bytes(memoryview(model)))
+    def from_bytes(
+        cls, model: Buffer, *, pattern: str | None = None, special_tokens: Mapping[str, int] | None = None
+    ) -> Self:
+        """Reads the bytes of a file, like :meth:`open`."""
+        special = None if special_tokens is None else dict(special_tokens)
+        return cls._of_bytes(bytes(memoryview(model)), pattern, special)
+
+    @classmethod
+    def from_ranks(
+        cls, ranks: Mapping[bytes, int], *, pattern: str, special_tokens: Mapping[str, int] | None = None
+    ) -> Self:
+        """The tokenizer of a byte-level vocabulary, as tiktoken has it: the rank of each token, which is its id.
+
+        ``pattern`` is a name such as ``"cl100k"`` or an expression; ``special_tokens`` has ids by texts.
+
+        >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256, b"low": 257}
+        >>> tokenizer = Tokenizer.from_ranks(ranks, pattern="gpt2", special_tokens={"<|end|>": 258})
+        >>> tokenizer.encode("low<|end|>", allowed_special="all")
+        [257, 258]
+        """
+        return cls._of_ranks(dict(ranks), pattern, dict(special_tokens or {}))
 
     def encode_ragged(
         self,
@@ -189,6 +219,7 @@ class Tokenizer(_native.Tokenizer):
         add_bos: bool = False,
         add_eos: bool = False,
         allowed_special: Literal["all"] | Iterable[str | bytes] | None = None,
+        refuse_special: bool = False,
         user_defined_symbols: bool = True,
     ) -> Ragged:
         """The ids of all texts as a :class:`Ragged` batch: two arrays and no lists, the fastest form.
@@ -201,7 +232,7 @@ class Tokenizer(_native.Tokenizer):
         (2, True)
         """
         if hasattr(texts, "__arrow_array__") or type(texts).__module__.startswith("pyarrow"):
-            is_plain = not (add_bos or add_eos or allowed_special) and user_defined_symbols
+            is_plain = not (add_bos or add_eos or allowed_special or refuse_special) and user_defined_symbols
             as_list, arrays = _arrow_texts(texts)
             if is_plain and arrays is not None:
                 return Ragged._of_native(*self._encode_arrow(*arrays, threads))
@@ -213,12 +244,18 @@ class Tokenizer(_native.Tokenizer):
             add_bos=add_bos,
             add_eos=add_eos,
             allowed_special=allowed_special,
+            refuse_special=refuse_special,
             user_defined_symbols=user_defined_symbols,
         )
         return Ragged._of_native(ids, offsets)
 
     def encode_spans(
-        self, text: str | bytes, *, unit: Literal["chars", "bytes"] = "chars"
+        self,
+        text: str | bytes,
+        *,
+        unit: Literal["chars", "bytes"] = "chars",
+        allowed_special: Literal["all"] | Iterable[str | bytes] | None = None,
+        refuse_special: bool = False,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The ids of a text and where each token begins and ends: three arrays of NumPy.
 
@@ -230,7 +267,7 @@ class Tokenizer(_native.Tokenizer):
         """
         if unit not in ("chars", "bytes"):
             raise ValueError(f"unit: {unit!r} is not 'chars' or 'bytes'")
-        ids, begins, ends = self._encode_spans(text, unit == "bytes")
+        ids, begins, ends = self._encode_spans(text, unit == "bytes", allowed_special, refuse_special)
         return _array(ids, "int32"), _array(begins, "int64"), _array(ends, "int64")
 
     def count_batch(self, texts: Iterable[str | bytes], *, threads: int | None = None) -> npt.NDArray[np.int64]:

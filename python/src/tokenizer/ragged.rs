@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use rayon::ThreadPool;
-use spiece::{EncodeError, EncodeOptions, ExtraOption, PieceId, Tokenizer};
+use spiece::{EncodeError, EncodeOptions, Encoder, ExtraOption, PieceId, Tokenizer};
 
 use super::PyTokenizer;
 use crate::array_rows::elements;
@@ -17,29 +17,10 @@ use crate::decode::decode_to_list;
 use crate::encode::encode_flat;
 use crate::errors;
 use crate::ids::{self, RaggedNumbers};
-use crate::loaded::signed;
+use crate::loaded::{detached_if, is_long, signed};
 use crate::pool::{pool, resolve_threads};
 use crate::text::{HeldTexts, iterable_items, not_texts, type_name};
 use crate::tokens::OwnedTokens;
-
-/// The options of the encoding methods.
-pub(super) fn encode_options(
-    tokenizer: &Tokenizer,
-    (add_bos, add_eos): (bool, bool),
-    allowed_special: Option<&Bound<'_, PyAny>>,
-    user_defined_symbols: bool,
-) -> PyResult<EncodeOptions> {
-    let bos = add_bos.then_some(ExtraOption::Bos);
-    let eos = add_eos.then_some(ExtraOption::Eos);
-    let allowed = match allowed_special {
-        Some(allowed) => special_pieces(tokenizer, allowed)?,
-        None => Vec::new(),
-    };
-    Ok(EncodeOptions::default()
-        .with_extra(bos.into_iter().chain(eos))
-        .with_user_defined_symbols(user_defined_symbols)
-        .with_allowed_special(allowed))
-}
 
 /// The texts of the control pieces that `allowed_special` names: all for `"all"`, as in tiktoken,
 /// or those of an iterable.
@@ -138,6 +119,55 @@ fn flat_while_taken(
 }
 
 impl PyTokenizer {
+    /// The options of the encoding methods.
+    pub(super) fn options(
+        &self,
+        (add_bos, add_eos): (bool, bool),
+        (allowed_special, refuse_special): (Option<&Bound<'_, PyAny>>, bool),
+        user_defined_symbols: bool,
+    ) -> PyResult<EncodeOptions> {
+        let bos = add_bos.then_some(ExtraOption::Bos);
+        let eos = add_eos.then_some(ExtraOption::Eos);
+        let allowed = match allowed_special {
+            Some(allowed) => special_pieces(&self.loaded.tokenizer, allowed)?,
+            None => Vec::new(),
+        };
+        Ok(EncodeOptions::default()
+            .with_extra(bos.into_iter().chain(eos))
+            .with_user_defined_symbols(user_defined_symbols)
+            .with_allowed_special(allowed)
+            .with_refuses_special(refuse_special))
+    }
+
+    /// What `work` gives with an encoder, after the text was searched for special pieces that are
+    /// refused.
+    pub(super) fn with_options<R: Send>(
+        &self,
+        py: Python<'_>,
+        text: &[u8],
+        options: EncodeOptions,
+        work: impl FnOnce(&mut Encoder<'_>) -> R + Send,
+    ) -> PyResult<R> {
+        let tokenizer = &self.loaded.tokenizer;
+        let done = detached_if(py, is_long(text), || {
+            let prepared = self.loaded.prepared(options)?;
+            let mut encoder = tokenizer.encoder_of(&prepared)?;
+            encoder.check_special(text)?;
+            Ok(work(&mut encoder))
+        });
+        done.map_err(|error: EncodeError| errors::of_encode(py, &error))
+    }
+
+    /// The bytes of the piece with an id.
+    ///
+    /// # Errors
+    /// `IndexError`: there is none.
+    pub(super) fn piece_bytes(&self, id: &Bound<'_, PyAny>) -> PyResult<&[u8]> {
+        let pieces = self.loaded.tokenizer.vocab_size();
+        let found = self.loaded.tokenizer.id_to_piece(one_id(id, "", pieces)?);
+        found.ok_or_else(|| errors::no_piece(id.py(), "", id, pieces))
+    }
+
     pub(super) fn tokens(&self, text: &[u8]) -> OwnedTokens {
         OwnedTokens::new(&self.loaded, self.loaded.tokenizer.encoder().tokens(text))
     }
