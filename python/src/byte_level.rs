@@ -46,6 +46,41 @@ pub fn special_tokens(ids: &Bound<'_, PyDict>) -> PyResult<Vec<SpecialToken>> {
     Ok(special)
 }
 
+/// Ranks, pattern and special tokens.
+type PlainParts<'py> = (Bound<'py, PyDict>, String, Bound<'py, PyDict>);
+
+/// The parts of a vocabulary that consists of nothing else; `None` for others. In this form, also
+/// those can be pickled that no tokenizer.json holds, such as o200k_harmony, in which two special
+/// tokens have one id.
+pub fn plain_parts<'py>(py: Python<'py>, bpe: &ByteBpe) -> PyResult<Option<PlainParts<'py>>> {
+    let parts = bpe.parts();
+    let [split] = bpe.pretokenizer().splits() else {
+        return Ok(None);
+    };
+    let expression = split.pattern.expression();
+    let mut plain = match Pattern::new(expression) {
+        Ok(pattern) => ByteBpeParts::new(Pretokenizer::of(pattern)),
+        Err(_) => return Ok(None),
+    };
+    let special = parts.special_tokens.iter();
+    let special = special.map(|token| SpecialToken::new(&*token.text, token.id));
+    plain.special_tokens = special.collect();
+    plain.tokens = parts.tokens.clone();
+    plain.tokens.sort_by_key(|token| token.id);
+    if plain != parts {
+        return Ok(None);
+    }
+    let ranks = PyDict::new(py);
+    for token in &plain.tokens {
+        ranks.set_item(PyBytes::new(py, &token.bytes), token.id)?;
+    }
+    let ids = PyDict::new(py);
+    for token in &plain.special_tokens {
+        ids.set_item(&token.text, token.id)?;
+    }
+    Ok(Some((ranks, expression.to_owned(), ids)))
+}
+
 /// The tokenizer of tokens in the order of their ranks.
 ///
 /// # Errors

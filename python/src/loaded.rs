@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyInt, PyList, PyString};
 use spiece::{
-    EncodeCache, EncodeError, EncodeOptions, Model, PieceId, PieceKind, PreparedOptions, Tokenizer,
+    ByteBpe, EncodeCache, EncodeError, EncodeOptions, Model, PieceId, PieceKind, PreparedOptions,
+    Tokenizer,
 };
 
 use crate::buffer::list_of;
@@ -72,10 +73,11 @@ impl Loaded {
 
     /// Bytes that are equal for equal models only.
     fn content(&self) -> Vec<u8> {
-        match (self.tokenizer.byte_bpe(), self.tokenizer.model()) {
-            (Some(bpe), _) => format!("{:?}", bpe.parts()).into_bytes(),
-            (None, model) => model.map(Model::to_bytes).unwrap_or_default(),
-        }
+        self.tokenizer.to_bytes().unwrap_or_else(|_| {
+            // No file holds some byte-level vocabularies.
+            let parts = self.tokenizer.byte_bpe().map(ByteBpe::parts);
+            format!("{parts:?}").into_bytes()
+        })
     }
 
     /// Whether both have equal models.

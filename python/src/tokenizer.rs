@@ -135,6 +135,11 @@ impl PyTokenizer {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
+        let bpe = slf.get().loaded.tokenizer.byte_bpe();
+        if let Some(parts) = bpe.and_then(|bpe| byte_level::plain_parts(py, bpe).transpose()) {
+            let of_ranks = slf.get_type().getattr("_of_ranks")?;
+            return Ok((of_ranks, parts?).into_pyobject(py)?.into_any());
+        }
         let from_bytes = slf.get_type().getattr("from_bytes")?;
         Ok((from_bytes, (slf.get().to_bytes(py)?,))
             .into_pyobject(py)?
@@ -241,6 +246,7 @@ impl PyTokenizer {
 
     /// The ids of each text, as a list of lists, made on `threads` threads (None: all cores).
     #[pyo3(signature = (texts, *, threads=None, add_bos=false, add_eos=false, allowed_special=None, refuse_special=false, user_defined_symbols=true))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn encode_batch<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
@@ -266,6 +272,7 @@ impl PyTokenizer {
     /// The ids of all texts as two buffers: the ids (int32), and the offset of each text and the
     /// end (int64).
     #[pyo3(signature = (texts, *, threads=None, add_bos=false, add_eos=false, allowed_special=None, refuse_special=false, user_defined_symbols=true))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn _encode_ragged(
         &self,
         texts: &Bound<'_, PyAny>,

@@ -1,7 +1,9 @@
 """Byte-level vocabularies in the modern interface, in each form in which they come."""
 
 import base64
+import copy
 import json
+import pickle
 import threading
 
 import pytest
@@ -220,12 +222,33 @@ def test_equal_vocabularies_are_equal(made):
     same = spiece.Tokenizer.from_ranks(dict(reversed(RANKS.items())), pattern=PATTERN, special_tokens=SPECIAL)
     assert made == same and hash(made) == hash(same) and made == spiece.Tokenizer(made)
     for ranks, pattern, special in (
-        (RANKS, "gpt2", SPECIAL),
+        (RANKS, "cl100k", SPECIAL),
         (RANKS, PATTERN, {}),
         (RANKS | {b"\xff": 259, b"er": 255}, PATTERN, SPECIAL),
     ):
         assert made != spiece.Tokenizer.from_ranks(ranks, pattern=pattern, special_tokens=special)
     assert repr(made) == "<spiece.Tokenizer: byte_bpe model with 263 pieces>"
+
+
+def test_tokenizers_are_copied_and_pickled(byte_level):
+    shared = spiece.Tokenizer.from_ranks(RANKS, pattern=r"\w+|\W", special_tokens={"<a>": 1000, "<b>": 300, "<c>": 300})
+    for tokenizer in (byte_level, shared):
+        for again in (pickle.loads(pickle.dumps(tokenizer)), copy.copy(tokenizer), copy.deepcopy(tokenizer)):
+            assert again == tokenizer and hash(again) == hash(tokenizer)
+            assert type(again) is spiece.Tokenizer and again.special_tokens == tokenizer.special_tokens
+            for text in TEXTS:
+                assert again.encode(text, allowed_special="all") == tokenizer.encode(text, allowed_special="all")
+
+
+def test_the_bytes_of_a_file_give_an_equal_tokenizer(byte_level):
+    again = spiece.Tokenizer.from_bytes(byte_level.to_bytes())
+    assert again == byte_level and again.to_bytes() == byte_level.to_bytes()
+    json.loads(byte_level.to_bytes())
+    for text in TEXTS:
+        assert again.encode(text, allowed_special="all") == byte_level.encode(text, allowed_special="all")
+    shared = spiece.Tokenizer.from_ranks(RANKS, pattern=PATTERN, special_tokens={"<a>": 300, "<b>": 300})
+    with pytest.raises(spiece.ModelError, match="<b>"):
+        shared.to_bytes()
 
 
 def test_caches_are_shared_by_threads_without_a_trace(made):

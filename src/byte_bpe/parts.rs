@@ -43,7 +43,7 @@ pub enum TextForm {
 /// assert_eq!(tokenizer.decode_to_bytes(&ids)?, b"low loan");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ByteBpeParts {
     /// The tokens that merge, in the order of their ranks: the first one merges first. Every single
     /// byte is among them.

@@ -290,6 +290,10 @@ fn what_a_tokenizer_json_cannot_hold_is_refused_with_the_reason() {
         id: 233,
     });
     shared.special_tokens = vec![SpecialToken::new("é", 233)];
+    let mut twice = parts(of("a"));
+    twice.special_tokens = ["<a>", "<b>"]
+        .map(|text| SpecialToken::new(text, 300))
+        .into();
     let mut prefixed = parts(Pretokenizer::named("qwen2").unwrap());
     prefixed.adds_prefix_space = true;
     for (parts, message) in [
@@ -297,6 +301,7 @@ fn what_a_tokenizer_json_cannot_hold_is_refused_with_the_reason() {
         (parts(of(r"(?i:ss)|.")), "the pattern"),
         (spelled, "gives the added token \"Ġ\" the id 32"),
         (shared, "the id 233 both"),
+        (twice, "the id 300 for two special tokens"),
         (prefixed, "a space before the text"),
     ] {
         let bpe = ByteBpe::new(parts).unwrap();

@@ -103,6 +103,16 @@ pub(in crate::formats) fn write_byte_level(
 ) -> Result<ByteFiles, ByteFormatError> {
     let bpe = tokens.bpe;
     let special = tokens.special_by_id();
+    if let Some(pair) = special.windows(2).find(|pair| pair[0].id == pair[1].id) {
+        return Err(ByteFormatError::NoForm {
+            format: FORMAT,
+            what: format!(
+                "the id {} for two special tokens, {:?} and {:?}",
+                pair[0].id, pair[0].text, pair[1].text
+            ),
+            remedy: "give each its own",
+        });
+    }
     let (vocab, more_special) = vocabulary(FORMAT, tokens, &special, Placement::WhereNeeded)?;
     let mut reason = None;
     let mut ignore_merges = bpe.looks_up_pretokens();
