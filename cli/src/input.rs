@@ -178,7 +178,7 @@ pub(crate) struct Input {
 /// A part of the input that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReadPart {
-    /// The position behind the part.
+    /// The position after the part.
     pub(crate) end: u64,
     /// The CRC-32 of the text; 0 if it was not wanted.
     pub(crate) checksum: u32,

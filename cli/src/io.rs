@@ -157,7 +157,7 @@ pub(crate) fn standard_output() -> BufWriter<io::Stdout> {
     BufWriter::with_capacity(1 << 16, io::stdout())
 }
 
-/// The path with an ending behind its name, for example `.vocab`.
+/// The path with an ending after its name, for example `.vocab`.
 pub(crate) fn with_ending(path: impl Into<OsString>, ending: &str) -> PathBuf {
     let mut path = path.into();
     path.push(ending);

@@ -24,7 +24,7 @@ impl TextTable {
         let _ = writeln!(self.lines, "{name:<20} {value}");
     }
 
-    /// Adds a heading behind an empty line.
+    /// Adds a heading after an empty line.
     pub(crate) fn heading(&mut self, text: &str) {
         let _ = writeln!(self.lines, "\n{text}");
     }

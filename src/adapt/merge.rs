@@ -228,7 +228,7 @@ fn with_additions(first: &Model, additions: &[Addition]) -> Result<Model, ModelE
     editor.finish()
 }
 
-/// The pieces for text behind those of the first model that no text gives.
+/// The pieces for text after those of the first model that no text gives.
 fn unreachable(first: &Model, merged: &Model) -> Vec<PieceId> {
     let mut ids = unreachable_pieces(merged);
     ids.retain(|id| id.index() >= first.len());

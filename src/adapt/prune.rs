@@ -169,7 +169,7 @@ impl PrunedModel {
         self.model.len() - self.tail
     }
 
-    /// The number of unused pieces behind all others, which [`PruneGoal::UsedWithTail`] makes.
+    /// The number of unused pieces after all others, which [`PruneGoal::UsedWithTail`] makes.
     pub fn tail(&self) -> usize {
         self.tail
     }

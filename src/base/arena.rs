@@ -124,7 +124,7 @@ impl TextArena {
     /// answer is always true for texts of more than 17 bytes and for those close to the end of the
     /// arena; other false positives are rare.
     ///
-    /// Method: the 16 bytes after the first one are compared at once, and those behind the end of
+    /// Method: the 16 bytes after the first one are compared at once, and those after the end of
     /// the text are masked out. Cost: no loop, and no branch that depends on the bytes or on the
     /// length of a short text. For all pieces of Llama 2 this takes 0.1 ms; searching each text
     /// takes 0.4 ms.

@@ -1,9 +1,7 @@
 //! Short texts of pieces, copied 16 bytes at a time.
 //!
-//! Input: the text of each piece that becomes the same text after any other text. Output:
-//! [`ShortTexts`], which appends the texts of a run of such pieces.
-//!
-//! Method: each piece has 16 bytes: at most 15 bytes of text, and the length. All 16 are copied,
+//! [`ShortTexts`] has the pieces that become the same text after any other text, and appends the
+//! texts of a run of them. Each piece has 16 bytes: at most 15 bytes of text, and the length. All 16 are copied,
 //! and the next text overwrites the bytes after the text. So the length of every copy is known at
 //! compile time, and each piece needs one cache line instead of three.
 //!

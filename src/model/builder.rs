@@ -1,8 +1,7 @@
 //! Models from parts.
 //!
-//! Input: pieces in the order of their ids, and specs. Output: a [`Model`]. Method: the pieces and
-//! specs are checked by the rules for loaded models, and the file of the model is written, which
-//! gives the same model when it is loaded. Cost: linear, like loading.
+//! Pieces and specs are checked by the rules for loaded models, and the file of the model is written,
+//! which gives the same model when it is loaded.
 
 use std::fmt;
 

@@ -34,7 +34,7 @@
 //!            12 04 18 02 20 03                             encoded anew
 //! ```
 //!
-//! Inserting, removing and moving take time linear in the number of pieces behind (32 bytes each
+//! Inserting, removing and moving take time linear in the number of pieces after them (32 bytes each
 //! are moved); use [`ModelEditor::retain_pieces`] to remove many.
 
 mod follow;

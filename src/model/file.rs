@@ -1,7 +1,6 @@
 //! The bytes of a `.model` file: read into pieces and specs, and written from them.
 //!
-//! Input of [`read`]: untrusted bytes. Output: the pieces, in one pass and straight into their
-//! table, and the specs. The only checks are that the bytes are a message of this shape and that no
+//! [`read`] takes untrusted bytes. Pieces go straight into their table, in one pass. The only checks are that the bytes are a message of this shape and that no
 //! piece is empty; the other rules for models are in [`validate`](super::validate). Unknown fields
 //! are skipped. They are not lost, because a model keeps the bytes that it was read from.
 //!

@@ -1,8 +1,6 @@
 //! Specs -> normalizers.
 //!
-//! Input: a [`NormalizerSpec`]. Output: the types of [`normalize`](crate::normalize), which does
-//! not know the file format: [`NormalizerOptions`] and a [`Charsmap`]. The charsmaps are parsed and
-//! checked once, when a model is made, and are shared from then on, so the functions that return
+//! [`normalize`](crate::normalize) does not know the file format. Charsmaps are parsed and checked once, when a model is made, and are shared from then on, so the functions that return
 //! normalizers cannot fail.
 //!
 //! Cost: parsing is linear in the charsmap (240 KB for NFKC); the other functions copy a few words.

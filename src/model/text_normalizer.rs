@@ -1,8 +1,7 @@
 //! A normalizer without a tokenizer: from a model, built-in rules, a file of rules or a list of
 //! rules.
 //!
-//! Input: text. Output: normalized text and, on request, offsets in both directions. User-defined
-//! symbols are ignored; for the normalization that encoding uses, see
+//! User-defined symbols are ignored; for the normalization that encoding uses, see
 //! [`Tokenizer::normalize`](crate::Tokenizer::normalize).
 
 #[cfg(feature = "train")]

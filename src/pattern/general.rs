@@ -333,7 +333,7 @@ fn for_each_child<E>(
     }
 }
 
-/// Replaces a quantifier with `+` behind it by the greedy quantifier in a group, whose name is a plus
+/// Replaces a quantifier with `+` after it by the greedy quantifier in a group, whose name is a plus
 /// sign and the position of the quantifier.
 fn mark_possessive(
     ast: &mut Ast,
@@ -396,7 +396,7 @@ enum Empty {
 }
 
 impl Follow {
-    /// Behind the expression: what follows is free.
+    /// After the expression: what follows is free.
     fn nothing() -> Self {
         Self {
             first: ClassUnicode::empty(),
@@ -435,7 +435,7 @@ fn follow(hir: &Hir, rest: &Follow, expression: &str, check: bool) -> Result<Fol
             empty: rest.empty.min(Empty::Sometimes),
         },
         HirKind::Repetition(repetition) => {
-            // Behind a repetition comes the next one or the rest.
+            // After a repetition comes the next one or the rest.
             let again = follow(&repetition.sub, &Follow::nothing(), expression, false)?;
             let behind = if repetition.max == Some(1) {
                 rest.clone()

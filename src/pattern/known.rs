@@ -5,7 +5,7 @@
 //! Let p be a position between two characters a and c of a text, a a letter, and c no letter, no
 //! mark, no apostrophe and none of the characters of [`is_cjk`]. For each scanner
 //! of this page, the pretokens of the text are those of the part before p, followed by those of the
-//! part behind it:
+//! part after it:
 //!
 //! * A match that has a ends at p. What can hold a letter is a word, a contraction, or a run of Han or
 //!   of DeepSeek's range. After a letter, words go on with letters and marks, or with a contraction,
@@ -16,8 +16,8 @@
 //!   an end instead of a character that does not continue them. A contraction has its letters before p
 //!   or, `'l` before c, is none in either text. In words with case, the choice between the two
 //!   alternatives depends on whether a lower-case letter follows a run; c is none.
-//! * Matches before this one end before a. They depend on no character behind a: runs stop at a or
-//!   before it; `(?!\S)` and `$` look at one character behind white space, and a is no white space.
+//! * Matches before this one end before a. They depend on no character after a: runs stop at a or
+//!   before it; `(?!\S)` and `$` look at one character after white space, and a is no white space.
 //! * The scanners keep no state: what they find from p on depends on the text from p on.
 //!
 //! c must not be Han either, because in Kimi's pattern 〇, a number, goes on with a run of Han.

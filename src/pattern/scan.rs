@@ -199,7 +199,7 @@ const fn alone<R: PatternRules + ?Sized>() -> [u8; 256] {
 
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// The eight bytes at `at`; zeros behind the end of the text.
+/// The eight bytes at `at`; zeros after the end of the text.
 #[inline(always)]
 fn eight(text: &[u8], at: usize) -> u64 {
     let rest = text.get(at..).unwrap_or_default();

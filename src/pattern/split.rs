@@ -16,7 +16,7 @@ pub enum SplitBehavior {
     Removed,
     /// A match is joined to the part before it, unless that is a match, too.
     MergedWithPrevious,
-    /// A match is joined to the part behind it, unless that is a match, too.
+    /// A match is joined to the part after it, unless that is a match, too.
     MergedWithNext,
     /// Adjacent matches are joined.
     Contiguous,
@@ -269,7 +269,7 @@ impl Pretokenizer {
         found
     }
 
-    /// A position near the end of a text, which may go on behind its end in any way, at which it can
+    /// A position near the end of a text, which may go on after its end in any way, at which it can
     /// be split as by [`find_boundaries`](Self::find_boundaries).
     #[cfg(feature = "train")]
     pub(crate) fn last_boundary(&self, text: &[u8]) -> Option<usize> {

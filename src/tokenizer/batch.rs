@@ -1,6 +1,6 @@
 //! Many texts, or one long text, on several threads.
 //!
-//! Input: texts. Output: the same ids as on one thread, whatever the number of threads.
+//! The ids are the same as on one thread, whatever the number of threads.
 //!
 //! **Threads.** All functions run on rayon's *current* pool: inside `ThreadPool::install`, the
 //! caller's pool; otherwise rayon's global pool, which rayon starts at its first use with one

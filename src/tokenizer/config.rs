@@ -1,7 +1,6 @@
 //! Limits on the memory that a tokenizer keeps between calls.
 //!
-//! Input: two numbers. Output: none; the [`pool`](super::cache) and the caches read them. A cache
-//! never changes a result, so these numbers affect only memory and speed.
+//! A cache never changes a result, so these numbers affect only memory and speed.
 
 /// Limits on the memory that a [`Tokenizer`](crate::Tokenizer) keeps between calls.
 ///

@@ -1,7 +1,6 @@
 //! Ids or pieces -> text.
 //!
-//! Input: ids, or the texts of pieces. Output: the text that they stand for. All methods call the
-//! [decoder](crate::decode) of the model.
+//! All methods call the [decoder](crate::decode) of the model.
 //!
 //! Example: the ids of the pieces `▁the` and `▁right` become the text `the right`: whitespace marks
 //! become spaces, and the dummy prefix is removed.

@@ -1,8 +1,7 @@
 //! The encoder: a tokenizer, options and a cache in one value.
 //!
-//! Input: texts, one after another. Output: ids or tokens, in buffers that the next text
-//! overwrites. [`EncodeContext`] does the work; this module takes the cache from the tokenizer's
-//! pool and returns it.
+//! [`EncodeContext`] does the work; this module takes the cache from the tokenizer's pool and
+//! returns it.
 
 use std::sync::Arc;
 

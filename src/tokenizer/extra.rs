@@ -1,14 +1,10 @@
 //! Extra options: pieces that mark the start and the end of a text, and the reverse order.
 //!
-//! Input: the ids of a text. Output: the same ids with changes that do not depend on the text.
-//!
-//! Method: options are applied in their order, each to the result of the previous one. They are
+//! Options are applied in their order, each to the result of the previous one. They are
 //! checked against the model first, so applying them cannot fail.
 //!
 //! Example: `bos:eos` turns the ids `[10, 11]` into `[1, 10, 11, 2]`; `bos:eos:reverse` turns them
 //! into `[2, 11, 10, 1]`.
-//!
-//! Cost: linear in the number of ids.
 
 use super::{ExtraOption, Tokenizer};
 use crate::base::lossy_string;

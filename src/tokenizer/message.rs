@@ -1,8 +1,7 @@
 //! Results as messages of the reference's schema `SentencePieceText`, in the bytes of protobuf.
 //!
-//! Input: [`Tokens`] or a [`DecodedText`]. Output: the bytes that the reference's
-//! `SerializeAsString` gives for its result. Programs in other languages read them with the schema
-//! of `sentencepiece.proto`.
+//! The bytes are those that the reference's `SerializeAsString` gives for its result. Programs in
+//! other languages read them with the schema of `sentencepiece.proto`.
 //!
 //! ```text
 //! SentencePieceText          1 text   2 pieces (repeated)   3 score (only in n-best lists)
@@ -13,8 +12,6 @@
 //! In results of encoding, control pieces and all bytes of a character except the last have no
 //! surface. The last byte has a surface even if it is empty: normalization may turn one character
 //! into several, of which only the last has its span.
-//!
-//! Cost: linear; one allocation for the message and one for each of its pieces.
 
 use std::ops::Range;
 

@@ -1,13 +1,11 @@
 //! Encoding of text that is already normalized.
 //!
-//! Input: normalized text. Output: the ids of the encoder alone, without normalizer, dummy prefix,
-//! allowed special pieces and extra pieces, and the boundaries between their tokens. This shows
-//! whether encoding can give a piece at all; see `inspect/reachability.rs`.
+//! The ids are those of the encoder alone, without normalizer, dummy prefix, allowed special pieces
+//! and extra pieces. This shows whether encoding can give a piece at all; see
+//! `inspect/reachability.rs`.
 //!
 //! Example: with the model of Llama 2, the text `the` gives the piece `the`; [`Tokenizer::encode`](super::Tokenizer::encode)
 //! would add the dummy prefix and give `▁the`.
-//!
-//! Cost: that of encoding.
 
 use super::cache::EncodeCache;
 use super::tables::ModelTables;

@@ -1,8 +1,7 @@
 //! The tables that turn text into ids.
 //!
-//! Input: a model, and whether its user-defined symbols are found in text. Output: a [`Pipeline`],
-//! which a tokenizer shares among all threads. A tokenizer has one with user-defined symbols and
-//! builds a second one without them on demand.
+//! All threads share them. A tokenizer has a [`Pipeline`] that finds user-defined symbols in text and
+//! makes a second one that does not on demand.
 
 use std::sync::{Arc, OnceLock};
 

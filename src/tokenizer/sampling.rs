@@ -1,6 +1,6 @@
 //! N-best lists, random segmentations, and the entropy of segmentations.
 //!
-//! Input: a text and options. Output: tokens or a number. Unigram models list and sample
+//! Unigram models list and sample
 //! segmentations of a lattice (see [`encode::unigram`](crate::encode::unigram)); BPE models skip
 //! merges at random; word and char models have a single segmentation. This module checks the
 //! options, normalizes the text with origins and assigns spans.

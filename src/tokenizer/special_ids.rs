@@ -1,8 +1,7 @@
 //! The ids of pieces with a special role, looked up once when a tokenizer is made.
 //!
-//! Input: a model. Output: [`SpecialIds`] (unknown, beginning, end, padding) and, for models with
-//! byte fallback, the id of the piece of each byte. The rules are those of the reference: an empty
-//! name in the file means the default name, and the piece must have the right kind.
+//! The rules are those of the reference: an empty name in the file means the default name, and the
+//! piece must have the right kind.
 
 use crate::encode::vocabulary::{NO_UNKNOWN, Vocabulary};
 use crate::model::Model;

@@ -147,7 +147,7 @@ impl Batch {
         }
     }
 
-    /// The batch behind others of so many bytes.
+    /// The batch after others of so many bytes.
     pub(crate) fn behind(self, bytes_before: u64) -> Self {
         Self {
             bytes_before,

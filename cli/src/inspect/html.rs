@@ -146,7 +146,7 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
     out
 }
 
-/// The value and what is behind its marker, if the text begins with the end of the marker:
+/// The value and what is after its marker, if the text begins with the end of the marker:
 /// `name}}`.
 fn marker_value<'t>(text: &'t str, (name, value): (&str, &'t str)) -> Option<(&'t str, &'t str)> {
     let behind = text.strip_prefix(name)?.strip_prefix("}}")?;

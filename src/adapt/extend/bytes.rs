@@ -6,7 +6,7 @@
 //! the last ranks, in the order of learning, so that the words in memory are always segmented as the
 //! vocabulary with the tokens so far would segment them.
 //!
-//! Ids: old tokens keep theirs; the learned ones follow behind the highest id, that of special tokens
+//! Ids: old tokens keep theirs; the learned ones follow after the highest id, that of special tokens
 //! included, so that the order of the ranks is that of the ids, as in files of tiktoken. Pairs that
 //! occur equally often are merged in the order of tokenizers, by the smallest ids.
 //!

@@ -330,7 +330,7 @@ fn reused_ids_come_before_new_ones() {
 
 #[test]
 fn pieces_that_text_gives_and_special_ones_are_not_reused() {
-    // `ab`, `<unk>`, `<s>`, `</s>`, and an id behind the last one.
+    // `ab`, `<unk>`, `<s>`, `</s>`, and an id after the last one.
     for id in [3, 0, 1, 2, 12, u32::MAX] {
         let mut options = learn_options(&small_model(), 1);
         options.reuse = ids(&[7, id]);

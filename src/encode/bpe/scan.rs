@@ -20,10 +20,10 @@
 //!
 //! Raw text of many lines can be scanned in one go if no piece has a line feed
 //! ([`ChunkScanner::scan_lines`]). A line feed then begins a chunk, and so does the character
-//! behind it, unless it continues the dummy prefix of its line. So the loop that finds chunks also
+//! after it, unless it continues the dummy prefix of its line. So the loop that finds chunks also
 //! finds line feeds, and no separate search and scan of each line are needed: 10 MB of English in
 //! lines of 67 bytes take 4 % less time. Example: in `the cat\nsat`, the line feed ends ` cat` and
-//! the first line, and ` sat` is the chunk behind it.
+//! the first line, and ` sat` is the chunk after it.
 //!
 //! Modules: [`boundaries`] classifies characters, and finds where long texts can be divided;
 //! [`pending_chunk`] has the chunk that has begun; [`raw_chunk`] encodes chunks of raw text that
@@ -69,12 +69,12 @@ pub(super) struct ScanTables {
 
 impl ScanTables {
     /// Whether line feeds are in no piece, so that each of them ends a chunk, and the next chunk
-    /// begins behind it.
+    /// begins after it.
     pub(super) fn separates_lines(&self) -> bool {
         self.ascii.is_plain(b'\n') && self.merge.spelling.ascii_class::<true>(b'\n') == 0
     }
 
-    /// Whether a piece may have a whitespace mark behind another character. True as well if it is a
+    /// Whether a piece may have a whitespace mark after another character. True as well if it is a
     /// space, which normalized text does not have.
     pub(super) fn has_marks_inside(&self) -> bool {
         let mark = self.merge.spelling.mark_class();

@@ -1,6 +1,6 @@
 //! Models with pieces of several words, most of which merge after all others.
 //!
-//! A *superword* is a piece with a whitespace mark behind another character: `▁of▁the`. With
+//! A *superword* is a piece with a whitespace mark after another character: `▁of▁the`. With
 //! superwords nearly every pair of characters occurs in some piece, so that a whole line would be
 //! one chunk. But in models that were extended by superwords, the other pieces have better scores.
 //! Their texts are encoded in two layers:
@@ -112,7 +112,7 @@ impl Layers {
     }
 }
 
-/// Whether a piece has a whitespace mark behind another character.
+/// Whether a piece has a whitespace mark after another character.
 fn is_superword(vocabulary: &Vocabulary<'_>, id: u32) -> bool {
     let index = id as usize;
     let mark_start = WHITESPACE_MARK_STR.as_bytes()[0];
@@ -120,7 +120,7 @@ fn is_superword(vocabulary: &Vocabulary<'_>, id: u32) -> bool {
     texts.may_contain_behind_first(index, mark_start) && next_word(texts.get(index)).is_some()
 }
 
-/// Where the second word of a text begins: at the first whitespace mark behind another character.
+/// Where the second word of a text begins: at the first whitespace mark after another character.
 /// Pieces are short, so that a plain loop takes an eighth of the time of a substring search.
 fn next_word(text: &[u8]) -> Option<usize> {
     let mark = WHITESPACE_MARK_STR.as_bytes();
@@ -141,7 +141,7 @@ fn is_character(text: &[u8]) -> bool {
 }
 
 impl SuperwordLayer {
-    /// The layer behind `first`, the encoder of the first layer; `symbols` has all pieces. `None`
+    /// The layer after `first`, the encoder of the first layer; `symbols` has all pieces. `None`
     /// if the second layer cannot continue from ids.
     pub(super) fn new(
         vocabulary: &Vocabulary<'_>,

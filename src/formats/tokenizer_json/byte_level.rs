@@ -7,7 +7,7 @@
 //! | normalizer `NFC` | [`TextForm::Nfc`] |
 //! | pre-tokenizers `Split` with a regular expression or a text, before `ByteLevel` | splits, one after the other |
 //! | `Digits` | the split at numbers |
-//! | `ByteLevel` with `use_regex` | the pattern of GPT-2 behind the splits |
+//! | `ByteLevel` with `use_regex` | the pattern of GPT-2 after the splits |
 //! | `ByteLevel` with `add_prefix_space`, as the only one | a space before every text that does not begin with one |
 //! | model `BPE` | tokens in the order of their merges (`bytes::merge_list`) |
 //! | `ignore_merges` | pretokens that are a token are looked up first |
@@ -18,7 +18,7 @@
 //! effect, since every byte is a token. Other components are refused.
 //!
 //! Added tokens get the ids that `tokenizers` gives them, whatever the file says: that of the same text
-//! in the vocabulary, or the first one behind the vocabulary and the added tokens before.
+//! in the vocabulary, or the first one after the vocabulary and the added tokens before.
 
 mod write;
 
@@ -134,7 +134,7 @@ fn pretokenizer(file: &JsonFile<'_>) -> Result<(Pretokenizer, bool), ByteFormatE
             "Split" => split(component)?,
             "Digits" => Split::at_numbers(component.individual_digits == Some(true))
                 .map_err(pattern_error)?,
-            // What stands behind `ByteLevel` sees the characters that stand for bytes.
+            // What stands after `ByteLevel` sees the characters that stand for bytes.
             "ByteLevel" => {
                 let found = format!("{:?} after \"ByteLevel\"", &*last.kind);
                 return Err(unsupported(PLACE, found));

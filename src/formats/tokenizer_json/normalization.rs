@@ -210,7 +210,7 @@ pub(super) fn has_prefix(model: &Model) -> bool {
     model.normalizer_spec().add_dummy_prefix() && !has_suffix(model)
 }
 
-/// Whether the dummy prefix is put behind the text.
+/// Whether the dummy prefix is put after the text.
 pub(super) fn has_suffix(model: &Model) -> bool {
     model.normalizer_spec().add_dummy_prefix() && model.trainer_spec().treat_whitespace_as_suffix()
 }

@@ -1,8 +1,5 @@
 //! The compiled charsmaps of the built-in rule sets.
 //!
-//! Input: a name of [`BUILTIN_NAMES`]. Output: the bytes that the reference writes into model files
-//! for it.
-//!
 //! The default set, `nmt_nfkc`, is compiled ahead of time: `nmt_nfkc.charsmap` is the output of
 //! [`compile`]. A test compares it, and `cargo test --lib write_precompiled -- --ignored` writes
 //! it. Compiling it in each process takes as long as training on 10 MB of text. The other sets are

@@ -1,7 +1,5 @@
 //! The reference's built-in rule sets, computed from Unicode's own tables.
 //!
-//! Input: one of [`BUILTIN_NAMES`]. Output: its [`Rules`].
-//!
 //! | name | steps |
 //! |---|---|
 //! | `identity` | no rules |

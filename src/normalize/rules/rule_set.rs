@@ -1,7 +1,6 @@
 //! A rule set: an ordered map from sequences of code points to their replacements.
 //!
-//! Input: pairs in any order; a later pair for the same source replaces an earlier one. Output:
-//! [`Rules`], ascending by source. Cost: sorting.
+//! Of pairs with the same source the last one counts; [`Rules`] ascend by source.
 
 use std::collections::BTreeMap;
 

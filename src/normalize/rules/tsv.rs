@@ -1,13 +1,11 @@
 //! Normalization rules from a TSV file, read as the reference reads it.
 //!
-//! Input: the bytes of the file. Output: [`Rules`], or the first line that is wrong.
-//!
 //! A line is `source TAB target`, both as hexadecimal code points separated by spaces; everything
 //! after a second tab is a comment. No target means that the source is deleted. Lines end with a
 //! line feed only (a carriage return passes as white space around the last number), an empty line
 //! is an error, and if two lines have the same source, the later one wins. The digits of a code
 //! point may be preceded by `U+`, a plus sign and `0x`, in this order, and its value may be any
-//! number of 32 bits. Cost: linear, plus sorting.
+//! number of 32 bits.
 
 use super::rule_set::Rules;
 

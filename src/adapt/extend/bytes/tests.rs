@@ -255,7 +255,7 @@ proptest! {
     }
 }
 
-/// Bytes, and these tokens with the ids behind them.
+/// Bytes, and these tokens with the ids after them.
 fn vocabulary(tokens: &[&str], looks_up: bool) -> ByteBpeParts {
     let pretokenizer = ByteTieOrder::Tokenizers.pretokenizer("gpt2").unwrap();
     let mut parts = ByteBpeParts::new(pretokenizer);

@@ -9,7 +9,7 @@
 //!
 //! Example: with the pieces `▁a` and `an`, the raw text ` an ant` has the bigrams ` a`, `an`, `n `,
 //! ` a`, `an`, `nt`. The bytes at the positions 3 (` `) and 6 (`t`) begin chunks, because no piece
-//! contains `n▁` or `nt`; the bits behind position 0 are 0, 0, 1, 0, 0, 1.
+//! contains `n▁` or `nt`; the bits after position 0 are 0, 0, 1, 0, 0, 1.
 //!
 //! Cost: about four instructions per byte.
 

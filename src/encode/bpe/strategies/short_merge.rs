@@ -61,7 +61,7 @@ pub(in crate::encode::bpe) struct ShortMerge {
     sums: [u64; POSITIONS],
     /// The power that turns a difference of sums into a hash, by the later position.
     powers: [u64; POSITIONS],
-    /// A bit for each position at which a symbol begins, and for all positions behind the last
+    /// A bit for each position at which a symbol begins, and for all positions after the last
     /// symbol.
     starts: u64,
     candidates: CandidateArray,

@@ -25,7 +25,7 @@
 //!
 //! A piece that contains a user-defined symbol is never made: the symbol is cut out of every text.
 //!
-//! The first layer has no piece with a whitespace mark behind another character, so the tokens of a
+//! The first layer has no piece with a whitespace mark after another character, so the tokens of a
 //! piece are those of its words (if no symbol is user-defined). Most words of superwords are pieces
 //! of the first layer, and the search stores which of these encode to themselves. So most
 //! superwords are divided by looking up their words, without encoding.

@@ -2,7 +2,7 @@
 //!
 //! In a run of tokens of the first layer, each two neighbours can be adjacent in a piece of the
 //! second. Most runs have two to five tokens, so all pairs are compared to find the next merge, and
-//! the tokens behind it move one place forward.
+//! the tokens after it move one place forward.
 //!
 //! Example: the tokens `▁one ▁of ▁the`, of which `▁of▁the` and then `▁one▁of▁the` are pieces. The
 //! pair at 1 has the lowest rank; the run becomes `▁one ▁of▁the`, and the pair at 0 is looked up

@@ -105,7 +105,7 @@ fn special_token() -> impl Strategy<Value = SpecialToken> {
     })
 }
 
-/// Vocabularies with ids in any order and with gaps, and with special tokens before, among or behind.
+/// Vocabularies with ids in any order and with gaps, and with special tokens before, among or after.
 fn parts() -> impl Strategy<Value = ByteBpeParts> {
     let pretokenizer = prop::sample::select(vec![
         Pretokenizer::named("gpt2").unwrap(),

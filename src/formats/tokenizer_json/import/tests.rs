@@ -279,7 +279,7 @@ fn the_pairs_of_a_piece_can_be_listed_in_any_order() {
     assert_eq!(kinds(&listed([2, 1, 0, 3])), []);
     assert_eq!(kinds(&listed([2, 1, 3, 0])), []);
     assert_eq!(kinds(&listed([2, 3, 1, 0])), []);
-    // The first pair of `abc` is before, the one that is executed behind that of `ab`.
+    // The first pair of `abc` is before, the one that is executed after that of `ab`.
     assert_eq!(kinds(&listed([0, 2, 1, 3])), [ReasonKind::MergeOrder]);
     let missing = pair_list(&vocab, &[merges[2], merges[1], merges[0]]).read(&[]);
     assert_eq!(kinds(&missing), [ReasonKind::MergeOrder]);
