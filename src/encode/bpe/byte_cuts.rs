@@ -69,6 +69,13 @@ impl ByteCuts {
         }
     }
 
+    /// Whether a text has a character of three or four bytes.
+    #[inline]
+    pub(super) fn may_cut(text: &[u8]) -> bool {
+        let highest = text.iter().fold(0, |highest, byte| *byte.max(&highest));
+        is_tested(highest)
+    }
+
     /// A position after `at` where `text` can be cut, or the end of the text. If characters begin at
     /// `at` and from there on, it is the first one.
     #[inline]

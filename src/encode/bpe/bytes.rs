@@ -34,7 +34,7 @@ use super::strategies::merge_context::MergeTables;
 use super::wide_characters::WideCharacters;
 use crate::base::num::{low_u32, mix_words};
 use crate::encode::bloom_filter::BloomFilter;
-use crate::encode::chunk_cache::{ChunkKey, KeyedText};
+use crate::encode::chunk_cache::KeyedText;
 use crate::encode::vocabulary::NO_UNKNOWN;
 use crate::pattern::Pretokenizer;
 use crate::piece::{PieceHashes, PieceId, PieceTable};
@@ -236,7 +236,8 @@ impl ByteEncoder {
     ) {
         let key = text.key(pretoken.start, pretoken.len());
         if !key.is_some_and(|key| cache.chunks.get_first_way(&key, out)) {
-            self.encode_rare(text, pretoken, key, cache, out);
+            // With the key as an argument, it would be written to memory for every pretoken.
+            self.encode_rare(text, pretoken, cache, out);
         }
     }
 
@@ -246,10 +247,10 @@ impl ByteEncoder {
         &self,
         text: &KeyedText<'_>,
         pretoken: Range<usize>,
-        key: Option<ChunkKey>,
         cache: &mut BpeCache,
         out: &mut Vec<PieceId>,
     ) {
+        let key = text.key(pretoken.start, pretoken.len());
         if let Some(key) = &key
             && cache.chunks.get_other(key, out).is_some()
         {
@@ -284,6 +285,9 @@ impl ByteEncoder {
             pieces: &self.tokens,
             state: &mut cache.state,
         };
+        if !ByteCuts::may_cut(bytes) {
+            return context.encode_chunk(bytes, out);
+        }
         let mut end = self.cuts.next(bytes, 0);
         if end == bytes.len() {
             return self.merge_part(bytes, &mut context, out);
