@@ -1,11 +1,10 @@
 //! Incremental decoding: takes ids one by one and returns text as soon as it is certain.
 //!
-//! The parts of the text together are what [`Tokenizer::decode`](crate::Tokenizer::decode) gives for
-//! all ids. The state
-//! between two ids is kept, and the bytes of an incomplete character (three at most) are held back,
-//! whether they come from byte pieces or from the tokens of a byte-level vocabulary.
-//! Models with a denormalizer, which are rare, have rules that may depend on any amount of text, so
-//! their whole text comes from [`finish`](IncrementalDecoder::finish).
+//! The parts of the text together are what [`Tokenizer::decode`](crate::Tokenizer::decode) gives
+//! for all ids. The state between two ids is kept, and the bytes of an incomplete character (three
+//! at most) are held back, whether they come from byte pieces or from the tokens of a byte-level
+//! vocabulary. Models with a denormalizer, which are rare, have rules that may depend on any amount
+//! of text, so their whole text comes from [`finish`](IncrementalDecoder::finish).
 //!
 //! Example (Llama 2): `你` is not a piece; its ids are those of `▁`, `<0xE4>`, `<0xBD>`, `<0xA0>`.
 //! The four calls of `push` return `""` (the dummy prefix), `""`, `""` and `"你"`.

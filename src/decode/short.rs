@@ -1,9 +1,9 @@
 //! Short texts of pieces, copied 16 bytes at a time.
 //!
 //! [`ShortTexts`] has the pieces that become the same text after any other text, and appends the
-//! texts of a run of them. Each piece has 16 bytes: at most 15 bytes of text, and the length. All 16 are copied,
-//! and the next text overwrites the bytes after the text. So the length of every copy is known at
-//! compile time, and each piece needs one cache line instead of three.
+//! texts of a run of them. Each piece has 16 bytes: at most 15 bytes of text, and the length. All
+//! 16 are copied, and the next text overwrites the bytes after the text. So the length of every
+//! copy is known at compile time, and each piece needs one cache line instead of three.
 //!
 //! Example: ` the` is ` the`, eleven zeros, and 4. After `Hello` at position 0, its bytes go to
 //! positions 5 to 20, and the next text goes to position 9.

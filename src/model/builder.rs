@@ -1,7 +1,7 @@
 //! Models from parts.
 //!
-//! Pieces and specs are checked by the rules for loaded models, and the file of the model is written,
-//! which gives the same model when it is loaded.
+//! Pieces and specs are checked by the rules for loaded models, and the file of the model is
+//! written, which gives the same model when it is loaded.
 
 use std::fmt;
 

@@ -1,8 +1,9 @@
 //! The bytes of a `.model` file: read into pieces and specs, and written from them.
 //!
-//! [`read`] takes untrusted bytes. Pieces go straight into their table, in one pass. The only checks are that the bytes are a message of this shape and that no
-//! piece is empty; the other rules for models are in [`validate`](super::validate). Unknown fields
-//! are skipped. They are not lost, because a model keeps the bytes that it was read from.
+//! [`read`] takes untrusted bytes. Pieces go straight into their table, in one pass. The only
+//! checks are that the bytes are a message of this shape and that no piece is empty; the other
+//! rules for models are in [`validate`](super::validate). Unknown fields are skipped. They are not
+//! lost, because a model keeps the bytes that it was read from.
 //!
 //! A whole file, with two pieces, in its 32 bytes:
 //!

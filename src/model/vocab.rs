@@ -1,8 +1,8 @@
 //! The `.vocab` file: pieces and scores as lines of text.
 //!
-//! A line for each piece, in the order of the ids: the text and, if wanted, a tab and the score with
-//! six significant digits, as a C++ stream prints a float. Example: piece `▁the` with score -16.0 is the line `▁the<TAB>-16`; a score of -1234567 is
-//! written as `-1.23457e+06`.
+//! A line for each piece, in the order of the ids: the text and, if wanted, a tab and the score
+//! with six significant digits, as a C++ stream prints a float. Example: piece `▁the` with score
+//! -16.0 is the line `▁the<TAB>-16`; a score of -1234567 is written as `-1.23457e+06`.
 
 use crate::base::num::low_u32;
 use crate::piece::PieceTable;

@@ -1,8 +1,8 @@
 //! The ids of many texts in one vector.
 //!
-//! Threads are used as in [`batch`](super::batch). A batch is divided into contiguous parts. The calling thread encodes parts from the
-//! front, into the vector that becomes the result; the other threads encode parts from the end into
-//! their own vectors, which are appended to it.
+//! Threads are used as in [`batch`](super::batch). A batch is divided into contiguous parts. The
+//! calling thread encodes parts from the front, into the vector that becomes the result; the other
+//! threads encode parts from the end into their own vectors, which are appended to it.
 //!
 //! Example with two threads and the parts 0 to 4: the calling thread encodes 0, 1 and 2, the other
 //! one 4 and 3. Only the ids of 3 and 4 are copied.

@@ -4,8 +4,8 @@
 //! and extra pieces. This shows whether encoding can give a piece at all; see
 //! `inspect/reachability.rs`.
 //!
-//! Example: with the model of Llama 2, the text `the` gives the piece `the`; [`Tokenizer::encode`](super::Tokenizer::encode)
-//! would add the dummy prefix and give `▁the`.
+//! Example: with the model of Llama 2, the text `the` gives the piece `the`;
+//! [`Tokenizer::encode`](super::Tokenizer::encode) would add the dummy prefix and give `▁the`.
 
 use super::cache::EncodeCache;
 use super::tables::ModelTables;

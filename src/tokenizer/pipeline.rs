@@ -1,7 +1,7 @@
 //! The tables that turn text into ids.
 //!
-//! All threads share them. A tokenizer has a [`Pipeline`] that finds user-defined symbols in text and
-//! makes a second one that does not on demand.
+//! All threads share them. A tokenizer has a [`Pipeline`] that finds user-defined symbols in text
+//! and makes a second one that does not on demand.
 
 use std::sync::{Arc, OnceLock};
 
