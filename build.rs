@@ -2,6 +2,7 @@
 //!
 //! - `character_classes.rs`: the classes of characters that patterns of byte-level tokenizers name,
 //!   for `src/pattern/classes.rs`, from the tables of `regex-syntax`.
+//! - `bert_classes.rs`: the same for `src/wordpiece/classes.rs`.
 //! - `assigned_in_unicode_9.rs` (`train`): the characters that Unicode 9.0 had assigned, as an
 //!   array of ranges, from the age table of `regex-syntax`. That crate thus is no part of the
 //!   library.
@@ -13,7 +14,13 @@
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     let folder = std::path::PathBuf::from(std::env::var("OUT_DIR")?);
-    std::fs::write(folder.join("character_classes.rs"), classes::table()?)?;
+    let tables = [
+        ("character_classes.rs", classes::table(&classes::PATTERNS)?),
+        ("bert_classes.rs", classes::table(&classes::BERT)?),
+    ];
+    for (name, table) in tables {
+        std::fs::write(folder.join(name), table)?;
+    }
     #[cfg(feature = "train")]
     {
         std::fs::write(
@@ -35,27 +42,45 @@ mod classes {
     use regex_syntax::hir::{Class, HirKind};
 
     /// The bits of a class in `src/pattern/classes.rs`, with the expression of their characters.
-    const BITS: [(u8, &str); 8] = [
-        (1, r"[\p{Lu}\p{Lt}]"),
-        (2, r"\p{Ll}"),
-        (4, r"[\p{Lm}\p{Lo}]"),
-        (8, r"\p{M}"),
-        (16, r"\p{N}"),
-        (32, r"\s"),
-        (64, r"[\p{P}\p{S}]"),
-        (128, r"\p{Han}"),
+    /// Characters that Unicode 16 had not assigned have no class, whichever version `regex-syntax`
+    /// knows.
+    pub const PATTERNS: [(u8, &str); 8] = [
+        (1, r"[[\p{Lu}\p{Lt}]&&\p{age:16.0}]"),
+        (2, r"[\p{Ll}&&\p{age:16.0}]"),
+        (4, r"[[\p{Lm}\p{Lo}]&&\p{age:16.0}]"),
+        (8, r"[\p{M}&&\p{age:16.0}]"),
+        (16, r"[\p{N}&&\p{age:16.0}]"),
+        (32, r"[\s&&\p{age:16.0}]"),
+        (64, r"[[\p{P}\p{S}]&&\p{age:16.0}]"),
+        (128, r"[\p{Han}&&\p{age:16.0}]"),
+    ];
+
+    /// The same for `src/wordpiece/classes.rs`, which says which versions of Unicode these are. Since
+    /// Unicode 8, U+1885, U+1886, U+A9BD and U+111C9 have become nonspacing marks, U+1734 and U+1171E
+    /// have ceased to be, and U+166D and U+111C9 have ceased to be punctuation.
+    pub const BERT: [(u8, &str); 6] = [
+        (1, r"[[[\p{Cc}\p{Cf}\p{Co}]&&\p{age:8.0}--\t\n\r]\x{FFFD}]"),
+        (
+            2,
+            r"[[\p{Mn}&&\p{age:8.0}--\x{1885}\x{1886}\x{A9BD}\x{111C9}]\x{1734}\x{1171E}]",
+        ),
+        (4, r"[[\p{P}&&\p{age:8.0}]\x{166D}\x{111C9}!-/:-@\[-`{-~]"),
+        (8, r"\s"),
+        (
+            16,
+            r"[\x{3400}-\x{4DBF}\x{4E00}-\x{9FFF}\x{F900}-\x{FAFF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B81F}\x{2B920}-\x{2CEAF}\x{2F800}-\x{2FA1F}]",
+        ),
+        (32, r"\p{age:9.0}"),
     ];
 
     /// Constants of Rust: for each page of 128 characters the number of its block, and the blocks of
-    /// 128 classes. Characters that Unicode 16 had not assigned have no class, whichever version
-    /// `regex-syntax` knows.
-    pub fn table() -> Result<String, Box<dyn std::error::Error>> {
+    /// 128 classes.
+    pub fn table(bits: &[(u8, &str)]) -> Result<String, Box<dyn std::error::Error>> {
         let mut classes = vec![0_u8; 0x11_0000];
-        for (bit, expression) in BITS {
-            let known = format!(r"[{expression}&&\p{{age:16.0}}]");
-            let pattern = regex_syntax::parse(&known)?;
+        for (bit, expression) in bits {
+            let pattern = regex_syntax::parse(expression)?;
             let HirKind::Class(Class::Unicode(class)) = pattern.kind() else {
-                return Err(format!("{known} is no class of characters").into());
+                return Err(format!("{expression} is no class of characters").into());
             };
             for range in class.iter() {
                 for c in range.start()..=range.end() {

@@ -26,9 +26,11 @@ mod error;
 pub(crate) mod incremental;
 mod short;
 pub(crate) mod spans;
+pub(crate) mod words;
 
 pub use self::error::DecodeError;
 use self::short::ShortTexts;
+use self::words::FirstTexts;
 use crate::base::{TextArena, WHITESPACE_MARK_STR, decode_char, lossy_string};
 use crate::model::Model;
 use crate::model::validate::byte_of_piece;
@@ -45,6 +47,8 @@ pub(crate) enum Role {
     Unknown,
     Control,
     Byte(u8),
+    /// Text that is another one at the start.
+    Word,
     /// No piece has the id.
     Missing,
 }
@@ -55,6 +59,8 @@ pub(crate) struct Decoder {
     roles: Vec<Role>,
     /// The texts of all pieces, with spaces for whitespace marks.
     texts: TextArena,
+    /// For WordPiece vocabularies.
+    words: Option<FirstTexts>,
     /// The pieces that become their own short text wherever text precedes them.
     short_texts: ShortTexts,
     unknown_surface: Vec<u8>,
@@ -105,12 +111,13 @@ impl Decoder {
             Role::Text | Role::MarkedText => Some(texts.get(index)),
             Role::Unknown => Some(&unknown_surface[..]),
             Role::Control => Some(&b""[..]),
-            Role::Byte(_) | Role::Missing => None,
+            Role::Byte(_) | Role::Word | Role::Missing => None,
         });
         Self {
             short_texts: ShortTexts::new(own_texts),
             roles,
             texts,
+            words: None,
             unknown_surface,
             strips_mark: normalizer_spec.add_dummy_prefix()
                 || normalizer_spec.remove_extra_whitespaces(),
@@ -135,6 +142,7 @@ impl Decoder {
             has_gaps: roles.contains(&Role::Missing),
             roles,
             texts,
+            words: None,
             unknown_surface: Vec::new(),
             strips_mark: false,
             strips_all: false,
@@ -206,7 +214,7 @@ impl Decoder {
         for (text, id) in pieces {
             match id {
                 Some(id) => self.push(id.index(), &mut state, &mut out),
-                None => state.push_text(text, &mut out),
+                None => self.push_given(text, &mut state, &mut out),
             }
         }
         self.finish(&mut state, 0, &mut out);
@@ -223,6 +231,25 @@ impl Decoder {
             Role::MarkedText => self.push_marked_text(text, state, out),
             Role::Unknown => state.push_text(&self.unknown_surface, out),
             Role::Control | Role::Missing => state.push_text(&[], out),
+            Role::Word => match &self.words {
+                Some(first) if state.is_start => {
+                    state.push_text(first.texts.get(index), out);
+                    state.is_start = false;
+                }
+                _ => state.push_text(text, out),
+            },
+        }
+    }
+
+    /// Appends a given text that is no piece.
+    fn push_given(&self, text: &[u8], state: &mut DecodeState, out: &mut Vec<u8>) {
+        match (&self.words, std::str::from_utf8(text)) {
+            (Some(words), Ok(piece)) => {
+                let text = words.decoding.text(piece, state.is_start);
+                state.push_text(text.as_bytes(), out);
+                state.is_start = false;
+            }
+            _ => state.push_text(text, out),
         }
     }
 

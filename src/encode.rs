@@ -21,6 +21,7 @@ pub(crate) mod encoded_lines;
 pub(crate) mod unigram;
 pub(crate) mod vocabulary;
 mod word;
+pub(crate) mod wordpiece;
 
 use std::sync::Arc;
 

@@ -12,6 +12,7 @@
 //! | `tokenizer_json` | `tokenizer.json` and the folder for `transformers` |
 //! | `gguf` | GGUF files of llama.cpp |
 //! | `bytes` | byte-level vocabularies of tiktoken, GPT-2, Mistral and minbpe |
+//! | `wordpiece` | WordPiece vocabularies of BERT |
 //!
 //! The verdict is derived from the model alone, before anything is written: it holds for every
 //! text, not for a sample of texts. `docs/DESIGN.md` has the argument. Where the analysis cannot
@@ -31,6 +32,8 @@ mod order;
 #[cfg(feature = "tokenizer-json")]
 mod tokenizer_json;
 mod verdict;
+#[cfg(feature = "tokenizer-json")]
+mod wordpiece;
 
 #[cfg(all(feature = "tokenizer-json", feature = "train"))]
 pub(crate) use self::bytes::printable;
@@ -46,6 +49,8 @@ pub use self::gguf::{GgufOptions, GgufVocab};
 #[cfg(feature = "tokenizer-json")]
 pub use self::tokenizer_json::{JsonOptions, TokenizerJson, TransformersFolder};
 pub use self::verdict::{Reason, ReasonKind, Verdict};
+#[cfg(feature = "tokenizer-json")]
+pub use self::wordpiece::WordPieceVocabulary;
 use crate::model::Model;
 
 /// A model that was read from another format.

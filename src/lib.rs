@@ -127,6 +127,7 @@ mod encode;
 mod decode;
 mod special;
 pub mod byte_bpe;
+pub mod wordpiece;
 mod tokenizer;
 #[cfg(feature = "train")]
 pub mod adapt;
@@ -162,3 +163,4 @@ pub use tokenizer::{
 };
 #[cfg(feature = "train")]
 pub use train::{Corpus, TrainError, TrainFlags, TrainOptions, Trainer};
+pub use wordpiece::WordPiece;

@@ -8,7 +8,9 @@ use std::io::Read;
 use std::path::Path;
 
 #[cfg(feature = "tokenizer-json")]
-use crate::formats::{ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary};
+use crate::formats::{
+    ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, WordPieceVocabulary,
+};
 #[cfg(feature = "convert")]
 use crate::formats::{ConvertError, ConvertedModel, FileFormat, Verdict};
 #[cfg(feature = "convert")]
@@ -86,7 +88,7 @@ impl Tokenizer {
     /// Reads a file or a folder in any format, recognized by its content: what [`Model::open`]
     /// reads, a `tokenizer.json` whose ids are equal for all text, and the byte-level vocabularies
     /// of tiktoken (`.tiktoken`), Mistral (`tekken.json`), minbpe, and GPT-2 (`vocab.json` with
-    /// `merges.txt`). `options` has what some of these files lack.
+    /// `merges.txt`), and the `vocab.txt` of BERT. `options` has what some of these files lack.
     ///
     /// ```
     /// use spiece::formats::ByteFormatOptions;
@@ -118,6 +120,11 @@ impl Tokenizer {
             if let Some(vocabulary) = vocabulary {
                 let bpe = vocabulary.into_exact().map_err(in_file)?;
                 return Ok(Self::of_bytes(bpe, TokenizerConfig::default()));
+            }
+            let vocabulary = WordPieceVocabulary::open(path, options).map_err(in_file)?;
+            if let Some(vocabulary) = vocabulary {
+                let words = vocabulary.into_exact().map_err(in_file)?;
+                return Ok(Self::of_words(words, TokenizerConfig::default()));
             }
         }
         // What is wrong with the file comes first.
@@ -159,6 +166,7 @@ impl Tokenizer {
     /// # Errors
     /// A byte-level vocabulary that no `tokenizer.json` holds: its pattern has no form that means the
     /// same to Oniguruma, or tokenizers would give a special token another id.
+    /// [`ModelError::WordPiece`]: WordPiece vocabularies are not written.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
         #[cfg(feature = "tokenizer-json")]
         if let Some(bpe) = self.byte_bpe() {
@@ -186,6 +194,10 @@ impl Tokenizer {
         if let Some(vocabulary) = ByteVocabulary::from_bytes(bytes, options)? {
             let bpe = vocabulary.into_exact()?;
             return Ok(Self::of_bytes(bpe, TokenizerConfig::default()));
+        }
+        if let Some(vocabulary) = WordPieceVocabulary::from_bytes(bytes, options)? {
+            let words = vocabulary.into_exact()?;
+            return Ok(Self::of_words(words, TokenizerConfig::default()));
         }
         let model = Model::from_bytes(bytes)?;
         options.refuse_pattern(FileFormat::Model)?;
@@ -229,6 +241,7 @@ impl ConvertedModel {
             FileFormat::TokenizerJson => Model::from_tokenizer_json(&file),
             #[cfg(feature = "gguf")]
             FileFormat::Gguf => Model::from_gguf(&file[..]),
+            FileFormat::VocabTxt => return Err(ModelError::WordPiece),
             _ => {
                 let model = Model::from_file(file)?;
                 let verdict = Verdict::default();

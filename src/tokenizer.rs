@@ -1,8 +1,8 @@
 //! The facade: a model that encodes and decodes.
 //!
-//! A [`Tokenizer`] is made once, of a SentencePiece [`Model`] or of a byte-level vocabulary
-//! ([`ByteBpe`]), and then shared by reference among any number of threads. It owns the [`tables`]
-//! of either (see [`encode`](crate::encode) and [`decode`](crate::decode)). The mutable state of a worker is in an
+//! A [`Tokenizer`] is made once, of a SentencePiece [`Model`], of a byte-level vocabulary
+//! ([`ByteBpe`]) or of a [`WordPiece`] vocabulary, and then shared by reference among any number of threads. It owns the [`tables`]
+//! of any of them (see [`encode`](crate::encode) and [`decode`](crate::decode)). The mutable state of a worker is in an
 //! [`EncodeCache`]; the tokenizer keeps a bounded number of them between calls.
 //!
 //! The stages of encoding, with their modules:
@@ -24,6 +24,7 @@ mod extra;
 mod special_ids;
 mod pipeline;
 mod tables;
+mod vocabulary;
 mod cache;
 mod context;
 mod allowed_special;
@@ -54,8 +55,9 @@ pub use self::options::{
 pub use self::prepared::PreparedOptions;
 use self::special_ids::SpecialIds;
 pub(crate) use self::tables::ModelTables;
-use self::tables::{ByteTables, Tables, TablesRef};
+use self::tables::{Tables, TablesRef, TokenTables};
 pub use self::token::{Token, TokenRef, Tokens, TokensIter};
+use self::vocabulary::TokenVocabulary;
 use crate::base::lossy_string;
 use crate::byte_bpe::ByteBpe;
 use crate::decode::Decoder;
@@ -64,6 +66,7 @@ pub use crate::encode::encoded_lines::EncodedLines;
 use crate::model::text_normalizer::Normalized;
 use crate::model::{Model, ModelError, Piece};
 use crate::piece::{PieceId, PieceKind};
+use crate::wordpiece::WordPiece;
 
 /// Encodes and decodes with a model; results equal those of SentencePiece 0.2.3.
 ///
@@ -156,7 +159,24 @@ impl Tokenizer {
             config,
             decoder: OnceLock::new(),
             special: SpecialIds::default(),
-            tables: Tables::Bytes(Box::new(ByteTables::new(bpe, config))),
+            tables: Tables::Tokens(Box::new(TokenTables::new(
+                TokenVocabulary::Bytes(bpe),
+                config,
+            ))),
+        }
+    }
+
+    /// A tokenizer of a WordPiece vocabulary; [`WordPieceParts`](crate::wordpiece::WordPieceParts)
+    /// has an example.
+    pub fn of_words(words: WordPiece, config: TokenizerConfig) -> Self {
+        Self {
+            config,
+            decoder: OnceLock::new(),
+            special: SpecialIds::of_words(&words),
+            tables: Tables::Tokens(Box::new(TokenTables::new(
+                TokenVocabulary::Words(words),
+                config,
+            ))),
         }
     }
 
@@ -164,15 +184,31 @@ impl Tokenizer {
     ///
     /// # Errors
     /// [`ModelError::ByteLevel`]: it is a byte-level tokenizer; see [`byte_bpe`](Self::byte_bpe).
+    /// [`ModelError::WordPiece`]: see [`wordpiece`](Self::wordpiece).
     pub fn model(&self) -> Result<&Model, ModelError> {
         Ok(self.model_tables()?.model())
     }
 
-    /// The byte-level vocabulary; `None` for a tokenizer of a SentencePiece model.
+    /// The byte-level vocabulary; `None` for any other tokenizer.
     pub fn byte_bpe(&self) -> Option<&ByteBpe> {
+        match self.vocabulary()? {
+            TokenVocabulary::Bytes(bpe) => Some(bpe),
+            TokenVocabulary::Words(_) => None,
+        }
+    }
+
+    /// The WordPiece vocabulary; `None` for any other tokenizer.
+    pub fn wordpiece(&self) -> Option<&WordPiece> {
+        match self.vocabulary()? {
+            TokenVocabulary::Bytes(_) => None,
+            TokenVocabulary::Words(words) => Some(words),
+        }
+    }
+
+    fn vocabulary(&self) -> Option<&TokenVocabulary> {
         match &self.tables {
             Tables::Model(_) => None,
-            Tables::Bytes(bytes) => Some(&bytes.bpe),
+            Tables::Tokens(tokens) => Some(&tokens.vocabulary),
         }
     }
 
@@ -262,7 +298,7 @@ impl Tokenizer {
                 let normalizer = &tables.context().pipeline.normalizer;
                 normalizer.normalize_with_offsets(text, out, origins);
             }
-            Tables::Bytes(bytes) => bytes.bpe.normalize(text, out, Some(origins)),
+            Tables::Tokens(tokens) => tokens.vocabulary.normalize(text, out, Some(origins)),
         }
         normalized
     }
@@ -347,11 +383,12 @@ impl Tokenizer {
 
 /// The vocabulary.
 impl Tokenizer {
-    /// The number of ids: ids are below it. Some ids of a byte-level vocabulary may have no piece.
+    /// The number of ids: ids are below it. Some ids of a byte-level or WordPiece
+    /// vocabulary may have no piece.
     pub fn vocab_size(&self) -> usize {
         match &self.tables {
             Tables::Model(tables) => tables.model().len(),
-            Tables::Bytes(bytes) => bytes.bpe.vocab_size(),
+            Tables::Tokens(tokens) => tokens.vocabulary.vocab_size(),
         }
     }
 
@@ -367,7 +404,7 @@ impl Tokenizer {
     pub fn id_to_piece(&self, id: PieceId) -> Option<&[u8]> {
         match &self.tables {
             Tables::Model(tables) => tables.model().piece(id).map(|piece| piece.text),
-            Tables::Bytes(bytes) => bytes.bpe.id_to_bytes(id),
+            Tables::Tokens(tokens) => tokens.vocabulary.id_to_bytes(id),
         }
     }
 
@@ -383,17 +420,17 @@ impl Tokenizer {
     pub fn piece_to_id(&self, piece: impl AsRef<[u8]>) -> Option<PieceId> {
         match &self.tables {
             Tables::Model(tables) => tables.model().piece_to_id(piece),
-            Tables::Bytes(bytes) => bytes.bpe.bytes_to_id(piece),
+            Tables::Tokens(tokens) => tokens.vocabulary.bytes_to_id(piece),
         }
     }
 
-    /// A piece: text, kind and score. The special tokens of a byte-level vocabulary are control
-    /// pieces, and its added tokens that every text may contain are user-defined symbols; its
+    /// A piece: text, kind and score. The special tokens of a byte-level or WordPiece vocabulary are
+    /// control pieces, and its added tokens that every text may contain are user-defined symbols; its
     /// pieces have the score 0.
     pub fn piece(&self, id: PieceId) -> Option<Piece<'_>> {
         match &self.tables {
             Tables::Model(tables) => tables.model().piece(id),
-            Tables::Bytes(bytes) => bytes.piece(id),
+            Tables::Tokens(tokens) => tokens.piece(id),
         }
     }
 
@@ -404,7 +441,7 @@ impl Tokenizer {
 
     /// The pieces that text yields only if [`EncodeOptions::allowed_special`] names them, by their
     /// ids and texts: the control pieces of a SentencePiece model, the special tokens of a
-    /// byte-level vocabulary.
+    /// byte-level or WordPiece vocabulary.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -418,7 +455,8 @@ impl Tokenizer {
             .into_iter()
             .flatten()
             .filter(|piece| piece.kind == PieceKind::Control);
-        let tokens = self.byte_bpe().map_or(&[][..], ByteBpe::special_tokens);
+        let vocabulary = self.vocabulary();
+        let tokens = vocabulary.map_or(&[][..], TokenVocabulary::special_tokens);
         let special = tokens.iter().filter(|token| token.special);
         let special = special.map(|token| (PieceId::new(token.id), token.text.as_bytes()));
         control.map(|piece| (piece.id, piece.text)).chain(special)

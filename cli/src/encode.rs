@@ -21,8 +21,7 @@ mod vocabulary;
 
 use clap::{ArgMatches, Command};
 use spiece::{
-    EncodeError, EncodeOptions, Encoder, Model, ModelType, PieceKind, Rng, SampleOptions,
-    Tokenizer, Tokens,
+    EncodeError, EncodeOptions, Encoder, Model, ModelType, Rng, SampleOptions, Tokenizer, Tokens,
 };
 
 use self::best::BestWriter;
@@ -180,21 +179,13 @@ fn encode_options(matches: &ArgMatches, tokenizer: &Tokenizer) -> CliResult<Enco
     options.extra = args::extra_options(matches)?;
     options.allowed_special = match args::non_empty(matches, "allowed_special") {
         None => Vec::new(),
-        Some("all") => special_texts(tokenizer)?,
+        Some("all") => tokenizer
+            .special_tokens()
+            .map(|(_, text)| text.to_vec())
+            .collect(),
         Some(texts) => texts.split(',').map(Into::into).collect(),
     };
     Ok(options)
-}
-
-/// The texts of all special tokens of a byte-level vocabulary, or of all control pieces of a model.
-fn special_texts(tokenizer: &Tokenizer) -> CliResult<Vec<Vec<u8>>> {
-    if let Some(bpe) = tokenizer.byte_bpe() {
-        let special = bpe.special_tokens().iter();
-        return Ok(special.map(|token| token.text.clone().into()).collect());
-    }
-    let pieces = tokenizer.model()?.pieces();
-    let control = pieces.filter(|piece| piece.kind == PieceKind::Control);
-    Ok(control.map(|piece| piece.text.to_vec()).collect())
 }
 
 /// Writes the selected segmentations of a line, which is given with its number.

@@ -174,13 +174,15 @@ impl PyTokenizer {
         self.loaded.tokenizer.vocab_size()
     }
 
-    /// The algorithm: 'bpe', 'unigram', 'word', 'char' or 'byte_bpe'.
+    /// The algorithm: 'bpe', 'unigram', 'word', 'char', 'byte_bpe' or 'wordpiece'.
     #[getter]
     fn model_type(&self) -> String {
-        let model = self.loaded.tokenizer.model();
-        model.map_or("byte_bpe".to_owned(), |model| {
-            model.model_type().to_string()
-        })
+        let tokenizer = &self.loaded.tokenizer;
+        match tokenizer.model() {
+            Ok(model) => model.model_type().to_string(),
+            Err(_) if tokenizer.wordpiece().is_some() => "wordpiece".to_owned(),
+            Err(_) => "byte_bpe".to_owned(),
+        }
     }
 
     /// The id of the unknown piece, or None.

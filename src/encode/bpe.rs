@@ -134,6 +134,11 @@ impl BpeCache {
         }
     }
 
+    /// The cache of chunks, for encoders that merge nothing.
+    pub(super) fn chunks(&mut self) -> &mut ChunkCache {
+        &mut self.chunks
+    }
+
     /// The memory that all caches need now, in bytes, pair caches included.
     pub(crate) fn size_bytes(&self) -> usize {
         self.chunks.size_bytes() + self.state.size_bytes() + self.full.size_bytes()

@@ -20,7 +20,8 @@ pub enum EncodeError {
         /// The text of the missing piece.
         piece: String,
     },
-    /// Byte-level vocabularies do not say which tokens begin and end a text.
+    /// Byte-level vocabularies, and some WordPiece vocabularies, do not say which tokens begin and end
+    /// a text.
     NoTextEnds {
         /// The option that needs such a token.
         option: &'static str,
@@ -44,7 +45,7 @@ pub enum EncodeError {
         /// What needs the probabilities.
         what: &'static str,
     },
-    /// Sampling exists for unigram and BPE models only.
+    /// Sampling exists for unigram and BPE models and byte-level vocabularies only.
     NoSampling,
     /// The sampling options are for another type of model: dropout is for BPE, the others are for
     /// unigram models.
@@ -92,7 +93,7 @@ impl fmt::Display for EncodeError {
             ),
             Self::NoTextEnds { option } => write!(
                 f,
-                "a byte-level vocabulary does not say which token begins or ends a text; leave out the option {option}, and write the token in the text"
+                "the vocabulary does not say which token begins or ends a text; leave out the option {option}, and write the token in the text"
             ),
             Self::RefusedSpecial { piece, begin } => write!(
                 f,
@@ -114,7 +115,7 @@ impl fmt::Display for EncodeError {
                 "the model is not a unigram model; only unigram models have {what}"
             ),
             Self::NoSampling => {
-                f.write_str("word and char models cannot be sampled; use a unigram or BPE model")
+                f.write_str("word and char models and WordPiece vocabularies cannot be sampled; use a unigram or BPE model")
             }
             Self::WrongSampling { model_type } => write!(
                 f,

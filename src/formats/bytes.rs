@@ -54,6 +54,7 @@ pub use self::written::{ByteFileOptions, ByteFiles, Missing, PostProcessor};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken, TextForm};
 use crate::formats::{FileFormat, Reason, ReasonKind, Verdict};
 use crate::pattern::{Pattern, Pretokenizer};
+use crate::wordpiece::BertNormalizer;
 
 /// Files of this many bytes or more are refused.
 const MAX_FILE_BYTES: usize = 1 << 31;
@@ -67,7 +68,7 @@ const FILES_OF_FOLDERS: [&str; 4] = [
     "encoder.json",
 ];
 
-/// What a byte-level vocabulary needs and its file lacks.
+/// What a vocabulary of tokens needs and its file lacks.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ByteFormatOptions {
@@ -75,13 +76,16 @@ pub struct ByteFormatOptions {
     pub pattern: Option<Pattern>,
     /// The special tokens, for the same files.
     pub special_tokens: Option<Vec<SpecialToken>>,
+    /// The normalizer, for the `vocab.txt` of BERT. Without it, text becomes lower case unless a
+    /// piece has an upper-case letter.
+    pub bert_normalizer: Option<BertNormalizer>,
 }
 
 impl ByteFormatOptions {
-    /// Refuses options for a file that has its own pattern and special tokens.
+    /// Refuses options for a file that has its own pattern, special tokens and normalizer.
     pub(crate) fn refuse_pattern(&self, format: FileFormat) -> Result<(), ByteFormatError> {
-        match (&self.pattern, &self.special_tokens) {
-            (None, None) => Ok(()),
+        match (&self.pattern, &self.special_tokens, &self.bert_normalizer) {
+            (None, None, None) => Ok(()),
             _ => Err(ByteFormatError::PatternGiven { format }),
         }
     }
@@ -191,7 +195,7 @@ fn is_byte_format(format: FileFormat) -> bool {
         | FileFormat::Tekken
         | FileFormat::Minbpe
         | FileFormat::TokenizerJson => true,
-        FileFormat::Model | FileFormat::Gguf | FileFormat::Folder => false,
+        FileFormat::Model | FileFormat::Gguf | FileFormat::VocabTxt | FileFormat::Folder => false,
     }
 }
 
@@ -231,7 +235,9 @@ fn read(
             };
             ByteVocabulary::from_vocab_and_merges(vocab, merges, options)?
         }
-        FileFormat::Model | FileFormat::Gguf | FileFormat::Folder => return Ok(None),
+        FileFormat::Model | FileFormat::Gguf | FileFormat::VocabTxt | FileFormat::Folder => {
+            return Ok(None);
+        }
     };
     Ok(Some(vocabulary))
 }

@@ -4,7 +4,7 @@
 //! its magic number. A `tokenizer.json` is a JSON object, so it starts with a brace and a quote (or
 //! a second brace), apart from whitespace; so do `vocab.json`, whose first value is a number, and
 //! `tekken.json`, which has fields that no other file has. The first line tells the files of
-//! tiktoken and minbpe, and lists of merges. Everything else is treated as a `.model` file, whose
+//! tiktoken and minbpe, and lists of merges; a line `[UNK]` the `vocab.txt` of BERT. Everything else is treated as a `.model` file, whose
 //! reader reports what is wrong with it. No usual `.model` file starts like JSON: the brace would
 //! be the length of its first piece (123 bytes), and the quote the length of that piece's text (34
 //! bytes), which do not fit together.
@@ -15,7 +15,7 @@ use std::fmt;
 use std::path::{Path, is_separator};
 
 #[cfg(feature = "tokenizer-json")]
-use super::bytes;
+use super::{bytes, wordpiece};
 
 /// The first bytes of a GGUF file.
 const GGUF_MAGIC: &[u8] = b"GGUF";
@@ -49,6 +49,8 @@ pub enum FileFormat {
     Tekken,
     /// A `.model` file of minbpe.
     Minbpe,
+    /// The `vocab.txt` of BERT: WordPiece pieces.
+    VocabTxt,
     /// A folder for `AutoTokenizer.from_pretrained` of the library `transformers`.
     Folder,
 }
@@ -75,6 +77,8 @@ impl FileFormat {
                 return Self::VocabMerges;
             } else if bytes::is_start_of_tiktoken(start) {
                 return Self::Tiktoken;
+            } else if wordpiece::is_start(start) {
+                return Self::VocabTxt;
             }
             Self::Model
         }
@@ -130,6 +134,7 @@ impl FileFormat {
             Self::VocabMerges => "vocab.json and merges.txt",
             Self::Tekken => "tekken.json",
             Self::Minbpe => "minbpe .model",
+            Self::VocabTxt => "vocab.txt",
             Self::Folder => "folder",
         }
     }

@@ -14,6 +14,8 @@
 //! | `parse` | JSON -> borrowed parts |
 //! | `components` | normalizers and pre-tokenizers -> flags of a model |
 //! | `import` | parts -> model, and the verdict |
+//! | `byte_level` | byte-level vocabularies |
+//! | `wordpiece` | WordPiece vocabularies |
 //!
 //! # What a model becomes
 //! | part of the model | in `tokenizer.json` |
@@ -42,6 +44,7 @@ mod import;
 mod normalization;
 mod parse;
 mod symbols;
+mod wordpiece;
 mod write;
 
 pub(super) use self::byte_level::{Placement, read_byte_level, vocabulary, write_byte_level};
@@ -50,6 +53,7 @@ pub use self::folder::TransformersFolder;
 pub(super) use self::folder::config_of_bytes;
 use self::parse::JsonFile;
 pub(super) use self::parse::{JsonText, JsonVocab};
+pub(super) use self::wordpiece::read_wordpiece;
 use super::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
 use crate::formats::ConvertError;
 use crate::model::{Model, Piece};

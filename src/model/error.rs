@@ -91,6 +91,8 @@ pub enum ModelError {
     TrieTooLarge,
     /// A tokenizer is byte-level BPE, and has no SentencePiece model.
     ByteLevel,
+    /// A tokenizer has a WordPiece vocabulary, and no SentencePiece model.
+    WordPiece,
     /// A file in another format, such as `tokenizer.json`, is damaged or has no equivalent model.
     #[cfg(feature = "convert")]
     Converted {
@@ -195,6 +197,9 @@ impl fmt::Display for ModelError {
             Self::TooMuchText { bytes, limit } => write!(
                 f,
                 "the texts of the pieces have {bytes} bytes; {limit} are the limit; remove some of the pieces"
+            ),
+            Self::WordPiece => f.write_str(
+                "the tokenizer has a WordPiece vocabulary; this needs a SentencePiece model",
             ),
             Self::ByteLevel => f.write_str(
                 "the tokenizer is byte-level BPE; this needs a SentencePiece model",

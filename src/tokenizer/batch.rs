@@ -128,19 +128,23 @@ impl Tokenizer {
             text,
             &mut ids,
             |model, parts, text, ids| model.encode_long_segment(&context, parts, text, ids),
-            |bytes, special, _, text, ids| {
+            |tokens, special, _, text, ids| {
                 let encode_parts = |parts: &[&[u8]]| {
                     let encode = |encoder: &mut Encoder<'_>, part: &&[u8]| {
                         let mut ids = Vec::with_capacity(part.len() / 4);
                         let parts = encoder.memory();
-                        bytes.bpe.encode_part(part, &mut parts.state.bpe, &mut ids);
+                        tokens
+                            .vocabulary
+                            .encode_part(part, &mut parts.state.bpe, &mut ids);
                         ids
                     };
                     let parts = parts.par_iter();
                     let encoded = parts.map_init(|| context.encoder(), encode);
                     encoded.collect::<Vec<_>>().concat()
                 };
-                bytes.bpe.encode_long_into(text, special, encode_parts, ids);
+                tokens
+                    .vocabulary
+                    .encode_long_into(text, special, encode_parts, ids);
             },
         );
         Ok(ids)

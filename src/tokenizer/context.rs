@@ -24,7 +24,7 @@ use super::options::{EncodeOptions, ExtraOption};
 use super::pipeline::Pipeline;
 use super::raw_spans::{RawCursor, RawLengths, assign_raw_spans};
 use super::spans::join_unknowns;
-use super::tables::{ByteTables, ModelTables, Tables, TablesRef};
+use super::tables::{ModelTables, Tables, TablesRef, TokenTables};
 use super::token::Tokens;
 use super::{Encoder, Tokenizer};
 use crate::base::lossy_string;
@@ -52,7 +52,7 @@ pub(super) enum FoundSpecial {
     Always,
     /// Control pieces of a SentencePiece model.
     Pieces(AllowedSpecial),
-    /// Special tokens of a byte-level vocabulary.
+    /// Special tokens of a vocabulary of tokens.
     Tokens(SpecialSet),
 }
 
@@ -73,16 +73,16 @@ impl CheckedOptions {
         let special = match &tokenizer.tables {
             Tables::Model(_) if allowed.is_empty() => FoundSpecial::Always,
             Tables::Model(_) => FoundSpecial::Pieces(AllowedSpecial::new(tokenizer, allowed)?),
-            Tables::Bytes(_) if allowed.is_empty() && options.user_defined_symbols => {
+            Tables::Tokens(_) if allowed.is_empty() && options.user_defined_symbols => {
                 FoundSpecial::Always
             }
-            Tables::Bytes(bytes) => {
+            Tables::Tokens(tokens) => {
                 // Refuses texts that are no special tokens.
                 AllowedSpecial::new(tokenizer, allowed)?;
                 let names = allowed.iter().map(|text| lossy_string(text)).collect();
                 let names = SpecialNames::Of(names);
-                let set = bytes
-                    .bpe
+                let set = tokens
+                    .vocabulary
                     .special_set_with(&names, options.user_defined_symbols);
                 FoundSpecial::Tokens(set.map_err(|_| EncodeError::TooLarge {
                     what: "special tokens",
@@ -142,16 +142,16 @@ impl<'t> EncodeContext<'t> {
             text,
             ids,
             |model, parts, text, ids| model.encode_segment(parts, text, ids),
-            |bytes, special, parts, text, ids| {
-                bytes
-                    .bpe
+            |tokens, special, parts, text, ids| {
+                tokens
+                    .vocabulary
                     .encode_into(text, special, &mut parts.state.bpe, ids);
             },
         );
     }
 
     /// Appends the ids of `text`. `encode_model` appends those of a segment between allowed special
-    /// pieces, `encode_bytes` those of the whole text.
+    /// pieces, `encode_tokens` those of the whole text.
     #[inline(always)]
     pub(super) fn encode_with(
         &self,
@@ -159,7 +159,7 @@ impl<'t> EncodeContext<'t> {
         text: &[u8],
         ids: &mut Vec<PieceId>,
         encode_model: impl Fn(&ModelContext<'t>, &mut CacheParts, &[u8], &mut Vec<PieceId>),
-        encode_bytes: impl Fn(&ByteTables, &SpecialSet, &mut CacheParts, &[u8], &mut Vec<PieceId>),
+        encode_tokens: impl Fn(&TokenTables, &SpecialSet, &mut CacheParts, &[u8], &mut Vec<PieceId>),
     ) {
         let parts = self.tables.pool().parts_of(cache);
         let start = ids.len();
@@ -173,8 +173,8 @@ impl<'t> EncodeContext<'t> {
                 }
             }
             (TablesRef::Model(model), _) => encode_model(model, parts, text, ids),
-            (TablesRef::Bytes(bytes), _) => {
-                encode_bytes(bytes, self.special_of(bytes), parts, text, ids);
+            (TablesRef::Tokens(tokens), _) => {
+                encode_tokens(tokens, self.special_of(tokens), parts, text, ids);
             }
         }
         self.tokenizer.add_extra(&self.options.extra, ids, start);
@@ -186,10 +186,10 @@ impl<'t> EncodeContext<'t> {
     }
 
     /// The special tokens that are found in text.
-    pub(super) fn special_of(&self, bytes: &'t ByteTables) -> &'t SpecialSet {
+    pub(super) fn special_of(&self, tokens: &'t TokenTables) -> &'t SpecialSet {
         match &self.options.special {
             FoundSpecial::Tokens(special) => special,
-            FoundSpecial::Always | FoundSpecial::Pieces(_) => bytes.bpe.found_always(),
+            FoundSpecial::Always | FoundSpecial::Pieces(_) => tokens.vocabulary.found_always(),
         }
     }
 
@@ -258,9 +258,11 @@ impl<'t> EncodeContext<'t> {
         let buffers = self.buffers(cache);
         match &self.tables {
             TablesRef::Model(model) => model.normalize_into(buffers, text),
-            TablesRef::Bytes(bytes) => {
+            TablesRef::Tokens(tokens) => {
                 buffers.normalized.clear();
-                bytes.bpe.normalize(text, &mut buffers.normalized, None);
+                tokens
+                    .vocabulary
+                    .normalize(text, &mut buffers.normalized, None);
             }
         }
         &buffers.normalized
@@ -292,12 +294,12 @@ impl<'t> EncodeContext<'t> {
                 }
             }
             (TablesRef::Model(model), _) => model.append_tokens(parts, text, 0),
-            (TablesRef::Bytes(bytes), _) => {
+            (TablesRef::Tokens(tokens), _) => {
                 let CacheParts { state, buffers } = &mut *parts;
-                let special = self.special_of(bytes);
+                let special = self.special_of(tokens);
                 let push = |id, span| buffers.tokens.push(id, span);
-                bytes
-                    .bpe
+                tokens
+                    .vocabulary
                     .for_each_token(text, special, &mut state.bpe, push);
             }
         }

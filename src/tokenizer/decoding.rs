@@ -176,10 +176,7 @@ impl Tokenizer {
         self.decoder.get_or_init(|| {
             Arc::new(match &self.tables {
                 Tables::Model(tables) => Decoder::new(tables.model()),
-                Tables::Bytes(bytes) => {
-                    let ids = (0..bytes.bpe.vocab_size()).map(PieceId::from_index);
-                    Decoder::of_tokens(ids.map(|id| bytes.bpe.id_to_bytes(id)))
-                }
+                Tables::Tokens(tokens) => tokens.vocabulary.decoder(),
             })
         })
     }

@@ -14,6 +14,7 @@ use super::options::{
 };
 use super::tables::TablesRef;
 use super::token::Tokens;
+use super::vocabulary::TokenVocabulary;
 use crate::base::rng::Rng;
 use crate::encode::EncodeError;
 use crate::encode::ModelEncoder;
@@ -114,7 +115,7 @@ impl<'t> EncodeContext<'t> {
                 ModelEncoder::Unigram(unigram) => Some((model, unigram)),
                 _ => None,
             },
-            TablesRef::Bytes(_) => None,
+            TablesRef::Tokens(_) => None,
         }
     }
 
@@ -153,19 +154,25 @@ impl<'t> EncodeContext<'t> {
                 self.draw_ids(&model, parts, options, rng)?;
                 model.assign_spans(&mut parts.buffers, 0);
             }
-            (TablesRef::Bytes(bytes), SampleOptions::Dropout { probability }) => {
+            (TablesRef::Tokens(tokens), SampleOptions::Dropout { probability }) => {
+                let TokenVocabulary::Bytes(bpe) = &tokens.vocabulary else {
+                    return Err(EncodeError::NoSampling);
+                };
                 let CacheParts { state, buffers } = &mut *parts;
                 let skips_merge = || rng.0.unit() < f64::from(probability);
-                let special = self.special_of(bytes);
+                let special = self.special_of(tokens);
                 let push = |id, span| buffers.tokens.push(id, span);
                 let state = &mut state.bpe;
-                bytes
-                    .bpe
-                    .for_each_sampled_token(text, special, skips_merge, state, push);
+                bpe.for_each_sampled_token(text, special, skips_merge, state, push);
             }
-            (TablesRef::Bytes(_), _) => {
-                let model_type = ModelType::Bpe;
-                return Err(EncodeError::WrongSampling { model_type });
+            (TablesRef::Tokens(tokens), _) => {
+                return Err(match tokens.vocabulary {
+                    TokenVocabulary::Words(_) => EncodeError::NoSampling,
+                    TokenVocabulary::Bytes(_) => {
+                        let model_type = ModelType::Bpe;
+                        EncodeError::WrongSampling { model_type }
+                    }
+                });
             }
         }
         Ok(self.finish(&mut parts.buffers, text))

@@ -7,6 +7,7 @@ use crate::encode::vocabulary::{NO_UNKNOWN, Vocabulary};
 use crate::model::Model;
 use crate::model::validate::byte_of_piece;
 use crate::piece::{PieceId, PieceKind};
+use crate::wordpiece::WordPiece;
 
 /// The special pieces that a model may have.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,6 +26,26 @@ impl SpecialIds {
             bos: control_id(model, name_or(spec.bos_piece(), "<s>")),
             eos: control_id(model, name_or(spec.eos_piece(), "</s>")),
             pad: control_id(model, name_or(spec.pad_piece(), "<pad>")),
+        }
+    }
+}
+
+impl SpecialIds {
+    /// A WordPiece vocabulary says which tokens are around a text, and which one stands for unknown
+    /// words; the name of the token for padding is that of BERT.
+    pub(super) fn of_words(words: &WordPiece) -> Self {
+        let [bos, eos] = words.text_ends();
+        let is_special = |text| {
+            words
+                .special_tokens()
+                .iter()
+                .any(|token| token.text == text)
+        };
+        Self {
+            unk: Some(words.unknown()),
+            bos,
+            eos,
+            pad: words.bytes_to_id("[PAD]").filter(|_| is_special("[PAD]")),
         }
     }
 }

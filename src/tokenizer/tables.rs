@@ -1,16 +1,16 @@
-//! The tables of a tokenizer: those of a SentencePiece model, or a byte-level vocabulary.
+//! The tables of a tokenizer: those of a SentencePiece model, or a vocabulary of tokens.
 //!
-//! Everything above this module is the same for both: options, extra pieces, caches, batches. What
+//! Everything above this module is the same for all: options, extra pieces, caches, batches. What
 //! differs is behind [`TablesRef`], which [`EncodeContext`](super::context::EncodeContext) asks.
 //!
-//! | | SentencePiece model | byte-level BPE |
-//! |---|---|---|
-//! | found by allowance | control pieces | special tokens |
-//! | found in every text | user-defined symbols | added tokens that are not special |
-//! | normalizer | that of the model | NFC or nothing |
-//! | text without a piece | unknown, or byte pieces | none: every byte is a token |
-//! | long text on threads | split where no piece can cross (BPE) | split between pretokens |
-//! | random segmentations | of the model's type | dropout |
+//! | | SentencePiece model | byte-level BPE | WordPiece |
+//! |---|---|---|---|
+//! | found by allowance | control pieces | special tokens | special tokens |
+//! | found in every text | user-defined symbols | added tokens that are not special | added tokens that are not special |
+//! | normalizer | that of the model | NFC or nothing | that of BERT |
+//! | text without a piece | unknown, or byte pieces | none: every byte is a token | unknown words |
+//! | long text on threads | split where no piece can cross (BPE) | split between pretokens | split between words |
+//! | random segmentations | of the model's type | dropout | none |
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,7 @@ use super::config::TokenizerConfig;
 use super::context::ModelContext;
 use super::pipeline::Pipeline;
 use super::special_ids::byte_ids;
-use crate::byte_bpe::ByteBpe;
+use super::vocabulary::TokenVocabulary;
 use crate::encode::EncodeError;
 #[cfg(feature = "inspect")]
 use crate::encode::ModelEncoder;
@@ -36,14 +36,14 @@ use crate::trie::TrieTooLarge;
 #[derive(Debug)]
 pub(super) enum Tables {
     Model(Box<ModelTables>),
-    Bytes(Box<ByteTables>),
+    Tokens(Box<TokenTables>),
 }
 
 /// The tables that a worker uses: of a model, with or without user-defined symbols.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TablesRef<'t> {
     Model(ModelContext<'t>),
-    Bytes(&'t ByteTables),
+    Tokens(&'t TokenTables),
 }
 
 impl<'t> TablesRef<'t> {
@@ -52,7 +52,7 @@ impl<'t> TablesRef<'t> {
     pub(super) fn pool(&self) -> &'t CachePool {
         match self {
             Self::Model(model) => &model.pipeline.pool,
-            Self::Bytes(bytes) => &bytes.pool,
+            Self::Tokens(tokens) => &tokens.pool,
         }
     }
 }
@@ -63,7 +63,7 @@ impl Tables {
     pub(super) fn by_default(&self) -> TablesRef<'_> {
         match self {
             Self::Model(tables) => TablesRef::Model(tables.context()),
-            Self::Bytes(bytes) => TablesRef::Bytes(bytes),
+            Self::Tokens(tokens) => TablesRef::Tokens(tokens),
         }
     }
 
@@ -74,7 +74,7 @@ impl Tables {
                 tables,
                 pipeline: tables.pipeline(finds_symbols)?,
             }),
-            Self::Bytes(bytes) => TablesRef::Bytes(bytes),
+            Self::Tokens(tokens) => TablesRef::Tokens(tokens),
         })
     }
 }
@@ -148,27 +148,20 @@ impl ModelTables {
     }
 }
 
-/// A byte-level vocabulary, with the caches that are not in use.
+/// A vocabulary of tokens, with the caches that are not in use.
 #[derive(Debug)]
-pub(super) struct ByteTables {
-    pub(super) bpe: ByteBpe,
+pub(super) struct TokenTables {
+    pub(super) vocabulary: TokenVocabulary,
     /// The kinds of the tokens that are not normal.
     kinds: HashMap<u32, PieceKind>,
     pub(super) pool: CachePool,
 }
 
-impl ByteTables {
-    pub(super) fn new(bpe: ByteBpe, config: TokenizerConfig) -> Self {
-        let kinds = bpe
-            .special_tokens()
-            .iter()
-            .map(|token| match token.special {
-                true => (token.id, PieceKind::Control),
-                false => (token.id, PieceKind::UserDefined),
-            });
+impl TokenTables {
+    pub(super) fn new(vocabulary: TokenVocabulary, config: TokenizerConfig) -> Self {
         Self {
-            kinds: kinds.collect(),
-            bpe,
+            kinds: vocabulary.kinds().collect(),
+            vocabulary,
             pool: CachePool::new(Arc::default(), config),
         }
     }
@@ -178,7 +171,7 @@ impl ByteTables {
         let kind = self.kinds.get(&id.get()).copied();
         Some(Piece {
             id,
-            text: self.bpe.id_to_bytes(id)?,
+            text: self.vocabulary.id_to_bytes(id)?,
             score: 0.0,
             kind: kind.unwrap_or(PieceKind::Normal),
         })
@@ -189,11 +182,14 @@ impl Tokenizer {
     /// The model with its tables.
     ///
     /// # Errors
-    /// [`ModelError::ByteLevel`]
+    /// [`ModelError::ByteLevel`], [`ModelError::WordPiece`]
     pub(crate) fn model_tables(&self) -> Result<&ModelTables, ModelError> {
         match &self.tables {
             Tables::Model(tables) => Ok(tables),
-            Tables::Bytes(_) => Err(ModelError::ByteLevel),
+            Tables::Tokens(tokens) => Err(match tokens.vocabulary {
+                TokenVocabulary::Bytes(_) => ModelError::ByteLevel,
+                TokenVocabulary::Words(_) => ModelError::WordPiece,
+            }),
         }
     }
 
@@ -202,7 +198,7 @@ impl Tokenizer {
     pub(super) fn model_tables_mut(&mut self) -> &mut ModelTables {
         match &mut self.tables {
             Tables::Model(tables) => tables,
-            Tables::Bytes(_) => panic!("a test of models has a byte-level tokenizer"),
+            Tables::Tokens(_) => panic!("a test of models has a tokenizer of tokens"),
         }
     }
 }

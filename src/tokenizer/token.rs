@@ -156,7 +156,10 @@ impl<'e> TokenRef<'e> {
     pub fn piece(&self) -> &'e [u8] {
         let model = match &self.tokens.tokenizer.tables {
             Tables::Model(tables) => tables.model(),
-            Tables::Bytes(bytes) => return bytes.bpe.id_to_bytes(self.id()).unwrap_or_default(),
+            Tables::Tokens(tokens) => {
+                let piece = tokens.vocabulary.id_to_bytes(self.id());
+                return piece.unwrap_or_default();
+            }
         };
         match model.piece(self.id()) {
             Some(piece) if piece.kind != PieceKind::Unknown => self.known_text(piece.text),

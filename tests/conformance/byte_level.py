@@ -204,7 +204,8 @@ def random_text(rng):
 class Spiece:
     """The program, called once for many texts, which are records of JSON Lines."""
 
-    def __init__(self, program, path, flags):
+    def __init__(self, program, path, flags, encode_flags=()):
+        self.encode_flags = encode_flags
         self.command = [str(program), "{}", f"--model={path}", *flags, "--quiet"]
 
     def run(self, verb, data, *flags):
@@ -216,7 +217,7 @@ class Spiece:
 
     def encode(self, lines, output_format):
         records = "".join(json.dumps({"text": line}) + "\n" for line in lines)
-        made = self.run("encode", records.encode(), "--json_field=text", f"--output_format={output_format}")
+        made = self.run("encode", records.encode(), "--json_field=text", f"--output_format={output_format}", *self.encode_flags)
         return made.decode("utf-8", "replace").split("\n")[: len(lines)]
 
     def ids(self, lines):

@@ -1,4 +1,4 @@
-//! Why a byte-level vocabulary cannot be read or written.
+//! Why a vocabulary of tokens cannot be read or written.
 
 use std::fmt;
 use std::io;
@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use crate::byte_bpe::ByteBpeError;
 use crate::formats::{FileFormat, Verdict};
 use crate::pattern::PatternError;
+use crate::wordpiece::WordPieceError;
 
-/// A byte-level vocabulary that cannot be read or written.
+/// A byte-level or WordPiece vocabulary that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ByteFormatError {
@@ -124,7 +125,7 @@ pub enum ByteFormatError {
         format: FileFormat,
     },
     /// A pattern was given for a file that has its own.
-    #[error("{format} files say themselves how text is cut; leave out the pattern")]
+    #[error("{format} files say themselves how text is cut and normalized; leave out the pattern")]
     PatternGiven {
         /// The format.
         format: FileFormat,
@@ -173,6 +174,9 @@ pub enum ByteFormatError {
     /// The parts are no vocabulary.
     #[error("the vocabulary: {0}")]
     Parts(#[from] ByteBpeError),
+    /// The parts are no WordPiece vocabulary.
+    #[error("the vocabulary: {0}")]
+    Words(#[from] WordPieceError),
 }
 
 /// Where in a file something stands.

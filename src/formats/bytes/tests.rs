@@ -122,6 +122,7 @@ fn options() -> ByteFormatOptions {
     ByteFormatOptions {
         pattern: Some(Pattern::new(PATTERN).unwrap()),
         special_tokens: None,
+        ..Default::default()
     }
 }
 

@@ -204,7 +204,7 @@ fn pattern_error(source: PatternError) -> ByteFormatError {
 }
 
 /// The added tokens, with the ids that `tokenizers` gives them.
-fn special_tokens(
+pub(super) fn special_tokens(
     file: &JsonFile<'_>,
     entries: &[(super::JsonText<'_>, u32)],
 ) -> Result<Vec<SpecialToken>, ByteFormatError> {

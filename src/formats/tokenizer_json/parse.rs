@@ -16,7 +16,7 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAcce
 use crate::piece::PieceKind;
 
 /// A text that is borrowed if it can be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::formats) struct JsonText<'j>(pub(super) Cow<'j, str>);
 
 impl Deref for JsonText<'_> {

@@ -78,17 +78,21 @@ pub(super) fn identity(
     })
 }
 
-/// Bytes that are equal for equal tokenizers only: the file of a model, or all tokens and the
-/// pattern of a byte-level vocabulary.
+/// Bytes that are equal for equal tokenizers only: the file of a model, or all tokens of a vocabulary
+/// and the rules by which it cuts text.
 fn content(tokenizer: &Tokenizer) -> Vec<u8> {
-    let Some(bpe) = tokenizer.byte_bpe() else {
-        return tokenizer.model().map(Model::to_bytes).unwrap_or_default();
+    // How text is cut is a part of it.
+    let rules = match (tokenizer.byte_bpe(), tokenizer.wordpiece()) {
+        (Some(bpe), _) => format!("{:?}", bpe.pretokenizer()),
+        (None, Some(words)) => format!("{words:?}"),
+        (None, None) => {
+            let model = tokenizer.model();
+            return model.map(Model::to_bytes).unwrap_or_default();
+        }
     };
     let pieces = tokenizer.pieces();
     let tokens = pieces.map(|piece| format!("{} {:?} {:?}", piece.id, piece.kind, piece.text));
-    let lines: Vec<String> = tokens
-        .chain([format!("{:?}", bpe.pretokenizer())])
-        .collect();
+    let lines: Vec<String> = tokens.chain([rules]).collect();
     lines.join("\n").into_bytes()
 }
 

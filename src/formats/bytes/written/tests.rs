@@ -458,6 +458,7 @@ fn beside(bpe: &ByteBpe) -> ByteFormatOptions {
             .first()
             .map(|split| split.pattern.clone()),
         special_tokens: Some(bpe.special_tokens().to_vec()),
+        ..Default::default()
     }
 }
 
