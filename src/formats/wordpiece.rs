@@ -266,6 +266,55 @@ mod tests {
     }
 
     #[test]
+    fn recorded_texts_have_the_ids_spans_and_text_of_tokenizers() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/wordpiece");
+        let tokenizer = Tokenizer::open(folder).unwrap();
+        let special = tokenizer.special_tokens().map(|(_, text)| text.to_vec());
+        let options = EncodeOptions::default()
+            .with_extra([ExtraOption::Bos, ExtraOption::Eos])
+            .with_allowed_special(special);
+        let mut with_special = tokenizer.encoder_with(&options).unwrap();
+        let mut encoder = tokenizer.encoder();
+        let rows = std::fs::read_to_string(format!("{folder}/encoded.jsonl")).unwrap();
+        let rows: Vec<Value> = rows
+            .lines()
+            .map(|row| serde_json::from_str(row).unwrap())
+            .collect();
+        assert_eq!(rows.len(), 105);
+        let list = Tokenizer::open(format!("{folder}/vocab.txt")).unwrap();
+        for row in rows {
+            let text = row["text"].as_str().unwrap();
+            let ids = encoder.encode(text).to_vec();
+            let numbers =
+                |ids: &[PieceId]| json!(ids.iter().map(|id| id.get()).collect::<Vec<u32>>());
+            assert_eq!(numbers(&ids), row["plain"], "{text:?}");
+            let spans: Vec<_> = encoder
+                .tokens(text)
+                .iter()
+                .map(|token| token.span())
+                .collect();
+            let spans: Vec<_> = spans
+                .into_iter()
+                .map(|span| [span.start, span.end])
+                .collect();
+            assert_eq!(json!(spans), row["spans"], "{text:?}");
+            assert_eq!(
+                json!(tokenizer.decode(&ids).unwrap()),
+                row["decoded"],
+                "{text:?}"
+            );
+            assert_eq!(
+                numbers(with_special.encode(text)),
+                row["special"],
+                "{text:?}"
+            );
+            if !text.contains(['Z', '<']) {
+                assert_eq!(list.encode(text), ids, "{text:?}");
+            }
+        }
+    }
+
+    #[test]
     fn the_pieces_of_a_list_decide_about_case_unless_the_caller_does() {
         let normalizer = |file: &str, given| {
             let mut options = ByteFormatOptions::default();

@@ -13,7 +13,7 @@ fn characters() -> impl Iterator<Item = (char, u8)> {
 
 #[test]
 fn classes_are_those_of_tokenizers() {
-    let golden = include_str!("../../testdata/bert_classes.tsv");
+    let golden = include_str!("../../testdata/wordpiece/classes.tsv");
     let bits = [
         ("removed", REMOVED),
         ("mark", MARK),

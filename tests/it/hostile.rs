@@ -78,6 +78,12 @@ fn byte_level_vocabularies_make_tokenizers_or_are_refused() {
     }
 }
 
+#[cfg(feature = "tokenizer-json")]
+#[test]
+fn wordpiece_vocabularies_make_tokenizers_or_are_refused() {
+    run("wordpiece", 300, 100);
+}
+
 #[test]
 fn random_expressions_cut_texts_or_are_refused() {
     run("pattern", 300, 40);

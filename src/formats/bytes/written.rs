@@ -247,7 +247,7 @@ impl ByteBpe {
             FileFormat::Tiktoken => tiktoken::write(&tokens),
             FileFormat::VocabMerges => vocab_merges::write(&tokens),
             FileFormat::Minbpe => minbpe::write(&tokens),
-            FileFormat::Model => Err(ByteFormatError::NoForm {
+            FileFormat::Model | FileFormat::VocabTxt => Err(ByteFormatError::NoForm {
                 format,
                 what: "a byte-level vocabulary, whose tokens are bytes and not characters"
                     .to_owned(),

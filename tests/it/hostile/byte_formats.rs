@@ -249,7 +249,7 @@ impl Vocabulary {
 }
 
 /// A file with some bytes replaced, removed or repeated.
-fn changed_bytes(input: &mut Unstructured<'_>, mut file: Vec<u8>) -> Result<Vec<u8>> {
+pub(super) fn changed_bytes(input: &mut Unstructured<'_>, mut file: Vec<u8>) -> Result<Vec<u8>> {
     for _ in 0..input.int_in_range(0..=3)? {
         if file.is_empty() {
             break;

@@ -17,6 +17,7 @@
 //! | `counting.rs` | tables of word counts |
 //! | `records.rs` | corpora in JSON Lines |
 //! | `byte_formats.rs` | files of byte-level vocabularies |
+//! | `wordpiece.rs` | files of WordPiece vocabularies |
 //! | `patterns.rs` | expressions that cut texts |
 //! | `converting.rs` | `tokenizer.json` in both directions |
 //! | `editing.rs` | edits of models, and their inverses |
@@ -39,6 +40,8 @@ mod patterns;
 #[cfg(feature = "jsonl")]
 mod records;
 pub mod seeds;
+#[cfg(feature = "tokenizer-json")]
+mod wordpiece;
 
 use arbitrary::Unstructured;
 #[cfg(feature = "tokenizer-json")]
@@ -48,6 +51,8 @@ pub use converting::{converted_model, tokenizer_json};
 pub use patterns::pattern;
 use spiece::inspect::{ComparisonCounter, Inspection, TextCounter};
 use spiece::{Corpus, Model, PieceId, TextNormalizer, Tokenizer, TrainFlags};
+#[cfg(feature = "tokenizer-json")]
+pub use wordpiece::wordpiece;
 
 use checks::exercise;
 
@@ -93,6 +98,8 @@ pub const ALL: &[Target] = &[
     ("minbpe", minbpe),
     #[cfg(feature = "tokenizer-json")]
     ("byte_level_json", byte_level_json),
+    #[cfg(feature = "tokenizer-json")]
+    ("wordpiece", wordpiece),
 ];
 
 /// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own

@@ -1,0 +1,103 @@
+//! WordPiece vocabularies that no program wrote: a `vocab.txt` or a `tokenizer.json`, or a small one
+//! with changes. What is read makes a tokenizer that encodes every text in the same way however it is
+//! called, or is refused.
+
+use arbitrary::{Result, Unstructured};
+use serde_json::{Value, json};
+use spiece::formats::{ByteFormatOptions, WordPieceVocabulary};
+use spiece::{EncodeOptions, ExtraOption, Tokenizer, TokenizerConfig, WordPiece};
+
+use super::byte_formats::changed_bytes;
+use super::converting::change_value;
+
+const PIECES: [&str; 14] = [
+    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "##a", "##b", "ab", "##\u{e9}", "\u{4e2d}", ".", "#",
+    "\u{1112}", "",
+];
+
+pub fn wordpiece(data: &[u8]) {
+    check(data, data);
+    let mut input = Unstructured::new(data);
+    let file = list(&mut input);
+    if let Ok(file) = file {
+        check(&file, input.take_rest());
+    }
+    let mut input = Unstructured::new(data);
+    if let Ok(file) = json_file(&mut input) {
+        check(file.as_bytes(), input.take_rest());
+    }
+}
+
+fn list(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    let file = PIECES.join("\n").into_bytes();
+    changed_bytes(input, file)
+}
+
+fn json_file(input: &mut Unstructured<'_>) -> Result<String> {
+    let vocab = PIECES.iter().enumerate();
+    let vocab: serde_json::Map<String, Value> = vocab
+        .map(|(id, piece)| ((*piece).to_owned(), json!(id)))
+        .collect();
+    let mut flag = || input.arbitrary::<bool>();
+    let mut file = json!({
+        "added_tokens": [
+            {"id": 14, "content": "<A>", "special": flag()?, "normalized": flag()?, "lstrip": flag()?, "rstrip": flag()?},
+            {"id": 2, "content": "[CLS]", "special": true},
+        ],
+        "normalizer": {"type": "BertNormalizer", "clean_text": flag()?, "handle_chinese_chars": flag()?,
+            "strip_accents": flag()?, "lowercase": flag()?},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {"type": "BertProcessing", "cls": ["[CLS]", 2], "sep": ["[SEP]", 3]},
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": flag()?},
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 4, "vocab": vocab},
+    });
+    for _ in 0..input.int_in_range(0..=2)? {
+        change_value(input, &mut file)?;
+    }
+    Ok(file.to_string())
+}
+
+fn check(file: &[u8], text: &[u8]) {
+    let parts = match WordPieceVocabulary::from_bytes(file, &ByteFormatOptions::default()) {
+        Ok(Some(vocabulary)) => vocabulary.parts,
+        Ok(None) => return,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let words = match WordPiece::new(parts) {
+        Ok(words) => words,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let tokenizer = Tokenizer::of_words(words, TokenizerConfig::default());
+    let options = EncodeOptions::default();
+    for text in [
+        text,
+        "aab \u{c9}<A>\u{4e2d}a\u{301}.\0".as_bytes(),
+        &text.repeat(200),
+    ] {
+        let ids = tokenizer.encode(text);
+        assert_eq!(
+            tokenizer.encode_long(text, &options).expect("no options"),
+            ids
+        );
+        let tokens = tokenizer.encode_to_tokens(text);
+        assert!(tokens.iter().map(|token| token.id).eq(ids.iter().copied()));
+        assert!(
+            tokens
+                .iter()
+                .all(|token| token.begin <= token.end && token.end <= text.len())
+        );
+        let decoded = tokenizer.decode(&ids).expect("ids of texts decode");
+        let mut decoder = tokenizer.incremental_decoder();
+        let mut joined = String::new();
+        for id in ids {
+            joined += decoder.push(id).expect("ids of texts decode");
+        }
+        joined += decoder.finish();
+        assert_eq!(joined, decoded);
+    }
+    let ends = options.with_extra([ExtraOption::Bos, ExtraOption::Eos]);
+    if let Ok(mut encoder) = tokenizer.encoder_with(&ends) {
+        assert_eq!(encoder.encode("").len(), 2);
+    }
+}
