@@ -38,6 +38,7 @@
 //! | encode with options, spans, n-best lists or sampling, on one thread | [`Encoder`], from [`Tokenizer::encoder`] |
 //! | decode ids while they arrive | [`IncrementalDecoder`] |
 //! | make a tokenizer of a byte-level vocabulary, as those of GPT, Llama 3 and Qwen | [`ByteBpe`], [`Tokenizer::of_bytes`] |
+//! | make a tokenizer of a WordPiece vocabulary, as those of BERT | [`WordPiece`], [`Tokenizer::of_words`] |
 //! | normalize text without a vocabulary | [`TextNormalizer`] |
 //! | read a model file: pieces, scores, specs | [`Model`] |
 //! | make a model from pieces | [`ModelBuilder`] |

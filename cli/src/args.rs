@@ -151,7 +151,7 @@ pub(crate) fn model_flag() -> Arg {
 pub(crate) fn tokenizer_flags() -> [Arg; 2] {
     let model = file(
         "model",
-        "The model: a .model file, tokenizer.json, GGUF, .tiktoken, tekken.json, minbpe's .model, vocab.json beside \
+        "The model: a .model file, tokenizer.json, GGUF, .tiktoken, tekken.json, minbpe's .model, BERT's vocab.txt, vocab.json beside \
          merges.txt, or a folder with one of them; the content decides",
     );
     [model, pattern_flag()]
