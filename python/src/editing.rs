@@ -20,7 +20,7 @@ use crate::arguments::to_int_in;
 use crate::errors;
 use crate::text::{HeldTexts, iterable_items};
 use crate::tokenizer::PyTokenizer;
-use crate::trainer::{Failure, PyObserver, PySentences, summary_dict};
+use crate::trainer::{Failure, LineEnds, PyObserver, PySentences, summary_dict};
 
 /// The largest number of pieces that a model can have.
 const MAX_PIECES: usize = (1 << 27) - 1;
@@ -285,7 +285,11 @@ pub fn _extend<'py>(
     let model = tokenizer.get().loaded.model(py)?;
     let options = ExtendOptions::new(model, extend_size(&size.0, &size.1)?);
     let failure = Failure::default();
-    let corpus = Corpus::texts(PySentences::new(sentences, failure.clone())?);
+    let corpus = Corpus::texts(PySentences::new(
+        sentences,
+        LineEnds::Removed,
+        failure.clone(),
+    )?);
     let mut observer = PyObserver::new(progress, failure.clone());
     let extended = py.detach(|| model.extend_observed(corpus, &options, &mut observer));
     failure.check()?;

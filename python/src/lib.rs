@@ -6,6 +6,7 @@
 //! ```text
 //! drop-in:  processor -> arguments, settings -> encode, decode, nbest, scored, vocabulary, normalizer
 //! tiktoken: tiktoken
+//! rustbpe:  byte_training
 //! modern:   tokenizer, model, editing, counts
 //! all:      loaded (tokenizer and ready objects), byte_level, tokens, spans, text, ids, buffer, pool, random, trainer, errors
 //! ```
@@ -14,6 +15,7 @@ mod arguments;
 mod array_rows;
 mod buffer;
 mod byte_level;
+mod byte_training;
 mod counting_thread;
 mod counts;
 mod decode;
@@ -68,6 +70,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trainer::_train, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::_options, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::_save_with_vocab, module)?)?;
+    module.add_function(wrap_pyfunction!(byte_training::_train_byte_bpe, module)?)?;
     module.add_class::<counts::PyWordCounter>()?;
     module.add_class::<counts::PyCountRows>()?;
     module.add_function(wrap_pyfunction!(counts::_train_counts, module)?)?;

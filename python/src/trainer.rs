@@ -61,9 +61,17 @@ impl Failure {
     }
 }
 
+/// What becomes of the line ends at the end of a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum LineEnds {
+    Kept,
+    Removed,
+}
+
 /// The sentences of an iterator of Python.
 pub struct PySentences {
     iterator: Py<PyIterator>,
+    line_ends: LineEnds,
     taken: VecDeque<Vec<u8>>,
     /// The number of sentences that were taken, including the earlier ones.
     count: usize,
@@ -74,7 +82,11 @@ pub struct PySentences {
 impl PySentences {
     /// # Errors
     /// `TypeError` if the object is not an iterator, for example a list.
-    pub fn new(object: &Bound<'_, PyAny>, failure: Failure) -> PyResult<PySentences> {
+    pub fn new(
+        object: &Bound<'_, PyAny>,
+        line_ends: LineEnds,
+        failure: Failure,
+    ) -> PyResult<PySentences> {
         let iterator = object.cast::<PyIterator>().map_err(|_| {
             PyTypeError::new_err(format!(
                 "sentences: {} is no iterator; pass iter(sentences)",
@@ -83,6 +95,7 @@ impl PySentences {
         })?;
         Ok(PySentences {
             iterator: iterator.clone().unbind(),
+            line_ends,
             taken: VecDeque::new(),
             count: 0,
             is_done: false,
@@ -103,7 +116,11 @@ impl PySentences {
                 let text = text.bytes;
                 self.count += 1;
                 bytes += text.len();
-                self.taken.push_back(without_line_end(text).to_vec());
+                let text = match self.line_ends {
+                    LineEnds::Kept => text,
+                    LineEnds::Removed => without_line_end(text),
+                };
+                self.taken.push_back(text.to_vec());
                 if bytes >= BATCH_BYTES {
                     return Ok(false);
                 }
@@ -419,7 +436,11 @@ pub fn _train<'py>(
                 "json_field and document are for files; each of the sentences is one sentence",
             ));
         }
-        Some(sentences) => Corpus::texts(PySentences::new(sentences, failure.clone())?),
+        Some(sentences) => Corpus::texts(PySentences::new(
+            sentences,
+            LineEnds::Removed,
+            failure.clone(),
+        )?),
         None => flags
             .corpus()
             .map_err(|error| errors::of_option(py, &error))?,

@@ -9,6 +9,7 @@ import spiece
 import spiece._model
 import spiece._tokenizer
 import spiece.counts
+import spiece.rustbpe
 import spiece.tiktoken
 
 README = pathlib.Path(__file__).parents[1] / "README.md"
@@ -21,7 +22,7 @@ def test_examples_of_docstrings_give_what_they_say(bpe_path):
         "tokenizer": spiece.Tokenizer.open(bpe_path),
         "Tokenizer": spiece.Tokenizer,
     }
-    for module in (spiece, spiece._model, spiece._tokenizer, spiece.counts, spiece.tiktoken):
+    for module in (spiece, spiece._model, spiece._tokenizer, spiece.counts, spiece.rustbpe, spiece.tiktoken):
         result = doctest.testmod(module, extraglobs=names)
         assert result.attempted > 0 and result.failed == 0, module
 
