@@ -143,14 +143,15 @@ fn refuse_others(matches: &ArgMatches) -> CliResult {
         .map(|option: &OptionDescriptor| option.name);
     let names = names.chain(REMEDIES.iter().map(|(flag, _)| *flag));
     let names = names.chain(["required_chars_file"]);
-    for flag in names.filter(|flag| !SHARED_FLAGS.contains(flag) && has(matches, flag)) {
-        let remedy = REMEDIES.iter().find(|(name, _)| *name == flag);
-        let remedy = remedy.map_or("leave it out", |(_, remedy)| remedy);
-        return Err(CliError::Usage(format!(
-            "--{flag}: byte-level BPE, which has all bytes and takes text as it is, does not have this; {remedy}"
-        )));
-    }
-    Ok(())
+    let mut others = names.filter(|flag| !SHARED_FLAGS.contains(flag) && has(matches, flag));
+    let Some(flag) = others.next() else {
+        return Ok(());
+    };
+    let remedy = REMEDIES.iter().find(|(name, _)| *name == flag);
+    let remedy = remedy.map_or("leave it out", |(_, remedy)| remedy);
+    Err(CliError::Usage(format!(
+        "--{flag}: byte-level BPE, which has all bytes and takes text as it is, does not have this; {remedy}"
+    )))
 }
 
 /// The trainer of the command line, and the flags that say what is read.
