@@ -19,9 +19,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::args;
 use super::io::{CliError, CliResult};
 use super::progress::{Messages, Progress};
+use super::train::bytes;
 use super::training_flags;
-use spiece::TrainFlags;
 use spiece::train::{Summary, WordCounts};
+use spiece::{TrainError, TrainFlags};
 
 /// The value of `--input_format` for tables of counts.
 pub(super) const COUNTS_FORMAT: &str = "counts";
@@ -46,11 +47,13 @@ pub(crate) fn command() -> Command {
              count. Tables of the parts of a corpus are added with --merge, or by any program that groups the rows by word \
              and adds the counts. spiece train --input_format=counts makes the same model of the table as of the text. Takes \
              the flags of spiece train; those that counts do not depend on (vocab_size, character_coverage, ...) have no \
-             effect. For BPE, word and char models.\n\nExample:\n  spiece count --input=text.txt --output=counts.parquet \
+             effect. For BPE, byte-level BPE, word and char models.\n\nExample:\n  spiece count --input=text.txt --output=counts.parquet \
              --byte_fallback --split_digits\n  spiece train --model_type=bpe --input=counts.parquet --input_format=counts \
              --byte_fallback --split_digits --vocab_size=32000 --model_prefix=my",
         )
         .args(training_flags::training_flags())
+        .args(bytes::cut_flags())
+        .mut_arg("model_type", bytes::with_model_type)
         .arg(args::file("output", "Write the table to this file"))
         .arg(merge);
     args::with_common_flags(command)
@@ -95,6 +98,13 @@ fn count(
     messages: &Messages,
     progress: &mut Progress,
 ) -> CliResult<WordCounts> {
+    if bytes::is_wanted(matches)? {
+        let (trainer, flags) = bytes::trainer(matches, messages)?;
+        training_flags::check_present("input", flags.input.is_empty())?;
+        let corpus = training_flags::corpus(&flags, messages)?;
+        let counted = trainer.count_observed(corpus, progress);
+        return finished(counted, &flags, progress);
+    }
     let mut flags = training_flags::read_flags(matches, messages)?;
     training_flags::check_present("input", flags.input.is_empty())?;
     if !args::is_given(matches, "vocab_size") {
@@ -103,6 +113,15 @@ fn count(
     let corpus = training_flags::corpus(&flags, messages)?;
     let trainer = training_flags::trainer(&flags, matches)?;
     let counted = trainer.count_observed(corpus, progress);
+    finished(counted, &flags, progress)
+}
+
+/// The counts, with the names of the inputs.
+fn finished(
+    counted: Result<WordCounts, TrainError>,
+    flags: &TrainFlags,
+    progress: &mut Progress,
+) -> CliResult<WordCounts> {
     progress.finish();
     let mut counts = counted?;
     for name in &flags.input {

@@ -21,7 +21,7 @@
 //! ne    -2
 //! ```
 
-pub(super) mod bytes;
+pub(crate) mod bytes;
 pub(super) mod superwords;
 
 use std::path::PathBuf;
@@ -75,12 +75,7 @@ pub(crate) fn command() -> Command {
             .value_name("N"),
         )
         .args(bytes::flags())
-        .mut_arg("model_type", |flag| {
-            let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
-            let note = default_note("model_type");
-            let more = format!(" byte_bpe: byte-level BPE, as GPT and Llama 3 have it{note}");
-            flag.help(help.replace(&note, &more))
-        });
+        .mut_arg("model_type", bytes::with_model_type);
     args::with_common_flags(command)
 }
 

@@ -27,6 +27,7 @@
 //! A merge that spells a special token of `tokenizers` has that token's id, and does not count as a
 //! token of the vocabulary. All of them stop when no pair is left (minbpe with an error).
 
+mod counts;
 mod options;
 mod order;
 #[cfg(test)]

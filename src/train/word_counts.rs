@@ -42,14 +42,16 @@ use std::num::NonZeroU64;
 
 use rayon::prelude::*;
 
+pub(in crate::train) use self::counter::CountsBatches;
 pub use self::counter::WordCounter;
 pub use self::error::CountsError;
 pub use self::fingerprint::CountFingerprint;
 pub use self::rows::CountRows;
 use super::Trainer;
+use super::batch::Batch;
 use super::batch::SentenceCounts;
 use super::corpus::Corpus;
-use super::counts::WordTable;
+use super::counts::{SharedTable, TextCounts, WordTable};
 use super::error::TrainError;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use super::options::{OptionError, SentenceSelection};
@@ -201,6 +203,29 @@ impl WordCounts {
         inputs.try_for_each(|name| self.add_input(&other.input_format, name))
     }
 
+    /// Adds the words and sentences that `count` counts into the table. If it fails, some words may
+    /// have been added.
+    pub(in crate::train) fn count_into(
+        &mut self,
+        count: impl FnOnce(&SharedTable) -> Result<SentenceCounts, TrainError>,
+    ) -> Result<(), TrainError> {
+        let table = std::mem::take(&mut self.words).into_shared();
+        let counted = count(&table);
+        self.words = table.into_table();
+        self.sentences.add(&counted?);
+        Ok(())
+    }
+
+    /// The table of the words.
+    pub(in crate::train) fn into_words(self) -> WordTable {
+        self.words
+    }
+
+    /// The words in shards.
+    pub(in crate::train) fn shards(&self) -> &[TextCounts] {
+        self.words.shards()
+    }
+
     /// Calls `visit` with each word and its count, in no particular order. A count of 2^64 or more
     /// is `u64::MAX`.
     pub fn for_each(&self, mut visit: impl FnMut(&str, u64)) {
@@ -252,8 +277,22 @@ impl WordCounts {
 }
 
 /// A counted word as text: words are parts of valid text, and are checked when they are added.
-fn text_of(word: &[u8]) -> &str {
+pub(in crate::train) fn text_of(word: &[u8]) -> &str {
     std::str::from_utf8(word).unwrap_or_default()
+}
+
+impl CountsBatches for Trainer {
+    fn line_feeds_are_text(&self) -> bool {
+        false
+    }
+
+    fn count_batches(
+        &self,
+        batches: Vec<Batch>,
+        counts: &SharedTable,
+    ) -> Result<SentenceCounts, TrainError> {
+        self.reader()?.count_batches(batches, counts)
+    }
 }
 
 impl Trainer {
@@ -328,11 +367,7 @@ impl Trainer {
     ) -> Result<(), TrainError> {
         let mut reporter = Reporter::new(observer);
         let reader = self.reader()?;
-        let table = std::mem::take(&mut counts.words).into_shared();
-        let counted = reader.count_words_into(corpus, &table, &mut reporter);
-        counts.words = table.into_table();
-        counts.sentences.add(&counted?);
-        Ok(())
+        counts.count_into(|table| reader.count_words_into(corpus, table, &mut reporter))
     }
 
     /// Trains a model on counted words: the model that [`Trainer::train`] makes of the text.
@@ -429,7 +464,7 @@ impl Trainer {
     /// distinct words, on the threads of the current pool.
     fn check_words(&self, counts: &WordCounts) -> Result<(), CountsError> {
         let rules = PartRules::new(&self.options, KeptPairs::default());
-        counts.words.shards().par_iter().try_for_each_init(
+        counts.shards().par_iter().try_for_each_init(
             || PartSplitter::new(&rules),
             |splitter, shard| {
                 shard.for_each(|word, _| {

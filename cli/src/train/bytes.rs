@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgMatches};
 
 use crate::args;
+use crate::count;
 use crate::io::{self, CliError, CliResult};
 use crate::progress::{Messages, Progress};
 use crate::training_flags::{self, check_present, set_option, stop_on_signal};
@@ -105,6 +106,14 @@ pub(crate) fn cut_flags() -> [Arg; 2] {
         )
         .value_name("ORDER"),
     ]
+}
+
+/// Adds byte-level BPE to the help of `--model_type`.
+pub(crate) fn with_model_type(flag: Arg) -> Arg {
+    let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
+    let note = training_flags::default_note("model_type");
+    let more = format!(" byte_bpe: byte-level BPE, as GPT and Llama 3 have it{note}");
+    flag.help(help.replace(&note, &more))
 }
 
 /// Whether the command line asks for byte-level BPE. If not, the flags that only it has are refused.
@@ -205,7 +214,7 @@ pub(crate) fn trainer(
         options.document = Some(document.ok_or_else(|| args::invalid("document", name, expected))?);
     }
     options.input_format = match &*flags.input_format {
-        "" | "text" | super::count::COUNTS_FORMAT => InputFormat::Text,
+        "" | "text" | count::COUNTS_FORMAT => InputFormat::Text,
         "tsv" => InputFormat::Tsv,
         other => return Err(args::invalid("input_format", other, "text, tsv or counts")),
     };
@@ -234,9 +243,10 @@ fn list(text: &str) -> CliResult<Vec<String>> {
 
 /// Trains, writes the files, and reports a summary.
 pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
-    let (mut trainer, flags) = trainer(matches, messages)?;
+    let (mut trainer, mut flags) = trainer(matches, messages)?;
     check_present("input", flags.input.is_empty())?;
     check_present("model_prefix", flags.model_prefix.is_empty())?;
+    let counts = count::counted_input(&mut flags)?;
     if let Some(count) = args::given_number(matches, "min_word_count")? {
         trainer = trainer.with_min_word_count(count);
     }
@@ -255,8 +265,13 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
     let paths: Vec<&Path> = untrained.iter().map(|(path, _)| path.as_path()).collect();
     check_writable(&paths)?;
     let mut progress = Progress::new(messages, stop_on_signal());
-    let corpus = training_flags::corpus(&flags, messages)?;
-    let trained = trainer.train_observed(corpus, &mut progress);
+    let trained = match counts {
+        Some(counts) => trainer.train_counts_observed(counts, &mut progress),
+        None => {
+            let corpus = training_flags::corpus(&flags, messages)?;
+            trainer.train_observed(corpus, &mut progress)
+        }
+    };
     progress.finish();
     let (trained, summary) = trained?;
     let files = files(&trained, &flags.model_prefix, format)?;

@@ -110,3 +110,65 @@ fn a_text_with_too_few_pairs_gives_fewer_tokens_and_a_warning() {
         "{messages}"
     );
 }
+
+/// Tables of parts of a text, added, give the file of the text, whatever the tokens are.
+#[cfg(feature = "parquet")]
+#[test]
+fn counts_of_parts_give_the_file_of_the_text() {
+    let text = std::fs::read(testdata("udhr_small.txt")).unwrap();
+    let middle = text.len() / 2;
+    let middle = middle
+        + text[middle..]
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .unwrap()
+        + 1;
+    let (first, second) = text.split_at(middle);
+    let folder = folder_with(&[("1.txt", first), ("2.txt", second), ("all.txt", &text)]);
+    let run = |arguments: &[&str]| {
+        let output = spiece_in(folder.path(), arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+    };
+    for part in ["1", "2"] {
+        let [input, output] = [
+            format!("--input={part}.txt"),
+            format!("--output={part}.parquet"),
+        ];
+        run(&[
+            "count",
+            "--model_type=byte_bpe",
+            "--pattern=llama3",
+            &input,
+            &output,
+        ]);
+    }
+    run(&[
+        "count",
+        "--merge",
+        "1.parquet",
+        "2.parquet",
+        "--output=sum.parquet",
+    ]);
+    for order in ["hf", "rustbpe"] {
+        let order = format!("--tie_order={order}");
+        let options = ["--pattern=llama3", "--vocab_size=400", &order];
+        let of_text = [&options[..], &["--input=all.txt"]].concat();
+        let of_text = trained(folder.path(), &of_text, "m.json");
+        let counts = ["--input=sum.parquet", "--input_format=counts"];
+        let of_counts = [&options[..], &counts].concat();
+        assert!(trained(folder.path(), &of_counts, "m.json") == of_text);
+    }
+    for (option, message) in [
+        ("--pattern=gpt2", "counted with pattern"),
+        ("--tie_order=minbpe", "have no order"),
+    ] {
+        let arguments = [
+            "--input=sum.parquet",
+            "--input_format=counts",
+            "--pattern=llama3",
+            option,
+        ];
+        let output = train(folder.path(), &arguments);
+        assert_refused(&arguments, &output, 1, message);
+    }
+}

@@ -250,6 +250,88 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// So a table of counts is recognized as one that was not counted with a known pattern.
+    #[test]
+    fn known_patterns_do_not_divide_their_pretokens(
+        words in proptest::collection::vec(
+            "[a-zA-Z]{1,6}|[ \n\r\t]{1,4}|'s|'LL|é|漢|[.,!/]{1,2}|[0-9]{1,4}|\u{301}|ǅ|ª|\u{3000}|\u{ad}", 0..40),
+    ) {
+        let text = words.concat();
+        for name in ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "kimi", "tekken", "nanochat", "deepseek-v3"] {
+            let pretokenizer = crate::pattern::Pretokenizer::named(name).unwrap();
+            for pretoken in pretokenizer.pretokens(&text) {
+                prop_assert_eq!(pretokenizer.pretokens(pretoken), [pretoken], "{}", name);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn counts_of_lines_give_the_tokens_of_the_text(lines in "[ab c]{0,20}(\n[ab]{0,9}){0,5}\n?") {
+        let mut options = options(270);
+        options.document = Some(Document::Line);
+        let trainer = ByteTrainer::new(options).unwrap();
+        let mut counter = trainer.counter();
+        counter.add_lines(lines.as_bytes()).unwrap();
+        let counts = counter.finish().unwrap();
+        let of_text = trainer.train(Corpus::reader(Cursor::new(&lines)));
+        if let Ok(of_text) = of_text {
+            let rows = counts.sentences();
+            prop_assert_eq!(rows.used, lines.split_inclusive('\n').count() as u64);
+            let of_counts = trainer.train_counts(counts).unwrap();
+            prop_assert_eq!(tokens_of(&of_counts), tokens_of(&of_text));
+        }
+    }
+}
+
+#[test]
+fn counts_that_do_not_fit_are_refused() {
+    use crate::train::CountsError;
+
+    let trainer = ByteTrainer::new(options(300)).unwrap();
+    let counted = |word: &str| {
+        let mut counts = trainer.new_counts();
+        counts.add(word, 3).unwrap();
+        counts
+    };
+    assert!(trainer.train_counts(counted(" ab")).is_ok());
+    let refused = |trainer: &ByteTrainer, word| match trainer.train_counts(counted(word)) {
+        Err(TrainError::Counts(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(
+        refused(&trainer, "a b"),
+        CountsError::NotAWord { .. }
+    ));
+    let with = |change: &dyn Fn(&mut ByteTrainOptions)| {
+        let mut options = options(300);
+        change(&mut options);
+        ByteTrainer::new(options).unwrap()
+    };
+    let llama = with(&|options| {
+        options.pretokenizer = crate::pattern::Pretokenizer::named("llama3").unwrap();
+    });
+    assert!(matches!(
+        refused(&llama, "a"),
+        CountsError::Different { .. }
+    ));
+    let minbpe = with(&|options| options.tie_order = ByteTieOrder::Minbpe);
+    assert!(matches!(refused(&minbpe, "a"), CountsError::Places));
+    // What is learned of the counts may differ.
+    let other = with(&|options| {
+        options.tie_order = ByteTieOrder::Rustbpe;
+        options.min_frequency = 2;
+        options.vocab_size = 257;
+    });
+    assert!(other.train_counts(counted("ab")).is_ok());
+}
+
 #[test]
 fn options_that_cannot_be_used_are_refused() {
     let refused = |vocab_size, special: &str| {

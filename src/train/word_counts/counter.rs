@@ -4,17 +4,33 @@
 //! its partition and returns the rows of the table. They are collected and counted many at a time,
 //! so that the caches of the counting threads are effective (see [`words`](crate::train::words)).
 
+use std::fmt;
+
 use super::WordCounts;
 use crate::train::TrainError;
-use crate::train::Trainer;
-use crate::train::batch::Batch;
+use crate::train::batch::{Batch, SentenceCounts};
 use crate::train::corpus::BATCH_BYTES;
+use crate::train::counts::SharedTable;
 
 /// Bytes of sentences that are counted together, to amortize the cost of starting the counting
 /// threads.
 const COLLECTED_BYTES: usize = 1 << 24;
 
-/// Counts sentences that are added one at a time. Made by [`Trainer::counter`].
+/// What counts the words of some sentences: a trainer.
+pub(in crate::train) trait CountsBatches: fmt::Debug + Send + Sync {
+    /// Whether the line feed at the end of a line belongs to it.
+    fn line_feeds_are_text(&self) -> bool;
+
+    /// Adds the words of some sentences to `counts`. Returns the sentences, by what became of them.
+    fn count_batches(
+        &self,
+        batches: Vec<Batch>,
+        counts: &SharedTable,
+    ) -> Result<SentenceCounts, TrainError>;
+}
+
+/// Counts sentences that are added one at a time. Made by [`Trainer::counter`](crate::Trainer::counter)
+/// or [`ByteTrainer::counter`](crate::train::ByteTrainer::counter).
 ///
 /// ```
 /// use spiece::{TrainOptions, Trainer};
@@ -33,7 +49,7 @@ const COLLECTED_BYTES: usize = 1 << 24;
 /// ```
 #[derive(Debug)]
 pub struct WordCounter<'t> {
-    trainer: &'t Trainer,
+    trainer: &'t dyn CountsBatches,
     counts: WordCounts,
     /// Full batches.
     full: Vec<Batch>,
@@ -42,7 +58,7 @@ pub struct WordCounter<'t> {
 }
 
 impl<'t> WordCounter<'t> {
-    pub(super) fn new(trainer: &'t Trainer, counts: WordCounts) -> Self {
+    pub(in crate::train) fn new(trainer: &'t dyn CountsBatches, counts: WordCounts) -> Self {
         WordCounter {
             trainer,
             counts,
@@ -71,19 +87,22 @@ impl<'t> WordCounter<'t> {
         self.flush()
     }
 
-    /// Adds the lines of a text, without their line feeds, as if the text were a file. A line feed
-    /// at the end ends the last line; an empty text is one empty line.
+    /// Adds the lines of a text, as if the text were a file: for byte-level BPE with their line feeds,
+    /// otherwise without them. A line feed at the end ends the last line; an empty text is one empty
+    /// line.
     ///
     /// # Errors
     /// As [`add`](Self::add).
     pub fn add_lines(&mut self, text: &[u8]) -> Result<(), TrainError> {
-        let text = text.strip_suffix(b"\n").unwrap_or(text);
+        let text_end = text.strip_suffix(b"\n").unwrap_or(text).len();
+        let line_feed = usize::from(self.trainer.line_feeds_are_text());
         let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', text) {
-            self.add(&text[start..end], 1)?;
+        for end in memchr::memchr_iter(b'\n', &text[..text_end]) {
+            self.add(&text[start..end + line_feed], 1)?;
             start = end + 1;
         }
-        self.add(&text[start..], 1)
+        let end = if line_feed == 0 { text_end } else { text.len() };
+        self.add(&text[start..end], 1)
     }
 
     /// Counts everything that was added.
@@ -94,12 +113,8 @@ impl<'t> WordCounter<'t> {
         let mut batches = std::mem::take(&mut self.full);
         batches.push(std::mem::replace(&mut self.next, Batch::texts()));
         self.collected_bytes = 0;
-        let reader = self.trainer.reader()?;
-        let table = std::mem::take(&mut self.counts.words).into_shared();
-        let counted = reader.count_batches(batches, &table);
-        self.counts.words = table.into_table();
-        self.counts.sentences.add(&counted?);
-        Ok(())
+        self.counts
+            .count_into(|table| self.trainer.count_batches(batches, table))
     }
 
     /// The words counted so far. Call [`flush`](Self::flush) before to count all sentences that

@@ -29,6 +29,12 @@ pub enum CountsError {
          counts do not have; train on the text, or train a bpe, word or char model"
     )]
     Unigram,
+    /// minbpe's order of ties depends on more than the counts.
+    #[error(
+        "tie_order: minbpe merges the pair that occurs first, and word counts have no order; train on the text, or choose \
+         another tie_order"
+    )]
+    Places,
     /// A sample cannot be drawn from a part of the corpus, because it depends on all sentences.
     #[error(
         "input_sentence_size: a sample of the whole corpus cannot be drawn from a part of it; draw the sample before \

@@ -17,6 +17,8 @@
 //! number of threads, and `input_format`, since a row with a count and a repeated line yield the
 //! same words.
 //!
+//! For byte-level BPE it has the pattern alone ([`ByteTrainer`](crate::train::ByteTrainer)).
+//!
 //! Example: `split_digits=true` divides `▁42` into `▁`, `4` and `2`; a table that was counted
 //! without it has the word `▁42`, and the comparison names `split_digits`.
 
@@ -66,7 +68,9 @@ pub struct CountFingerprint {
 
 impl CountFingerprint {
     /// The fingerprint of words that depend on these options, by name.
-    fn from_parts<'n>(parts: impl IntoIterator<Item = (&'n str, String)>) -> Self {
+    pub(in crate::train) fn from_parts<'n>(
+        parts: impl IntoIterator<Item = (&'n str, String)>,
+    ) -> Self {
         let version = ("counting_rules", RULES_VERSION.to_owned());
         let parts = std::iter::once(version).chain(parts);
         let escaped =

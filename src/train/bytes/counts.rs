@@ -1,0 +1,183 @@
+//! Pretoken counts as data: see [`word_counts`](crate::train::word_counts).
+//!
+//! A table of pretokens has the same form as one of words: they are UTF-8, because bytes that are not are
+//! read as U+FFFD.
+
+use rayon::prelude::*;
+
+use super::{ByteTieOrder, ByteTrainer};
+use crate::byte_bpe::ByteBpe;
+use crate::pattern::{PatternSyntax, Pretokenizer, Split, SplitBehavior};
+use crate::train::TrainError;
+use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
+use crate::train::corpus::Corpus;
+use crate::train::counts::SharedTable;
+use crate::train::observer::{Observer, Reporter, Run, SilentObserver, Summary};
+use crate::train::word_counts::{
+    CountFingerprint, CountsBatches, CountsError, WordCounter, WordCounts, text_of,
+};
+use crate::train::words::{PatternCuts, count_into};
+
+impl CountsBatches for ByteTrainer {
+    fn line_feeds_are_text(&self) -> bool {
+        true
+    }
+
+    fn count_batches(
+        &self,
+        batches: Vec<Batch>,
+        counts: &SharedTable,
+    ) -> Result<SentenceCounts, TrainError> {
+        let cuts = PatternCuts::new(&self.options.pretokenizer);
+        let filter = SentenceFilter::of_all(self.options.input_format);
+        count_into(&cuts, &filter, self.work.threads, counts, |send| {
+            // Sending fails after an error, which is returned.
+            let _all_sent = batches.into_iter().all(send);
+            Ok(())
+        })
+    }
+}
+
+impl ByteTrainer {
+    /// The options that counts of this trainer depend on: the pattern alone.
+    pub fn count_fingerprint(&self) -> CountFingerprint {
+        let parts = [
+            ("model_type", "byte_bpe".to_owned()),
+            ("pattern", pattern_text(&self.options.pretokenizer)),
+        ];
+        CountFingerprint::from_parts(parts)
+    }
+
+    /// An empty table for the pretokens of this trainer.
+    pub fn new_counts(&self) -> WordCounts {
+        WordCounts::new(self.count_fingerprint())
+    }
+
+    /// A counter for texts that are added one by one, on the threads of
+    /// [`with_threads`](Self::with_threads).
+    pub fn counter(&self) -> WordCounter<'_> {
+        WordCounter::new(self, self.new_counts())
+    }
+
+    /// Counts the pretokens of a corpus. Tables of the parts of a corpus can be
+    /// [added](WordCounts::merge).
+    ///
+    /// ```
+    /// use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer};
+    /// use spiece::Corpus;
+    ///
+    /// let pretokenizer = ByteTieOrder::default().pretokenizer("gpt2")?;
+    /// let trainer = ByteTrainer::new(ByteTrainOptions::new(259, pretokenizer))?;
+    /// let mut counts = trainer.count(Corpus::texts(["low lower"]))?;
+    /// counts.merge(&trainer.count(Corpus::texts(["lowest"]))?)?;
+    /// let trained = trainer.train_counts(counts)?;
+    /// let whole = trainer.train(Corpus::texts(["low lower", "lowest"]))?;
+    /// assert_eq!(trained.encode("lowest"), whole.encode("lowest"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The corpus cannot be read.
+    pub fn count(&self, corpus: Corpus<'_>) -> Result<WordCounts, TrainError> {
+        self.count_observed(corpus, &mut SilentObserver)
+    }
+
+    /// As [`count`](Self::count), and reports progress to `observer`.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count); [`TrainError::Cancelled`] if the observer asks to stop.
+    pub fn count_observed(
+        &self,
+        corpus: Corpus<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<WordCounts, TrainError> {
+        let mut counts = self.new_counts();
+        let mut reporter = Reporter::new(observer);
+        let cuts = PatternCuts::new(&self.options.pretokenizer);
+        counts.count_into(|table| {
+            let reader = self.reader();
+            reader.count_into(corpus, &cuts, table, &mut reporter)
+        })?;
+        Ok(counts)
+    }
+
+    /// Trains on counted pretokens: the tokens that [`train`](Self::train) makes of the text.
+    ///
+    /// # Errors
+    /// The pretokens were counted with another pattern, or the pattern never cuts so; the order of ties
+    /// is that of minbpe, which depends on the text. Also the errors of [`train`](Self::train).
+    pub fn train_counts(&self, counts: WordCounts) -> Result<ByteBpe, TrainError> {
+        self.train_counts_observed(counts, &mut SilentObserver)
+            .map(|(trained, _)| trained)
+    }
+
+    /// As [`train_counts`](Self::train_counts), and reports progress to `observer`.
+    ///
+    /// # Errors
+    /// As [`train_counts`](Self::train_counts); [`TrainError::Cancelled`] if the observer asks to stop.
+    pub fn train_counts_observed(
+        &self,
+        counts: WordCounts,
+        observer: &mut dyn Observer,
+    ) -> Result<(ByteBpe, Summary), TrainError> {
+        if self.options.tie_order == ByteTieOrder::Minbpe {
+            return Err(CountsError::Places.into());
+        }
+        self.count_fingerprint().check_equal(counts.fingerprint())?;
+        let mut run = Run::new(observer, self.work.thread_pool()?);
+        run.summary.sentences = counts.sentences();
+        run.summary.distinct_words = counts.len();
+        run.pool.install(|| self.check_pretokens(&counts))?;
+        let merges = self.merge_counted(counts.into_words(), &mut run)?;
+        self.finish(merges, run)
+    }
+
+    /// Refuses words that a known pattern divides: it makes one pretoken of each of its pretokens. Of
+    /// other patterns that is not known.
+    fn check_pretokens(&self, counts: &WordCounts) -> Result<(), CountsError> {
+        let pretokenizer = &self.options.pretokenizer;
+        if pretokenizer.name().is_none() {
+            return Ok(());
+        }
+        counts.shards().par_iter().try_for_each(|shard| {
+            shard.for_each(|word, _| {
+                let mut is_whole = false;
+                pretokenizer.for_each(word, &mut |part| is_whole |= part.len() == word.len());
+                match is_whole {
+                    true => Ok(()),
+                    false => Err(CountsError::NotAWord {
+                        word: text_of(word).to_owned(),
+                    }),
+                }
+            })
+        })
+    }
+}
+
+/// A text that is equal for pretokenizers that are equal, and for those that cut as a known one.
+fn pattern_text(pretokenizer: &Pretokenizer) -> String {
+    if let Some(name) = pretokenizer.name() {
+        return name.to_owned();
+    }
+    let splits = pretokenizer.splits().iter().map(split_text);
+    splits.collect::<Vec<_>>().join("\n")
+}
+
+fn split_text(split: &Split) -> String {
+    let behavior = match split.behavior {
+        SplitBehavior::Isolated => "isolated",
+        SplitBehavior::Removed => "removed",
+        SplitBehavior::MergedWithPrevious => "merged_with_previous",
+        SplitBehavior::MergedWithNext => "merged_with_next",
+        SplitBehavior::Contiguous => "contiguous",
+    };
+    let syntax = match split.pattern.syntax() {
+        PatternSyntax::Rust => "rust",
+        PatternSyntax::Oniguruma => "oniguruma",
+    };
+    let inverted = if split.invert { " inverted" } else { "" };
+    format!(
+        "{behavior}{inverted} {syntax} {}",
+        split.pattern.expression()
+    )
+}
