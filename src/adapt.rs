@@ -11,7 +11,10 @@
 //! | [`Model::merge`] | add the pieces of a second model after those of the first |
 //! | [`Model::prune`] | remove pieces that a text does not need, or the rarest ones |
 //!
-//! All of them use [`ModelEditor`](crate::ModelEditor), which keeps what the change does not
+//! [`ByteBpe::extend`](crate::ByteBpe::extend), [`ByteBpe::merge`](crate::ByteBpe::merge) and
+//! [`ByteBpe::prune`](crate::ByteBpe::prune) change byte-level vocabularies in the same ways.
+//!
+//! All methods for models use [`ModelEditor`](crate::ModelEditor), which keeps what the change does not
 //! concern.
 //!
 //! Two facts about BPE are used throughout. Both follow from the definition in `encode/bpe.rs`;
@@ -48,8 +51,10 @@ pub use self::extend::{
     NewCharacters,
 };
 pub use self::id_map::IdMap;
-pub use self::merge::{MergeOptions, MergedModel};
-pub use self::prune::{PieceUsage, PruneGoal, PruneOptions, PrunedModel, UsageCounter};
+pub use self::merge::{MergeOptions, MergedBytes, MergedModel};
+pub use self::prune::{
+    PieceUsage, PruneGoal, PruneOptions, PrunedBytes, PrunedModel, UsageCounter,
+};
 pub use self::text_change::TextChange;
 #[cfg(doc)]
 use crate::model::Model;

@@ -15,6 +15,7 @@ use std::num::NonZeroUsize;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::args;
+use super::byte_files;
 use super::documents::{record_flags, set_record_flags};
 use super::io::{CliError, CliResult};
 use super::list_files;
@@ -22,8 +23,10 @@ use super::model_files::{self, OutputSet, count};
 use super::progress::{Messages, Progress};
 use super::train::superwords;
 use super::training_flags::{self, flag_without_note, jobs, set_option, stop_on_signal};
-use spiece::adapt::{ExtendError, ExtendOptions, ExtendSize, ExtendedModel, NewCharacters};
+use spiece::adapt::{ExtendError, ExtendOptions, ExtendSize, ExtendedModel, IdMap, NewCharacters};
 use spiece::{Corpus, Model, PieceId, TrainFlags, TrainOptions};
+
+mod bytes;
 
 /// The training flags that apply to extension.
 const TRAINING_FLAGS: &[&str] = &[
@@ -51,11 +54,14 @@ pub(crate) fn command() -> Command {
              behind the model's own, whose ids and scores stay. No text gets a token boundary that it did not have before, \
              so there are never more tokens, and each new piece is reachable. Writes OUT.model, OUT.vocab and \
              OUT.extension.tsv: id, piece, the old ids that it replaces (to initialize its embedding with their mean), \
-             count. The rules for pieces are those that the model was trained with, unless flags change them.\n\nExamples:\n  \
-             spiece extend llama2.model --input=chinese.txt --pieces=8000 --model_prefix=llama2-zh\n  spiece extend my.model \
+             count. The rules for pieces are those that the model was trained with, unless flags change them.\n\nMODEL can \
+             be a byte-level vocabulary, as those of Llama 3, Qwen and GPT: tokenizer.json, .tiktoken, vocab.json beside \
+             merges.txt, tekken.json or minbpe's .model. Its pattern cuts the text, and special tokens in the text are left \
+             out. In place of OUT.model and OUT.vocab, the files of --format are written.\n\nExamples:\n  \
+             spiece extend llama3.json --input=korean.txt --pieces=8000 --model_prefix=llama3-ko\n  spiece extend llama2.model --input=chinese.txt --pieces=8000 --model_prefix=llama2-zh\n  spiece extend my.model \
              --input=text.txt --vocab_size=64000 --split_by_whitespace=false --max_words=4 --model_prefix=superwords",
         )
-        .arg(model_files::model_argument("MODEL", "The .model file of a BPE model"))
+        .arg(model_files::model_argument("MODEL", "The .model file of a BPE model, or a byte-level vocabulary"))
         .arg(model_files::prefix_flag())
         .args([
             args::value("input", "Files with the text to learn from; - is standard input").value_name("A,B,..."),
@@ -85,6 +91,7 @@ pub(crate) fn command() -> Command {
             model_files::text_flag(),
             args::value("jobs", "Number of threads; the result does not depend on it [default: all cores]").value_name("N"),
         ])
+        .args(bytes::flags())
         .args(record_flags().filter(|flag| flag.get_id() != "document"))
         .args(TRAINING_FLAGS.iter().filter_map(|name| training_flag(name)));
     args::with_common_flags(command)
@@ -101,6 +108,10 @@ fn training_flag(name: &str) -> Option<Arg> {
 /// Extends the model, checks, writes and reports.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
+    if let Some(tokenizer) = byte_files::open(matches, "MODEL")? {
+        return bytes::run(matches, &messages, &tokenizer);
+    }
+    bytes::refuse_flags(matches)?;
     let model = model_files::open_model(matches, "MODEL")?;
     let options = options(matches, &model)?;
     let corpus = corpus(matches, &messages)?;
@@ -134,7 +145,8 @@ fn options(matches: &ArgMatches, model: &Model) -> CliResult<ExtendOptions> {
     if let Some(characters) = new_characters(matches)? {
         options.characters = characters;
     }
-    options.reuse = pieces_like(model, matches)?;
+    let pieces = (0..).map(PieceId::new).map_while(|id| model.piece(id));
+    options.reuse = pieces_like(pieces.map(|piece| (piece.id, piece.text)), matches)?;
     options.control = texts(matches, "control_symbols")?;
     options.user_defined = texts(matches, "user_defined_symbols")?;
     options.threads = jobs(matches)?;
@@ -198,14 +210,17 @@ fn new_characters(matches: &ArgMatches) -> CliResult<Option<NewCharacters>> {
 }
 
 /// The pieces whose texts are like the patterns of `--reuse`.
-fn pieces_like(model: &Model, matches: &ArgMatches) -> CliResult<Vec<PieceId>> {
+fn pieces_like<'p>(
+    pieces: impl Iterator<Item = (PieceId, &'p [u8])> + Clone,
+    matches: &ArgMatches,
+) -> CliResult<Vec<PieceId>> {
     let patterns = matches.get_many::<String>("reuse").unwrap_or_default();
     let mut ids = Vec::new();
     for pattern in patterns {
         let before = ids.len();
         let is_like = |text| str::from_utf8(text).is_ok_and(|text| is_like(text, pattern));
-        let pieces = model.pieces().filter(|piece| is_like(piece.text));
-        ids.extend(pieces.map(|piece| piece.id));
+        let found = pieces.clone().filter(|(_, text)| is_like(text));
+        ids.extend(found.map(|(id, _)| id));
         if ids.len() == before {
             return Err(CliError::Error(format!(
                 "--reuse: no piece is like {pattern:?}; `spiece export-vocab` lists the pieces"
@@ -261,10 +276,18 @@ fn corpus(matches: &ArgMatches, messages: &Messages) -> CliResult<Corpus<'static
 
 /// Reports the numbers of old, added and learned pieces.
 fn report(messages: &Messages, old: &Model, extended: &ExtendedModel) {
-    let before = count(old.len());
-    let now = count(extended.model().len());
     let learned = extended.pieces().len();
-    let added = match extended.ids().added().count() - learned {
+    report_counts(
+        messages,
+        (old.len(), extended.model().len(), learned),
+        extended.ids(),
+    );
+}
+
+/// Reports the numbers of pieces before, now and learned.
+fn report_counts(messages: &Messages, (before, now, learned): (usize, usize, usize), ids: &IdMap) {
+    let [before, now] = [before, now].map(count);
+    let added = match ids.added().count() - learned {
         0 => String::new(),
         special => format!("{} special pieces added, ", count(special)),
     };
@@ -272,8 +295,8 @@ fn report(messages: &Messages, old: &Model, extended: &ExtendedModel) {
     messages.say(&format!(
         "pieces: {before} before, {added}{learned} learned, {now} now"
     ));
-    let unchanged = count(extended.ids().kept().count());
-    let reused = match extended.ids().removed().count() {
+    let unchanged = count(ids.kept().count());
+    let reused = match ids.removed().count() {
         0 => String::new(),
         reused => format!(", {} reused", count(reused)),
     };

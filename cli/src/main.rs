@@ -24,6 +24,7 @@
 //! `progress` (messages).
 
 mod args;
+mod byte_files;
 mod compare;
 mod convert;
 mod count;

@@ -11,9 +11,12 @@
 //! written: both.model, both.vocab
 //! ```
 
+mod bytes;
+
 use clap::{ArgMatches, Command};
 
 use super::args;
+use super::byte_files;
 use super::io::{CliError, CliResult};
 use super::model_files::{self, OutputSet, count, listed, listed_pieces};
 use super::progress::Messages;
@@ -27,16 +30,19 @@ pub(crate) fn command() -> Command {
         .long_about(
             "Adds the pieces of the model B that the model A lacks after the pieces of A, with scores below all of A's. The \
              ids of A stay. In BPE models no text gets a token boundary that it did not have with A, so never more tokens. \
-             Pieces of B that no text would give are reported.\n\nExample:\n  spiece merge english.model chinese.model \
+             Pieces of B that no text would give are reported. A and B can be byte-level vocabularies; then the files of \
+             --format are written.\n\nExample:\n  spiece merge english.model chinese.model \
              --model_prefix=both --drop_unreachable",
         )
-        .arg(model_files::model_argument("A", "The first .model file, whose ids, scores and flags stay"))
-        .arg(model_files::model_argument("B", "The second .model file, of the same type"))
+        .arg(model_files::model_argument("A", "The first .model file or byte-level vocabulary, whose ids, scores and flags stay"))
+        .arg(model_files::model_argument("B", "The second one, of the same type"))
         .arg(model_files::prefix_flag())
         .args([
             args::switch("drop_unreachable", "Do not add pieces of B that no text would give"),
-            args::switch("force", "Merge although B normalizes text differently; A's normalization is kept"),
+            args::switch("force", "Merge although B normalizes or cuts text differently; what A does is kept"),
             model_files::text_flag(),
+            args::pattern_flag(),
+            byte_files::format_flag("Byte-level: "),
         ]);
     args::with_common_flags(command)
 }
@@ -44,11 +50,16 @@ pub(crate) fn command() -> Command {
 /// Merges the models, checks, writes and reports.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
-    let first = model_files::open_model(matches, "A")?;
-    let second = model_files::open_model(matches, "B")?;
     let mut options = MergeOptions::default();
     options.drop_unreachable = args::is_on(matches, "drop_unreachable")?;
     options.allow_other_normalizer = args::is_on(matches, "force")?;
+    if let Some(first) = byte_files::open_one(matches, "A")? {
+        let second = byte_files::open_one(matches, "B")?;
+        return bytes::run(matches, &messages, (&first, second.as_ref()), &options);
+    }
+    bytes::refuse_flags(matches)?;
+    let first = model_files::open_model(matches, "A")?;
+    let second = model_files::open_model(matches, "B")?;
     let text = model_files::text(matches, &messages)?;
     let mut output = OutputSet::new(matches, &[".model", ".vocab"])?;
     let merged = first.merge(&second, &options)?;
@@ -73,10 +84,7 @@ fn report(messages: &Messages, first: &Model, merged: &MergedModel) {
         count(model.len())
     ));
     messages.say(&format!("old ids: {} unchanged", count(first.len())));
-    let say = |what: &str, number: usize, list: String| {
-        let separator = if list.is_empty() { "" } else { ": " };
-        messages.say(&format!("{what}: {}{separator}{list}", count(number)));
-    };
+    let say = |what: &str, number, list| say_list(messages, what, number, list);
     let unreachable = merged.unreachable();
     let pieces = unreachable.iter().filter_map(|id| model.piece(*id));
     say(
@@ -109,12 +117,20 @@ fn report(messages: &Messages, first: &Model, merged: &MergedModel) {
     );
 }
 
+/// Writes a number of pieces, and which ones.
+fn say_list(messages: &Messages, what: &str, number: usize, list: String) {
+    let separator = if list.is_empty() { "" } else { ": " };
+    messages.say(&format!("{what}: {}{separator}{list}", count(number)));
+}
+
 /// Models that cannot be merged are a failure of the operation.
 impl From<MergeError> for CliError {
     fn from(error: MergeError) -> Self {
         let message = error.to_string();
         match error {
-            MergeError::Normalizer => Self::Error(format!("{message} with --force")),
+            MergeError::Normalizer | MergeError::Pretokens => {
+                Self::Error(format!("{message} with --force"))
+            }
             _ => Self::Error(message),
         }
     }

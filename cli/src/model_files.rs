@@ -56,7 +56,7 @@ impl OutputSet {
     /// The set of `--model_prefix`, which must be given. Checks that the files with these endings
     /// can be written.
     pub(crate) fn new(matches: &ArgMatches, endings: &[&str]) -> CliResult<Self> {
-        let prefix = args::required(matches, "model_prefix", "it names OUT.model and OUT.vocab")?;
+        let prefix = args::required(matches, "model_prefix", "it names the files to write")?;
         let paths: Vec<PathBuf> = endings
             .iter()
             .map(|ending| io::with_ending(prefix, ending))
@@ -151,11 +151,20 @@ pub(crate) fn compare_lines(
 ) -> Option<LineCounts> {
     let text = text?;
     let [old, new] = [old, new].map(|model| Tokenizer::new(model.clone()));
-    let mut comparison = LineComparison::new(ids, &old, &new);
-    for line in line_ranges(&text) {
+    Some(compare_encodings(&text, ids, [&old, &new]))
+}
+
+/// Encodes the lines of a text with both tokenizers.
+pub(crate) fn compare_encodings(
+    text: &[u8],
+    ids: &IdMap,
+    [old, new]: [&Tokenizer; 2],
+) -> LineCounts {
+    let mut comparison = LineComparison::new(ids, old, new);
+    for line in line_ranges(text) {
         comparison.add(&text[line]);
     }
-    Some(comparison.finish())
+    comparison.finish()
 }
 
 /// Writes how many lines have the same pieces before and after a change.

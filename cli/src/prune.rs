@@ -10,12 +10,15 @@
 //! written: small.model, small.vocab, small.ids.tsv
 //! ```
 
+mod bytes;
+
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Command};
 use indicatif::HumanCount;
 
 use super::args;
+use super::byte_files;
 use super::documents::document_flags;
 use super::io::{CliError, CliResult};
 use super::model_files::{self, OutputSet, count};
@@ -23,8 +26,8 @@ use super::progress::Messages;
 use super::stream::{Lines, threads_flag};
 use spiece::Tokenizer;
 use spiece::adapt::{
-    LineComparison, LineCounts, PieceUsage, PruneError, PruneGoal, PruneOptions, PrunedModel,
-    UsageCounter,
+    IdMap, LineComparison, LineCounts, PieceUsage, PruneError, PruneGoal, PruneOptions,
+    PrunedModel, UsageCounter,
 };
 
 /// The command line: the model, what to keep, the output.
@@ -35,10 +38,12 @@ pub(crate) fn command() -> Command {
             "Removes pieces from a BPE or unigram model: those that a text does not need (--keep_text), after which all \
              lines of the text have the same pieces as before, or the rarest ones down to a size (--size). Writes \
              OUT.model, OUT.vocab and OUT.ids.tsv (new id, old id), by which the rows of embedding tables are \
-             chosen.\n\nExample:\n  spiece prune tokenizer.model --keep_text=english.txt --model_prefix=small\n  spiece prune \
-             tokenizer.model --size=16000 --text=english.txt --model_prefix=small",
+             chosen.\n\nMODEL can be a byte-level vocabulary; then the files of --format are written in place of OUT.model \
+             and OUT.vocab. Its bytes and special tokens stay.\n\nExample:\n  spiece prune tokenizer.model --keep_text=english.txt --model_prefix=small\n  spiece prune \
+             tokenizer.model --size=16000 --text=english.txt --model_prefix=small\n  spiece prune llama3.json \
+             --keep_text=english.txt --model_prefix=small",
         )
-        .arg(model_files::model_argument("MODEL", "The .model file"))
+        .arg(model_files::model_argument("MODEL", "The .model file of a BPE or unigram model, or a byte-level vocabulary"))
         .arg(model_files::prefix_flag())
         .args([
             args::file("keep_text", "Keep the pieces that the lines of this file need"),
@@ -51,6 +56,8 @@ pub(crate) fn command() -> Command {
             args::file("text", "With --size: remove the pieces that are rarest in this file; without, the last ids first"),
             args::switch("keep_chars", "Keep all pieces of one character [default: true]"),
             threads_flag(),
+            args::pattern_flag(),
+            byte_files::format_flag("Byte-level: "),
         ])
         .args(document_flags());
     args::with_common_flags(command)
@@ -68,12 +75,17 @@ struct Task {
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
     let task = task(matches)?;
+    if let Some(tokenizer) = byte_files::open(matches, "MODEL")? {
+        return bytes::run(matches, &messages, (&tokenizer, &task));
+    }
+    bytes::refuse_flags(matches)?;
     let model = model_files::open_model(matches, "MODEL")?;
     let mut output = OutputSet::new(matches, &[".model", ".vocab", ".ids.tsv"])?;
     let tokenizer = Tokenizer::new(model.clone());
     let usage = count_pieces(&tokenizer, &task)?;
     let pruned = model.prune(&usage, &task.options)?;
-    let counts = compare_lines(&tokenizer, &pruned, &task)?;
+    let new = Tokenizer::new(pruned.model().clone());
+    let counts = compare_lines((&tokenizer, &new), pruned.ids(), &task)?;
     output.add_model(pruned.model(), &messages);
     output.add(".ids.tsv", pruned.ids().to_tsv());
     let written = output.write()?;
@@ -124,15 +136,15 @@ fn goal_and_text(matches: &ArgMatches) -> CliResult<(PruneGoal, Option<&str>)> {
 
 /// Counts the pieces of the text.
 fn count_pieces(tokenizer: &Tokenizer, task: &Task) -> CliResult<PieceUsage> {
-    if task.text.is_empty() {
-        return Ok(PieceUsage::none(tokenizer.model()?));
-    }
     let give = |counter: &mut UsageCounter<'_>, _: u64, line: &[u8]| {
         counter.add(line);
         Ok(())
     };
     let make = || Ok(UsageCounter::new(tokenizer)?);
-    let mut usage = PieceUsage::none(tokenizer.model()?);
+    let mut usage = UsageCounter::new(tokenizer)?.finish();
+    if task.text.is_empty() {
+        return Ok(usage);
+    }
     for counter in task.lines.give(&task.text, make, give)? {
         usage.add(&counter.finish());
     }
@@ -141,15 +153,14 @@ fn count_pieces(tokenizer: &Tokenizer, task: &Task) -> CliResult<PieceUsage> {
 
 /// Reads the text again and encodes it with both models; `None` without text.
 fn compare_lines(
-    old: &Tokenizer,
-    pruned: &PrunedModel,
+    (old, new): (&Tokenizer, &Tokenizer),
+    ids: &IdMap,
     task: &Task,
 ) -> CliResult<Option<LineCounts>> {
     if task.text.is_empty() {
         return Ok(None);
     }
-    let new = Tokenizer::new(pruned.model().clone());
-    let make = || Ok(LineComparison::new(pruned.ids(), old, &new));
+    let make = || Ok(LineComparison::new(ids, old, new));
     let give = |comparison: &mut LineComparison<'_>, _: u64, line: &[u8]| {
         comparison.add(line);
         Ok(())
@@ -192,7 +203,7 @@ fn report(messages: &Messages, pruned: &PrunedModel) {
 impl From<PruneError> for CliError {
     fn from(error: PruneError) -> Self {
         match error {
-            PruneError::Model(_) => Self::Error(error.to_string()),
+            PruneError::Model(_) | PruneError::Bytes(_) => Self::Error(error.to_string()),
             _ => Self::Usage(error.to_string()),
         }
     }

@@ -61,6 +61,12 @@ pub enum MergeError {
          to keep the first model's normalization all the same, force the merge"
     )]
     Normalizer,
+    /// The byte-level vocabularies cut or normalize text differently.
+    #[error(
+        "the vocabularies cut text differently (pattern, normalization or space before the text), so that tokens of the second \
+         may never match; to keep what the first one does all the same, force the merge"
+    )]
+    Pretokens,
     /// The first model has a score that is infinite, not a number, or so low that no score is below
     /// it.
     #[error(
@@ -70,6 +76,9 @@ pub enum MergeError {
     /// The merged model would not be a model.
     #[error("the merged model: {0}")]
     Model(#[from] ModelError),
+    /// The merged byte-level vocabulary would not be a vocabulary.
+    #[error("the merged vocabulary: {0}")]
+    Bytes(#[from] ByteBpeError),
 }
 
 /// A model that could not be extended.
@@ -199,4 +208,7 @@ pub enum PruneError {
     /// The pruned model would not be a model.
     #[error("the pruned model: {0}")]
     Model(#[from] ModelError),
+    /// The pruned byte-level vocabulary would not be a vocabulary.
+    #[error("the pruned vocabulary: {0}")]
+    Bytes(#[from] ByteBpeError),
 }

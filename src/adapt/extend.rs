@@ -31,7 +31,7 @@
 //! Example: the pieces `a` `b` `c` `ab` and the text `abc abc`. The best pair is `ab` and `c`: the
 //! new piece `abc` with count 2 replaces the tokens `ab c`.
 
-mod bytes;
+pub(in crate::adapt) mod bytes;
 mod continued;
 mod slots;
 
@@ -208,7 +208,7 @@ impl Model {
         let base_len = (base.len(), &texts);
         let slots = IdSlots::new(base_len, reused, learned.len(), options.multiple_of);
         let model = with_learned(&base, &learned, &slots)?;
-        let ids = slots.id_map((self.len(), model.len()), |id| id.index() < self.len());
+        let ids = slots.id_map(self.len(), model.len());
         Ok(ExtendedModel {
             text_change: TextChange::between(&base, &model),
             pieces: extension_pieces(self, &learned, &slots),

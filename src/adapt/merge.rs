@@ -35,8 +35,11 @@
 //! (-2) `a` `b` `c`. Added are `bc` with score -5 and `abc` with -6. The text `abc` merges to
 //! `ab c` and then to `abc`.
 
+mod bytes;
+
 use std::collections::HashSet;
 
+pub use self::bytes::MergedBytes;
 use super::found::{FoundDifferences, unreachable_pieces};
 use super::id_map::IdMap;
 use super::pieces::{has_unused_pieces, lowest_score};
@@ -57,8 +60,8 @@ const MAX_DROP_ROUNDS: usize = 8;
 pub struct MergeOptions {
     /// Do not add pieces of the second model that no text would give.
     pub drop_unreachable: bool,
-    /// Merge although the models normalize text differently. The first model's normalization is
-    /// kept.
+    /// Merge although the models normalize text differently, or the byte-level vocabularies cut it
+    /// differently. What the first one does is kept.
     pub allow_other_normalizer: bool,
 }
 

@@ -35,10 +35,12 @@
 //! `x`. With the tail, `abcd`, `x` and the characters come first, `ab` and `abc` are unused and
 //! last: the text `abc` is then given as `a`, `b`, `c`.
 
+mod bytes;
 mod kept;
 mod leaves;
 mod usage;
 
+pub use self::bytes::PrunedBytes;
 use self::kept::KeptPieces;
 pub use self::usage::{PieceUsage, UsageCounter};
 use super::id_map::IdMap;

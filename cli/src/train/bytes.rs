@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgMatches};
 
 use crate::args;
+use crate::byte_files::{self, ByteFormat, FORMAT, SPECIAL_TOKENS};
 use crate::count;
-use crate::io::{self, CliError, CliResult};
+use crate::io::{CliError, CliResult};
 use crate::progress::{Messages, Progress};
 use crate::training_flags::{self, check_present, set_option, stop_on_signal};
-use spiece::formats::{ByteFileOptions, FileFormat};
+use spiece::TrainFlags;
 use spiece::input::Document;
 use spiece::output::{check_writable, write_files};
 use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer, InputFormat, OptionDescriptor};
-use spiece::{ByteBpe, TrainFlags};
 
 /// The value of `--model_type`.
 pub(crate) const MODEL_TYPE: &str = "byte_bpe";
@@ -31,8 +31,6 @@ const PATTERN: &str = "pattern";
 const TIE_ORDER: &str = "tie_order";
 const MIN_FREQUENCY: &str = "min_frequency";
 const MAX_TOKEN_LENGTH: &str = "max_token_length";
-const SPECIAL_TOKENS: &str = "special_tokens";
-const FORMAT: &str = "format";
 
 /// The flags of `spm_train` that mean the same here.
 const SHARED_FLAGS: &[&str] = &[
@@ -57,13 +55,6 @@ const REMEDIES: &[(&str, &str)] = &[
     ("superword_from", "train a model of another type"),
 ];
 
-/// The formats, by the names of `--format`.
-const FORMATS: [(&str, FileFormat); 3] = [
-    ("tokenizer.json", FileFormat::TokenizerJson),
-    ("tiktoken", FileFormat::Tiktoken),
-    ("vocab-merges", FileFormat::VocabMerges),
-];
-
 /// The flags of byte-level BPE alone, for `train`.
 pub(super) fn flags() -> impl Iterator<Item = Arg> {
     let flags = [
@@ -82,12 +73,7 @@ pub(super) fn flags() -> impl Iterator<Item = Arg> {
             "byte_bpe: the special tokens; with the order hf they have the first ids, otherwise the last",
         )
         .value_name("A,B,..."),
-        args::value(
-            FORMAT,
-            "byte_bpe: what is written: tokenizer.json (PREFIX.json), tiktoken (PREFIX.tiktoken), or vocab-merges \
-             (PREFIX-vocab.json and PREFIX-merges.txt) [default: tokenizer.json]",
-        )
-        .value_name("FORMAT"),
+        byte_files::format_flag("byte_bpe: "),
     ];
     cut_flags().into_iter().chain(flags)
 }
@@ -206,7 +192,7 @@ pub(crate) fn trainer(
         options.max_token_length = Some(length);
     }
     if has(matches, SPECIAL_TOKENS) {
-        options.special_tokens = list(args::text(matches, SPECIAL_TOKENS))?;
+        options.special_tokens = byte_files::special_tokens(matches)?;
     }
     if let Some(name) = args::given(matches, "document") {
         let document = Document::from_name(name);
@@ -234,13 +220,6 @@ fn most_threads(flags: &TrainFlags) -> Option<NonZeroUsize> {
     NonZeroUsize::new(cores.get().min(most))
 }
 
-/// The texts of a list, as those of other flags.
-fn list(text: &str) -> CliResult<Vec<String>> {
-    let mut flags = TrainFlags::default();
-    set_option(&mut flags, "control_symbols", text)?;
-    Ok(flags.control_symbols)
-}
-
 /// Trains, writes the files, and reports a summary.
 pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
     let (mut trainer, mut flags) = trainer(matches, messages)?;
@@ -250,18 +229,9 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
     if let Some(count) = args::given_number(matches, "min_word_count")? {
         trainer = trainer.with_min_word_count(count);
     }
-    let format = match args::given(matches, FORMAT) {
-        None => FileFormat::TokenizerJson,
-        Some(name) => {
-            let format = FORMATS.iter().find(|(known, _)| *known == name);
-            let expected = "tokenizer.json, tiktoken or vocab-merges";
-            format
-                .ok_or_else(|| args::invalid(FORMAT, name, expected))?
-                .1
-        }
-    };
+    let format = ByteFormat::new(matches)?;
     // What the format cannot hold is known before training.
-    let untrained = files(&trainer.untrained()?, &flags.model_prefix, format)?;
+    let untrained = format.named_files(&trainer.untrained()?, &flags.model_prefix)?;
     let paths: Vec<&Path> = untrained.iter().map(|(path, _)| path.as_path()).collect();
     check_writable(&paths)?;
     let mut progress = Progress::new(messages, stop_on_signal());
@@ -274,7 +244,7 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
     };
     progress.finish();
     let (trained, summary) = trained?;
-    let files = files(&trained, &flags.model_prefix, format)?;
+    let files = format.named_files(&trained, &flags.model_prefix)?;
     let contents: Vec<(&Path, &[u8])> = files
         .iter()
         .map(|(path, bytes)| (path.as_path(), bytes.as_slice()))
@@ -283,24 +253,4 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
     let paths: Vec<PathBuf> = files.into_iter().map(|(path, _)| path).collect();
     progress.summarize_bytes(&summary, trainer.options().vocab_size, &paths);
     Ok(())
-}
-
-/// The names and contents of the files.
-fn files(
-    trained: &ByteBpe,
-    prefix: &str,
-    format: FileFormat,
-) -> CliResult<Vec<(PathBuf, Vec<u8>)>> {
-    let written = trained
-        .to_format(format, &ByteFileOptions::default())
-        .map_err(|error| CliError::Usage(format!("--{FORMAT}: {error}")))?;
-    let files = written.files.into_iter().map(|(name, content)| {
-        let ending = match format {
-            FileFormat::TokenizerJson => ".json".to_owned(),
-            FileFormat::Tiktoken => ".tiktoken".to_owned(),
-            _ => format!("-{name}"),
-        };
-        (io::with_ending(prefix, &ending), content)
-    });
-    Ok(files.collect())
 }

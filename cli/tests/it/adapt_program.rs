@@ -636,3 +636,141 @@ fn files_of_pieces_are_refused_with_the_line() {
         "{stderr}"
     );
 }
+
+#[test]
+fn byte_level_vocabularies_are_pruned_to_a_text_and_to_a_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let vocabulary = testdata_argument("bytes/llama3.json");
+    let text = testdata("udhr_small.txt");
+    let old = Tokenizer::open(testdata("bytes/llama3.json")).unwrap();
+    let keep_text = format!("--keep_text={}", text.display());
+    let arguments = ["prune", &vocabulary, &keep_text, "--model_prefix=used"];
+    let report = report_of(&arguments, &spiece_in(folder, &arguments));
+    assert!(
+        report.contains("274 of 274 lines have the same pieces"),
+        "{report}"
+    );
+    assert!(
+        report.ends_with("written: used.json, used.ids.tsv\n"),
+        "{report}"
+    );
+    let new = Tokenizer::open(folder.join("used.json")).unwrap();
+    assert!(new.vocab_size() < old.vocab_size());
+    let tsv = std::fs::read_to_string(folder.join("used.ids.tsv")).unwrap();
+    let rows = tsv.lines().map(|line| line.split_once('\t').unwrap());
+    let ids: Vec<u32> = rows.map(|(_, old)| old.parse().unwrap()).collect();
+    assert_eq!(ids.len(), new.vocab_size());
+    for line in std::fs::read_to_string(text).unwrap().lines() {
+        let mapped = new
+            .encode(line)
+            .into_iter()
+            .map(|id| ids[id.get() as usize]);
+        assert!(
+            mapped.eq(old.encode(line).into_iter().map(u32::from)),
+            "{line}"
+        );
+    }
+
+    let size = new.vocab_size() - 20;
+    let flag = format!("--size={size}");
+    let arguments = [
+        "prune",
+        &vocabulary,
+        &flag,
+        "--model_prefix=sized",
+        "--format=vocab-merges",
+    ];
+    let report = report_of(&arguments, &spiece_in(folder, &arguments));
+    let written = "written: sized-vocab.json, sized-merges.txt, sized.ids.tsv\n";
+    assert!(report.ends_with(written), "{report}");
+    for (flags, status, message) in [
+        (["--size=10", "--quiet"], 2, "cannot be removed"),
+        (
+            ["--size=300", "--keep_chars=false"],
+            2,
+            "--keep_chars is for models",
+        ),
+        (
+            ["--keep_text=x", "--keep_unused_tail"],
+            2,
+            "--keep_unused_tail is for models",
+        ),
+    ] {
+        let arguments = [&["prune", &vocabulary, "--model_prefix=x"], &flags[..]].concat();
+        assert_refused(&arguments, &spiece_in(folder, &arguments), status, message);
+    }
+    let model = testdata_argument("golden/llama2.model");
+    let arguments = [
+        "prune",
+        &model,
+        "--size=3000",
+        "--model_prefix=x",
+        "--format=tiktoken",
+    ];
+    let message = "--format is for byte-level vocabularies";
+    assert_refused(&arguments, &spiece_in(folder, &arguments), 2, message);
+}
+
+#[test]
+fn byte_level_vocabularies_are_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let first = testdata_argument("bytes/gpt2.json");
+    let text = format!("--input={}", testdata_argument("udhr.txt"));
+    let train = [
+        "train",
+        "--model_type=byte_bpe",
+        &text,
+        "--vocab_size=600",
+        "--model_prefix=b",
+    ];
+    report_of(&train, &spiece_in(folder, &train));
+    let arguments = [
+        "merge",
+        &first,
+        "b.json",
+        "--model_prefix=both",
+        "--drop_unreachable",
+    ];
+    let report = report_of(&arguments, &spiece_in(folder, &arguments));
+    let old = Tokenizer::open(testdata("bytes/gpt2.json")).unwrap();
+    assert!(
+        report.contains(&format!("old ids: {} unchanged", old.vocab_size())),
+        "{report}"
+    );
+    assert!(report.contains("unreachable pieces of B: 0"), "{report}");
+    assert!(report.ends_with("written: both.json\n"), "{report}");
+    let new = Tokenizer::open(folder.join("both.json")).unwrap();
+    for id in 0..256 {
+        assert_eq!(new.id_to_piece(id.into()), old.id_to_piece(id.into()));
+    }
+    let line = "Alle Menschen sind frei und gleich an Würde und Rechten geboren.";
+    assert!(new.encode(line).len() < old.encode(line).len());
+
+    let other = testdata_argument("bytes/llama3.json");
+    let arguments = ["merge", &first, &other, "--model_prefix=x"];
+    assert_refused(
+        &arguments,
+        &spiece_in(folder, &arguments),
+        1,
+        "cut text differently",
+    );
+    let forced = ["merge", &first, &other, "--model_prefix=forced", "--force"];
+    report_of(&forced, &spiece_in(folder, &forced));
+    let without_pattern = testdata_argument("bytes/llama3.tiktoken");
+    let arguments = [
+        "merge",
+        &without_pattern,
+        &other,
+        "--model_prefix=same",
+        "--pattern=llama3",
+        "--force",
+    ];
+    report_of(&arguments, &spiece_in(folder, &arguments));
+    let model = testdata_argument("golden/llama2.model");
+    for pair in [[&first, &model], [&model, &first]] {
+        let arguments = ["merge", pair[0], pair[1], "--model_prefix=x"];
+        assert_refused(&arguments, &spiece_in(folder, &arguments), 1, "byte-level");
+    }
+}

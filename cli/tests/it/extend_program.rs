@@ -226,3 +226,100 @@ fn mistakes_of_extensions_give_their_message_and_exit_status() {
     }
     assert!(names_in(folder).is_empty());
 }
+
+/// Runs `spiece extend` on a byte-level vocabulary.
+fn extend_bytes(folder: &Path, vocabulary: &str, arguments: &[&str]) -> Output {
+    let vocabulary = testdata_argument(vocabulary);
+    let mut command = program();
+    command.current_dir(folder).args(["extend", &vocabulary]);
+    command.args(arguments).output().unwrap()
+}
+
+#[test]
+fn byte_level_vocabularies_are_extended_and_written_in_each_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = input("udhr.txt");
+    let compared = format!("--text={}", testdata_argument("udhr_small.txt"));
+    let old = Tokenizer::open(testdata("bytes/llama3.json")).unwrap();
+    let mut all_ids = Vec::new();
+    for (format, names) in [
+        ("tokenizer.json", &["m.json"][..]),
+        ("tiktoken", &["m.tiktoken"]),
+        ("vocab-merges", &["m-vocab.json", "m-merges.txt"]),
+    ] {
+        let format = format!("--format={format}");
+        let arguments = [
+            &*text,
+            "--pieces=100",
+            "--model_prefix=m",
+            &format,
+            &compared,
+        ];
+        let output = extend_bytes(folder, "bytes/llama3.json", &arguments);
+        let report = report_of(&arguments, &output);
+        let size = old.vocab_size();
+        assert!(report.contains(&format!(
+            "pieces: {size} before, 100 learned, {} now",
+            size + 100
+        )));
+        assert!(
+            report.contains(&format!("old ids: {size} unchanged")),
+            "{report}"
+        );
+        assert!(report.contains("lines have the same pieces"), "{report}");
+        let written = [names, &["m.extension.tsv"]].concat().join(", ");
+        assert!(
+            report.ends_with(&format!("written: {written}\n")),
+            "{report}"
+        );
+        let mut options = spiece::formats::ByteFormatOptions::default();
+        if format != "--format=tokenizer.json" {
+            options.pattern = spiece::Pattern::named("llama3");
+        }
+        let new = Tokenizer::open_with(folder.join(names[0]), &options).unwrap();
+        let line = "Alle Menschen sind frei und gleich an Würde und Rechten geboren.";
+        let ids = new.encode(line);
+        assert!(ids.len() < old.encode(line).len());
+        all_ids.push(ids);
+        for id in 0..256 {
+            assert_eq!(new.id_to_piece(id.into()), old.id_to_piece(id.into()));
+        }
+    }
+    assert!(all_ids.iter().all(|ids| *ids == all_ids[0]), "{all_ids:?}");
+    let tsv = std::fs::read_to_string(folder.join("m.extension.tsv")).unwrap();
+    assert_eq!(tsv.lines().count(), 101);
+    assert!(tsv.starts_with("id\tpiece\treplaced\tcount\n"));
+}
+
+#[test]
+fn flags_of_models_and_of_byte_level_vocabularies_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = input("udhr_small.txt");
+    let fixed = [&*text, "--pieces=1", "--model_prefix=x"];
+    for (flag, message) in [
+        ("--new_characters=gain", "--new_characters is for models"),
+        ("--max_words=3", "--max_words is for models"),
+        ("--split_digits", "--split_digits is for models"),
+        ("--format=gguf", "tokenizer.json, tiktoken or vocab-merges"),
+        ("--max_token_length=0", "max_token_length"),
+    ] {
+        let arguments = [&fixed, &[flag][..]].concat();
+        let output = extend_bytes(folder, "bytes/gpt2.json", &arguments);
+        assert_refused(&arguments, &output, 2, message);
+    }
+    for flag in [
+        "--format=tiktoken",
+        "--min_frequency=2",
+        "--special_tokens=<a>",
+    ] {
+        let arguments = [&fixed, &[flag][..]].concat();
+        let message = "is for byte-level vocabularies";
+        assert_refused(&arguments, &extend(folder, &arguments), 2, message);
+    }
+    // Without a pattern of its own, a file needs one.
+    let output = extend_bytes(folder, "bytes/gpt2.tiktoken", &fixed);
+    assert_refused(&fixed, &output, 1, "--pattern");
+    assert!(names_in(folder).is_empty());
+}

@@ -182,9 +182,8 @@ impl ByteBpe {
         let slots = IdSlots::new(base_texts, reused, learned.len(), options.multiple_of);
         add_learned(&mut parts, &learned, &slots);
         let bpe = Self::new(parts)?;
-        let sizes = (self.vocab_size(), bpe.vocab_size());
         Ok(ExtendedBytes {
-            ids: slots.id_map(sizes, |id| self.id_to_bytes(id).is_some()),
+            ids: slots.id_map(self.vocab_size(), bpe.vocab_size()),
             tokens: extension_tokens(&base, &learned, &slots),
             bpe,
             summary,
@@ -398,4 +397,4 @@ impl ExtendedBytes {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::adapt) mod tests;

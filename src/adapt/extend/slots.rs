@@ -181,14 +181,10 @@ impl IdSlots {
         self.padding.iter().map(String::as_str).zip(ids)
     }
 
-    /// The old id of each new one; those that `is_old` had a piece before.
-    pub(super) fn id_map(
-        &self,
-        (old_len, new_len): (usize, usize),
-        is_old: impl Fn(PieceId) -> bool,
-    ) -> IdMap {
+    /// The old id of each new one.
+    pub(super) fn id_map(&self, old_len: usize, new_len: usize) -> IdMap {
         let ids = (0..new_len).map(PieceId::from_index);
-        let is_kept = |id: &PieceId| is_old(*id) && !self.reused.contains(id);
-        IdMap::from_old_ids(old_len, ids.map(|id| Some(id).filter(is_kept)).collect())
+        let is_old = |id: &PieceId| id.index() < old_len && !self.reused.contains(id);
+        IdMap::from_old_ids(old_len, ids.map(|id| Some(id).filter(is_old)).collect())
     }
 }

@@ -24,8 +24,13 @@ pub struct PieceUsage {
 impl PieceUsage {
     /// The usage by no text.
     pub fn none(model: &Model) -> Self {
+        Self::of_size(model.len())
+    }
+
+    /// The usage of so many ids by no text.
+    fn of_size(size: usize) -> Self {
         Self {
-            counts: vec![0; model.len()],
+            counts: vec![0; size],
             made: Vec::new(),
             lines: 0,
             tokens: 0,
@@ -112,14 +117,15 @@ impl<'t> UsageCounter<'t> {
     /// A counter without lines.
     ///
     /// # Errors
-    /// The tokenizer is byte-level ([`ModelError::ByteLevel`]), or the user-defined symbols do not
-    /// fit a trie; models that load do not have this error.
+    /// The user-defined symbols do not fit a trie; models that load do not have this error.
     pub fn new(tokenizer: &'t Tokenizer) -> Result<Self, ModelError> {
-        let model = tokenizer.model()?;
-        let mut usage = PieceUsage::none(model);
+        let mut usage = PieceUsage::of_size(tokenizer.vocab_size());
         let mut tracer = None;
-        // Unused pieces are made, but not given.
-        if model.model_type() == ModelType::Bpe && has_unused_pieces(model) {
+        // Unused pieces are made, but not given. Byte-level vocabularies have none.
+        if let Ok(model) = tokenizer.model()
+            && model.model_type() == ModelType::Bpe
+            && has_unused_pieces(model)
+        {
             usage.made = vec![false; model.len()];
             tracer = Some(Tracer::new(model)?);
         }

@@ -79,7 +79,7 @@ fn slow_tokens(
 
 /// All bytes, some with other ids, and tokens over a few letters; some of these no text is merged to.
 /// Special tokens stand before all others, or between them.
-fn vocabularies() -> impl Strategy<Value = ByteBpeParts> {
+pub(in crate::adapt) fn vocabularies() -> impl Strategy<Value = ByteBpeParts> {
     let tokens = prop::collection::vec(
         "[ab ]{2,4}|[abc]{2,3}|( a|ab){2}|(漢|字){1,2}|\u{1}\0a?",
         0..25,
@@ -112,7 +112,7 @@ fn vocabularies() -> impl Strategy<Value = ByteBpeParts> {
     })
 }
 
-fn texts() -> impl Strategy<Value = Vec<String>> {
+pub(in crate::adapt) fn texts() -> impl Strategy<Value = Vec<String>> {
     let text = "[ab ]{0,12}|[abc]{1,9}|(abc|ab|<s>| ){1,6}|(漢|字){1,5}<\\|end\\|>字漢|[\u{1}\0a]{1,6}|ab<s>ab";
     prop::collection::vec(text, 1..8)
 }
@@ -154,7 +154,7 @@ fn learned(bpe: &ByteBpe, texts: &[String], options: &ByteExtendOptions) -> Vec<
 }
 
 /// The ends of the tokens of a text.
-fn boundaries(bpe: &ByteBpe, text: &str) -> Vec<usize> {
+pub(in crate::adapt) fn boundaries(bpe: &ByteBpe, text: &str) -> Vec<usize> {
     let ids = bpe.encode(text);
     let lengths = ids.iter().map(|id| bpe.id_to_bytes(*id).unwrap().len());
     let ends = lengths.scan(0, |end, length| {
@@ -256,7 +256,7 @@ proptest! {
 }
 
 /// Bytes, and these tokens with the ids after them.
-fn vocabulary(tokens: &[&str], looks_up: bool) -> ByteBpeParts {
+pub(in crate::adapt) fn vocabulary(tokens: &[&str], looks_up: bool) -> ByteBpeParts {
     let pretokenizer = ByteTieOrder::Tokenizers.pretokenizer("gpt2").unwrap();
     let mut parts = ByteBpeParts::new(pretokenizer);
     parts.whole_pretokens_first = looks_up;

@@ -1,0 +1,140 @@
+//! Byte-level vocabularies as files: which one an argument names, and the files of `--format`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgMatches};
+
+use super::args;
+use super::io::{self, CliError, CliResult};
+use super::training_flags::set_option;
+use spiece::formats::{
+    ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, FileFormat,
+};
+use spiece::{ByteBpe, Tokenizer, TokenizerConfig, TrainFlags};
+
+/// The name of the flag.
+pub(crate) const FORMAT: &str = "format";
+
+/// The flag for the texts of special tokens.
+pub(crate) const SPECIAL_TOKENS: &str = "special_tokens";
+
+/// The formats by the names of `--format`, and the endings of their files.
+const FORMATS: [(&str, FileFormat, &[&str]); 3] = [
+    ("tokenizer.json", FileFormat::TokenizerJson, &[".json"]),
+    ("tiktoken", FileFormat::Tiktoken, &[".tiktoken"]),
+    (
+        "vocab-merges",
+        FileFormat::VocabMerges,
+        &["-vocab.json", "-merges.txt"],
+    ),
+];
+
+/// The flag for the format, with what comes before the help.
+pub(crate) fn format_flag(prefix: &'static str) -> Arg {
+    let help = "what is written: tokenizer.json (OUT.json), tiktoken (OUT.tiktoken), or vocab-merges (OUT-vocab.json and \
+                OUT-merges.txt) [default: tokenizer.json]";
+    args::value(FORMAT, help)
+        .help(format!("{prefix}{help}"))
+        .value_name("FORMAT")
+}
+
+/// The texts of `--special_tokens`, as those of other lists.
+pub(crate) fn special_tokens(matches: &ArgMatches) -> CliResult<Vec<String>> {
+    let mut flags = TrainFlags::default();
+    if let Some(value) = args::given(matches, SPECIAL_TOKENS) {
+        set_option(&mut flags, "control_symbols", value)?;
+    }
+    Ok(flags.control_symbols)
+}
+
+/// The byte-level vocabulary of an argument; `None` if the file is of another kind.
+pub(crate) fn open(matches: &ArgMatches, name: &str) -> CliResult<Option<Tokenizer>> {
+    let options = args::byte_format_options(matches)?;
+    read(matches, name, |path| ByteVocabulary::open(path, &options))
+}
+
+/// As [`open`], for one of several files: `--pattern` is for those that have no pattern of their own.
+pub(crate) fn open_one(matches: &ArgMatches, name: &str) -> CliResult<Option<Tokenizer>> {
+    let options = args::byte_format_options(matches)?;
+    read(matches, name, |path| {
+        match ByteVocabulary::open(path, &options) {
+            Err(ByteFormatError::PatternGiven { .. }) => {
+                ByteVocabulary::open(path, &ByteFormatOptions::default())
+            }
+            read => read,
+        }
+    })
+}
+
+fn read(
+    matches: &ArgMatches,
+    name: &str,
+    open: impl Fn(&Path) -> Result<Option<ByteVocabulary>, ByteFormatError>,
+) -> CliResult<Option<Tokenizer>> {
+    let path = Path::new(args::text(matches, name));
+    // A pipe could not be read again.
+    if !path.is_file() && !path.is_dir() {
+        return Ok(None);
+    }
+    let in_file = |error| CliError::Error(format!("{}: {error}", path.display()));
+    let vocabulary = open(path);
+    let Some(vocabulary) = vocabulary.map_err(in_file)? else {
+        return Ok(None);
+    };
+    let bpe = vocabulary.into_exact().map_err(in_file)?;
+    Ok(Some(Tokenizer::of_bytes(bpe, TokenizerConfig::default())))
+}
+
+/// Refuses these flags, which have no default, for this reason.
+pub(crate) fn refuse(matches: &ArgMatches, flags: &[&str], reason: &str) -> CliResult {
+    match flags.iter().find(|flag| args::is_given(matches, flag)) {
+        Some(flag) => Err(CliError::Usage(format!("--{flag} {reason}; leave it out"))),
+        None => Ok(()),
+    }
+}
+
+/// What `--format` asks for.
+pub(crate) struct ByteFormat {
+    format: FileFormat,
+    endings: &'static [&'static str],
+}
+
+impl ByteFormat {
+    pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
+        let name = args::given(matches, FORMAT).unwrap_or(FORMATS[0].0);
+        let known = FORMATS.into_iter().find(|(known, ..)| *known == name);
+        let expected = "tokenizer.json, tiktoken or vocab-merges";
+        let (_, format, endings) = known.ok_or_else(|| args::invalid(FORMAT, name, expected))?;
+        Ok(Self { format, endings })
+    }
+
+    /// The endings of the files.
+    pub(crate) fn endings(&self) -> &'static [&'static str] {
+        self.endings
+    }
+
+    /// The endings and contents of the files.
+    pub(crate) fn files(&self, bpe: &ByteBpe) -> CliResult<Vec<(&'static str, Vec<u8>)>> {
+        let written = bpe.to_format(self.format, &ByteFileOptions::default());
+        let written = written.map_err(|error| CliError::Usage(format!("--{FORMAT}: {error}")))?;
+        if !written.verdict.is_exact() {
+            return Err(CliError::Error(format!(
+                "--{FORMAT}: {}\nnothing was written; choose another format",
+                written.verdict
+            )));
+        }
+        let contents = written.files.into_iter().map(|(_, content)| content);
+        Ok(self.endings.iter().copied().zip(contents).collect())
+    }
+
+    /// The names of the files with a prefix, and their contents.
+    pub(crate) fn named_files(
+        &self,
+        bpe: &ByteBpe,
+        prefix: &str,
+    ) -> CliResult<Vec<(PathBuf, Vec<u8>)>> {
+        let files = self.files(bpe)?.into_iter();
+        let files = files.map(|(ending, content)| (io::with_ending(prefix, ending), content));
+        Ok(files.collect())
+    }
+}

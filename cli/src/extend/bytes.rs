@@ -1,0 +1,145 @@
+//! `spiece extend` of byte-level vocabularies.
+//!
+//! ```text
+//! $ spiece extend testdata/bytes/gpt2.json --input=testdata/udhr.txt --pieces=100 --model_prefix=more
+//! pieces: 399 before, 100 learned, 499 now
+//! old ids: 399 unchanged
+//! written: more.json, more.extension.tsv
+//! ```
+
+use std::num::NonZeroU16;
+
+use clap::{Arg, ArgMatches};
+use spiece::adapt::{ByteExtendOptions, ExtendedBytes};
+use spiece::input::Document;
+use spiece::train::InputFormat;
+use spiece::{ByteBpe, PieceId, Tokenizer, TokenizerConfig};
+
+use super::{TRAINING_FLAGS, corpus, pieces_like, report_counts, size};
+use crate::args;
+use crate::byte_files::{self, ByteFormat, FORMAT, SPECIAL_TOKENS, format_flag, refuse};
+use crate::io::CliResult;
+use crate::model_files::{self, OutputSet};
+use crate::progress::{Messages, Progress};
+use crate::training_flags::{jobs, stop_on_signal};
+
+const MIN_FREQUENCY: &str = "min_frequency";
+const MAX_TOKEN_LENGTH: &str = "max_token_length";
+
+/// The flags that only byte-level vocabularies have.
+pub(super) fn flags() -> [Arg; 5] {
+    [
+        args::pattern_flag(),
+        args::value(
+            MIN_FREQUENCY,
+            "Byte-level: merge only pairs that occur so often [default: 0]",
+        )
+        .value_name("N"),
+        args::value(
+            MAX_TOKEN_LENGTH,
+            "Byte-level: learned tokens have fewer bytes than this (two are always allowed) [default: no limit]",
+        )
+        .value_name("N"),
+        args::value(SPECIAL_TOKENS, "Byte-level: special tokens to add").value_name("A,B,..."),
+        format_flag("Byte-level: "),
+    ]
+}
+
+/// Refuses the flags of byte-level vocabularies for a model.
+pub(super) fn refuse_flags(matches: &ArgMatches) -> CliResult {
+    let own = [
+        "pattern",
+        MIN_FREQUENCY,
+        MAX_TOKEN_LENGTH,
+        SPECIAL_TOKENS,
+        FORMAT,
+    ];
+    refuse(
+        matches,
+        &own,
+        "is for byte-level vocabularies, and MODEL is none",
+    )
+}
+
+/// Extends the vocabulary, writes and reports.
+pub(super) fn run(matches: &ArgMatches, messages: &Messages, tokenizer: &Tokenizer) -> CliResult {
+    let Some(bpe) = tokenizer.byte_bpe() else {
+        return Ok(());
+    };
+    let options = options(matches, bpe)?;
+    let format = ByteFormat::new(matches)?;
+    // What the format cannot hold is known before learning.
+    format.files(bpe)?;
+    let corpus = corpus(matches, messages)?;
+    let text = model_files::text(matches, messages)?;
+    let endings = [format.endings(), &[".extension.tsv"]].concat();
+    let mut output = OutputSet::new(matches, &endings)?;
+    let mut progress = Progress::new(messages, stop_on_signal());
+    let extended = bpe.extend_observed(corpus, &options, &mut progress);
+    progress.finish();
+    let extended = extended?;
+    for (ending, content) in format.files(extended.bpe())? {
+        output.add(ending, content);
+    }
+    output.add(".extension.tsv", extended.to_tsv());
+    let written = output.write()?;
+    progress.summarize_input(extended.summary());
+    let sizes = [bpe.vocab_size(), extended.bpe().vocab_size()];
+    let learned = extended.tokens().len();
+    report_counts(messages, (sizes[0], sizes[1], learned), extended.ids());
+    let counts = text.map(|text| {
+        let ids = extended.ids().clone();
+        let new = Tokenizer::of_bytes(
+            ExtendedBytes::into_bpe(extended),
+            TokenizerConfig::default(),
+        );
+        model_files::compare_encodings(&text, &ids, [tokenizer, &new])
+    });
+    model_files::report_lines(messages, counts);
+    messages.say(&format!("written: {written}"));
+    Ok(())
+}
+
+/// The options of the flags.
+fn options(matches: &ArgMatches, bpe: &ByteBpe) -> CliResult<ByteExtendOptions> {
+    let of_models = TRAINING_FLAGS
+        .iter()
+        .copied()
+        .filter(|flag| !["input_format", "document"].contains(flag))
+        .chain([
+            "new_characters",
+            "control_symbols",
+            "control_symbols_file",
+            "user_defined_symbols",
+            "user_defined_symbols_file",
+            "max_words",
+        ]);
+    let of_models: Vec<&str> = of_models.collect();
+    refuse(
+        matches,
+        &of_models,
+        "is for models, and MODEL is a byte-level vocabulary",
+    )?;
+    let multiple = args::given_number(matches, "multiple_of")?;
+    let (size, multiple_of) = size(matches, multiple)?;
+    let mut options = ByteExtendOptions::new(size);
+    options.multiple_of = multiple_of;
+    options.min_frequency = args::given_number(matches, MIN_FREQUENCY)?.unwrap_or(0);
+    options.max_token_length = args::given_number::<NonZeroU16>(matches, MAX_TOKEN_LENGTH)?;
+    let special = bpe.special_tokens().iter();
+    let special = special.map(|token| (PieceId::new(token.id), token.text.as_bytes()));
+    options.reuse = pieces_like(special, matches)?;
+    options.special_tokens = byte_files::special_tokens(matches)?;
+    if let Some(name) = args::given(matches, "document") {
+        let document = Document::from_name(name);
+        let expected = "line, record or file";
+        options.document = Some(document.ok_or_else(|| args::invalid("document", name, expected))?);
+    }
+    options.input_format = match args::given(matches, "input_format") {
+        None | Some("" | "text") => InputFormat::Text,
+        Some("tsv") => InputFormat::Tsv,
+        Some(other) => return Err(args::invalid("input_format", other, "text or tsv")),
+    };
+    options.threads = jobs(matches)?;
+    Ok(options)
+}

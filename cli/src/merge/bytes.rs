@@ -1,0 +1,69 @@
+//! `spiece merge` of byte-level vocabularies.
+
+use clap::ArgMatches;
+use spiece::adapt::MergeOptions;
+use spiece::{ByteBpe, PieceId, Tokenizer, TokenizerConfig};
+
+use super::say_list;
+use crate::byte_files::{ByteFormat, FORMAT, refuse};
+use crate::io::{CliError, CliResult};
+use crate::model_files::{self, OutputSet, count, listed};
+use crate::progress::Messages;
+
+/// Refuses the flags of byte-level vocabularies for models.
+pub(super) fn refuse_flags(matches: &ArgMatches) -> CliResult {
+    let reason = "is for byte-level vocabularies, and A is none";
+    refuse(matches, &["pattern", FORMAT], reason)
+}
+
+/// Merges the vocabularies, writes and reports.
+pub(super) fn run(
+    matches: &ArgMatches,
+    messages: &Messages,
+    (first, second): (&Tokenizer, Option<&Tokenizer>),
+    options: &MergeOptions,
+) -> CliResult {
+    let second = second.and_then(Tokenizer::byte_bpe);
+    let (Some(a), Some(b)) = (first.byte_bpe(), second) else {
+        return Err(CliError::Error(
+            "A is a byte-level vocabulary and B is a model; merge two of one kind".to_owned(),
+        ));
+    };
+    let format = ByteFormat::new(matches)?;
+    let text = model_files::text(matches, messages)?;
+    let mut output = OutputSet::new(matches, format.endings())?;
+    let merged = a.merge(b, options)?;
+    for (ending, content) in format.files(merged.bpe())? {
+        output.add(ending, content);
+    }
+    let written = output.write()?;
+    let (before, now) = (a.vocab_size(), merged.bpe().vocab_size());
+    messages.say(&format!(
+        "pieces: {} of A, {} of B added, {} together",
+        count(before),
+        count(now - before),
+        count(now)
+    ));
+    messages.say(&format!("old ids: {} unchanged", count(before)));
+    let texts = texts(merged.bpe(), merged.unreachable());
+    let number = merged.unreachable().len();
+    say_list(messages, "unreachable pieces of B", number, texts);
+    if merged.dropped().next().is_some() {
+        let what = "not added, because no text would give them";
+        let texts = listed(merged.dropped());
+        say_list(messages, what, merged.dropped().count(), texts);
+    }
+    let counts = text.map(|text| {
+        let ids = merged.ids().clone();
+        let new = Tokenizer::of_bytes(merged.into_bpe(), TokenizerConfig::default());
+        model_files::compare_encodings(&text, &ids, [first, &new])
+    });
+    model_files::report_lines(messages, counts);
+    messages.say(&format!("written: {written}"));
+    Ok(())
+}
+
+/// The texts of these tokens as a list.
+fn texts(bpe: &ByteBpe, ids: &[PieceId]) -> String {
+    listed(ids.iter().filter_map(|id| bpe.id_to_bytes(*id)))
+}

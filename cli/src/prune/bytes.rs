@@ -1,0 +1,53 @@
+//! `spiece prune` of byte-level vocabularies.
+//!
+//! ```text
+//! $ spiece prune testdata/bytes/gpt2.json --keep_text=testdata/udhr_small.txt --model_prefix=small
+//! pieces: 399 before, 350 after
+//! checked: 274 of 274 lines have the same pieces; 31,214 tokens before, 31,214 now
+//! written: small.json, small.ids.tsv
+//! ```
+
+use clap::ArgMatches;
+use spiece::{Tokenizer, TokenizerConfig};
+
+use super::{Task, compare_lines, count_pieces};
+use crate::byte_files::{ByteFormat, FORMAT, refuse};
+use crate::io::CliResult;
+use crate::model_files::{self, OutputSet};
+use crate::progress::Messages;
+
+/// Refuses the flags of byte-level vocabularies for a model.
+pub(super) fn refuse_flags(matches: &ArgMatches) -> CliResult {
+    let reason = "is for byte-level vocabularies, and MODEL is none";
+    refuse(matches, &["pattern", FORMAT], reason)
+}
+
+/// Prunes the vocabulary, compares the lines, writes and reports.
+pub(super) fn run(
+    matches: &ArgMatches,
+    messages: &Messages,
+    (tokenizer, task): (&Tokenizer, &Task),
+) -> CliResult {
+    let Some(bpe) = tokenizer.byte_bpe() else {
+        return Ok(());
+    };
+    let reason = "is for models, and MODEL is a byte-level vocabulary, which keeps all bytes";
+    refuse(matches, &["keep_unused_tail", "keep_chars"], reason)?;
+    let format = ByteFormat::new(matches)?;
+    let endings = [format.endings(), &[".ids.tsv"]].concat();
+    let mut output = OutputSet::new(matches, &endings)?;
+    let usage = count_pieces(tokenizer, task)?;
+    let pruned = bpe.prune(&usage, task.options.target)?;
+    for (ending, content) in format.files(pruned.bpe())? {
+        output.add(ending, content);
+    }
+    let ids = pruned.ids().clone();
+    output.add(".ids.tsv", ids.to_tsv());
+    let new = Tokenizer::of_bytes(pruned.into_bpe(), TokenizerConfig::default());
+    let counts = compare_lines((tokenizer, &new), &ids, task)?;
+    let written = output.write()?;
+    messages.say(&model_files::pieces_line(&ids));
+    model_files::report_lines(messages, counts);
+    messages.say(&format!("written: {written}"));
+    Ok(())
+}
