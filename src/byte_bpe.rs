@@ -100,8 +100,8 @@ enum Bound {
     End,
 }
 
-/// Where a position comes from. The bytes of a change, which stand from left to right, belong to the
-/// whole of what it was before.
+/// Where a position comes from. The bytes of a change, which stand from left to right, belong to
+/// the whole of what it was before.
 fn origin(changes: &[Change], at: usize, bound: Bound) -> usize {
     // The last change that begins before the position decides how far it has moved.
     let count = changes.partition_point(|(own, _)| match bound {
@@ -242,8 +242,9 @@ impl ByteBpe {
         self.encoder.tokens()
     }
 
-    /// For each token, by rank, the ranks of the two tokens that merge to it, the same two in every text;
-    /// `None` for single bytes and for tokens that no text is merged to. Cost: that of merging each token.
+    /// For each token, by rank, the ranks of the two tokens that merge to it, the same two in every
+    /// text; `None` for single bytes and for tokens that no text is merged to. Cost: that of
+    /// merging each token.
     #[cfg(any(feature = "tokenizer-json", feature = "train"))]
     pub(crate) fn last_merges(&self) -> Vec<Option<[u32; 2]>> {
         self.encoder.last_merges()
@@ -405,8 +406,8 @@ impl ByteBpe {
         });
     }
 
-    /// Passes the pretokens of a text between special tokens: each with the normalized text in which it
-    /// has this range.
+    /// Passes the pretokens of a text between special tokens: each with the normalized text in
+    /// which it has this range.
     #[cfg(feature = "train")]
     pub(crate) fn for_each_pretoken(
         &self,

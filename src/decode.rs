@@ -1,6 +1,6 @@
 //! Decoding: ids to text.
 //!
-//! Input: ids, or the texts of pieces. Output: text, as the reference's decoder makes it:
+//! The text is that of the reference's decoder:
 //!
 //! - whitespace marks become spaces; a mark at the start of the text is removed in models with a
 //!   dummy prefix, and all marks there are removed in models that remove extra whitespace;
@@ -11,16 +11,13 @@
 //! - control pieces become nothing;
 //! - last, the text is denormalized if the model has a denormalizer.
 //!
-//! Method: the texts of all pieces, with spaces for marks, are in one arena, so decoding only
-//! copies. Between two ids, at most three bytes are pending; see
-//! [`DecodeState`]. After the first text, runs of pieces that become their own short text are
-//! copied from a second table; see [`short`].
+//! The texts of all pieces, with spaces for marks, are in one arena, so decoding only copies.
+//! Between two ids, at most three bytes are pending; see [`DecodeState`]. After the first text,
+//! runs of pieces that become their own short text are copied from a second table; see [`short`].
 //!
 //! Example (Llama 2): the ids of `▁Hello`, `,`, `▁world`, `<0xE4>`, `<0xBD>`, `<0xA0>` give `Hello`
 //! (the first mark is the dummy prefix), `,`, ` world`, and with the third byte `你`. The first two
 //! bytes are pending until then.
-//!
-//! Cost: linear in the text.
 
 mod error;
 pub(crate) mod incremental;
@@ -152,8 +149,8 @@ impl Decoder {
     }
 
     /// Decoded bytes as text, with U+FFFD for what is malformed: for each byte in SentencePiece
-    /// models, as in the reference; for each beginning of a character in byte-level vocabularies, as
-    /// in tiktoken and Python.
+    /// models, as in the reference; for each beginning of a character in byte-level vocabularies,
+    /// as in tiktoken and Python.
     pub(crate) fn to_text(&self, bytes: Vec<u8>) -> String {
         String::from_utf8(bytes).unwrap_or_else(|error| match self.splits_chars {
             true => String::from_utf8_lossy(error.as_bytes()).into_owned(),

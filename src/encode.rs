@@ -1,15 +1,14 @@
 //! Normalized text to ids: one encoder for each type of model.
 //!
-//! Input: a normalized text. Output: ids. BPE, unigram and char models give one unknown id for each
-//! unknown character, word models one for each unknown word. The span of each id therefore follows
-//! from the ids alone. The [`tokenizer`](crate::tokenizer) replaces unknown ids by byte pieces, or
-//! joins them.
+//! BPE, unigram and char models give one unknown id for each unknown character, word models one for
+//! each unknown word. The span of each id therefore follows from the ids alone. The
+//! [`tokenizer`](crate::tokenizer) replaces unknown ids by byte pieces, or joins them.
 //!
 //! Example: the BPE model of Llama 2 splits `▁Hello,▁world` into `▁Hello` `,` `▁world`, a word
 //! model into `▁Hello,` and `▁world`, a char model into 13 characters.
 //!
-//! Cost: linear in the text; see the modules for exceptions. Each worker has an [`EncodeState`]
-//! with the buffers and caches of the encoder. The size of the caches is bounded.
+//! Encoding is linear in the text; the modules name the exceptions. Each worker has an
+//! [`EncodeState`] with the buffers and caches of the encoder. The size of the caches is bounded.
 
 pub(crate) mod bpe;
 mod bigrams;

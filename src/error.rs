@@ -1,8 +1,8 @@
 //! What the errors of reading files have in common.
 //!
 //! Each operation has an error type of its own, beside it. The conventions for all of them: the
-//! variants carry facts, not sentences; the message names the file, option or piece and says what is
-//! wrong and what to do; the cause, if there is one, is also the
+//! variants carry facts, not sentences; the message names the file, option or piece and says what
+//! is wrong and what to do; the cause, if there is one, is also the
 //! [`source`](std::error::Error::source); enums are `#[non_exhaustive]`; no type of a dependency is
 //! public. Those of encoding and decoding implement `Display` by hand: a derive macro would bring
 //! six crates into programs that only encode.

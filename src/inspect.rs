@@ -1,9 +1,8 @@
 //! Facts about a model, about its use on a text, and about two models: the library of
 //! `spiece inspect` and `spiece compare`.
 //!
-//! Purpose: find problems in a vocabulary, and measure the cost of encoding a text with it. Input:
-//! a [`Tokenizer`], and lines of text. Output: plain structs; nothing is printed, and nothing can
-//! fail.
+//! They show problems of a vocabulary and what a text costs with it. The results are plain structs,
+//! and nothing can fail.
 //!
 //! | type | answers | module |
 //! |---|---|---|

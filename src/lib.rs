@@ -87,8 +87,8 @@
 //! * Encoding takes linear time for most text and O(n log n) for all text, including text written
 //!   to be slow.
 //! * Public types are `Send` and `Sync`. The library has no unsafe code.
-//! * The library does not print and does not exit. Of the environment it reads the folder for temporary
-//!   files alone.
+//! * The library does not print and does not exit. Of the environment it reads the folder for
+//!   temporary files alone.
 //!
 //! # Features
 //!

@@ -1,9 +1,9 @@
 //! Normalization: converts the caller's text to the form in which pieces are stored.
 //!
-//! Input: bytes, which need not be UTF-8. Output: normalized bytes and, on request, the offset in
-//! the input that each of them comes from.
+//! The text need not be UTF-8. On request, each normalized byte comes with the offset in the text
+//! that it comes from.
 //!
-//! Method: one pass from left to right. At each position the first of these that applies is taken:
+//! Text is read once from left to right. At each position the first of these that applies is taken:
 //!
 //! 1. a user-defined symbol, the longest first; it is copied;
 //! 2. a rule of the [charsmap], the longest first; its replacement is written;
@@ -31,8 +31,7 @@
 //! offsets, not even the final one; text that rules delete entirely does give a dummy prefix, which
 //! `remove_extra_whitespaces` then trims like a space.
 //!
-//! Cost: linear. Runs of characters that begin no rule are copied whole; see
-//! [`Charsmap::plain_length`].
+//! Runs of characters that begin no rule are copied whole; see [`Charsmap::plain_length`].
 
 pub(crate) mod charsmap;
 #[cfg(feature = "train")]

@@ -1,8 +1,9 @@
 //! Models and tokenizers from files and bytes, in any format that this build reads.
 //!
-//! The content decides which format a file has, not its name: bytes that begin with `{"version"`, for
-//! example, are taken for a `tokenizer.json`, and what is no other format for a `.model` file. This
-//! module stands above the model, the tokenizer and the other formats, which do not know of it.
+//! The content decides which format a file has, not its name: bytes that begin with `{"version"`,
+//! for example, are taken for a `tokenizer.json`, and what is no other format for a `.model` file.
+//! This module stands above the model, the tokenizer and the other formats, which do not know of
+//! it.
 
 use std::io::Read;
 use std::path::Path;
@@ -151,8 +152,8 @@ impl Tokenizer {
         Model::from_bytes(bytes).map(Self::new)
     }
 
-    /// The bytes of a file of which [`from_bytes`](Tokenizer::from_bytes) makes an equal tokenizer: the
-    /// `.model` file, or with the feature `tokenizer-json` the `tokenizer.json` of a byte-level
+    /// The bytes of a file of which [`from_bytes`](Tokenizer::from_bytes) makes an equal tokenizer:
+    /// the `.model` file, or with the feature `tokenizer-json` the `tokenizer.json` of a byte-level
     /// vocabulary. A pattern may come back with another expression that cuts every text as this one
     /// does, and special tokens in the order of their ids.
     ///
@@ -164,8 +165,8 @@ impl Tokenizer {
     /// ```
     ///
     /// # Errors
-    /// A byte-level vocabulary that no `tokenizer.json` holds: its pattern has no form that means the
-    /// same to Oniguruma, or tokenizers would give a special token another id.
+    /// A byte-level vocabulary that no `tokenizer.json` holds: its pattern has no form that means
+    /// the same to Oniguruma, or tokenizers would give a special token another id.
     /// [`ModelError::WordPiece`]: WordPiece vocabularies are not written.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
         #[cfg(feature = "tokenizer-json")]
@@ -219,8 +220,8 @@ impl From<ByteFormatError> for ModelError {
 
 #[cfg(feature = "convert")]
 impl ConvertedModel {
-    /// Reads a file in any format that this build reads, recognized by its content, with the verdict.
-    /// The ids of a `.model` file are equal by definition.
+    /// Reads a file in any format that this build reads, recognized by its content, with the
+    /// verdict. The ids of a `.model` file are equal by definition.
     ///
     /// # Errors
     /// The file cannot be read, or is no model.

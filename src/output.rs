@@ -2,9 +2,9 @@
 //! part of one.
 //!
 //! The bytes go to a temporary file beside the target, `.NAME.spiece-XXXXXX.tmp`, which is flushed
-//! to the disk and renamed over the target. If anything fails, the temporary file is removed and the
-//! target is as it was. A process that is killed (`kill -9`, power failure) can leave a temporary
-//! file, which no one needs.
+//! to the disk and renamed over the target. If anything fails, the temporary file is removed and
+//! the target is as it was. A process that is killed (`kill -9`, power failure) can leave a
+//! temporary file, which no one needs.
 //!
 //! Files that belong together are all written before the first one is renamed, and the first one is
 //! renamed last: whoever waits for the `.model` finds the new `.vocab` beside it. A process that is

@@ -2,8 +2,8 @@
 //!
 //! A [`Pattern`] is an expression; the expressions of well-known tokenizers have scanners that are
 //! written by hand (`scan`, `known`), all others run on the automata of the crate `regex`
-//! (`general`). A [`Pretokenizer`] cuts by one pattern, or by several [`Split`]s one after the other
-//! (`split`).
+//! (`general`). A [`Pretokenizer`] cuts by one pattern, or by several [`Split`]s one after the
+//! other (`split`).
 //!
 //! A byte that is no part of well-formed UTF-8 is a character that is no letter, no number, no
 //! white space and nothing else that a class names.
@@ -68,9 +68,9 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// Expressions that are malformed, too long or too large, or that need what is not there: look-around
-    /// other than the alternative `\s+(?!\S)`, back references, atomic groups, and possessive
-    /// quantifiers that differ from greedy ones.
+    /// Expressions that are malformed, too long or too large, or that need what is not there:
+    /// look-around other than the alternative `\s+(?!\S)`, back references, atomic groups, and
+    /// possessive quantifiers that differ from greedy ones.
     pub fn new(expression: &str) -> Result<Self, PatternError> {
         Self::with_syntax(expression, PatternSyntax::Rust)
     }
@@ -205,7 +205,8 @@ pub enum PatternError {
         /// The name of the construct.
         construct: &'static str,
     },
-    /// The expression is none of the known ones, and the library was built without the feature `regex`.
+    /// The expression is none of the known ones, and the library was built without the feature
+    /// `regex`.
     Unknown,
     /// The compiled expression needs more memory than it may.
     TooLarge {

@@ -4,10 +4,10 @@
 //! tiktoken compiles the tokens to a regular expression in no certain order, so for tokens of which
 //! one begins another it has no certain result; for all others the result is the same.
 //!
-//! Added tokens of tokenizers have four properties. Those with `normalized` are searched for in what
-//! the others leave, after its normalization. A match of a token with `single_word` beside a word
-//! character is dropped, and the search goes on after it. `lstrip` and `rstrip` extend the span over
-//! white space, but the search for the next token begins at the end of the token itself.
+//! Added tokens of tokenizers have four properties. Those with `normalized` are searched for in
+//! what the others leave, after its normalization. A match of a token with `single_word` beside a
+//! word character is dropped, and the search goes on after it. `lstrip` and `rstrip` extend the
+//! span over white space, but the search for the next token begins at the end of the token itself.
 
 use std::ops::Range;
 
@@ -133,8 +133,8 @@ pub(crate) enum Segment {
     Special(usize, Range<usize>),
 }
 
-/// Passes the segments of `text`, from left to right, with the tokens of `trie`. `span_of` extends a
-/// match over what belongs to it, or drops it.
+/// Passes the segments of `text`, from left to right, with the tokens of `trie`. `span_of` extends
+/// a match over what belongs to it, or drops it.
 pub(crate) fn cut(
     trie: &PrefixTrie,
     text: &[u8],

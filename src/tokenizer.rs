@@ -1,9 +1,10 @@
 //! The facade: a model that encodes and decodes.
 //!
 //! A [`Tokenizer`] is made once, of a SentencePiece [`Model`], of a byte-level vocabulary
-//! ([`ByteBpe`]) or of a [`WordPiece`] vocabulary, and then shared by reference among any number of threads. It owns the [`tables`]
-//! of any of them (see [`encode`](crate::encode) and [`decode`](crate::decode)). The mutable state of a worker is in an
-//! [`EncodeCache`]; the tokenizer keeps a bounded number of them between calls.
+//! ([`ByteBpe`]) or of a [`WordPiece`] vocabulary, and then shared by reference among any number of
+//! threads. It owns the [`tables`] of any of them (see [`encode`](crate::encode) and
+//! [`decode`](crate::decode)). The mutable state of a worker is in an [`EncodeCache`]; the
+//! tokenizer keeps a bounded number of them between calls.
 //!
 //! The stages of encoding, with their modules:
 //!
@@ -424,9 +425,9 @@ impl Tokenizer {
         }
     }
 
-    /// A piece: text, kind and score. The special tokens of a byte-level or WordPiece vocabulary are
-    /// control pieces, and its added tokens that every text may contain are user-defined symbols; its
-    /// pieces have the score 0.
+    /// A piece: text, kind and score. The special tokens of a byte-level or WordPiece vocabulary
+    /// are control pieces, and its added tokens that every text may contain are user-defined
+    /// symbols; its pieces have the score 0.
     pub fn piece(&self, id: PieceId) -> Option<Piece<'_>> {
         match &self.tables {
             Tables::Model(tables) => tables.model().piece(id),

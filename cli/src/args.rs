@@ -58,8 +58,8 @@ pub(crate) fn with_canonical_names(
             && let Some(value) = parse_switch(word)
         {
             // Releases of the reference until 0.2.0 take the word as the value. Newer ones take it
-            // as a file or ignore it, so that `--hard_vocab_limit false` sets the limit. Only if all
-            // of them set the switch to true, it is clear what is meant.
+            // as a file or ignore it, so that `--hard_vocab_limit false` sets the limit. Only if
+            // all of them set the switch to true, it is clear what is meant.
             if !value || !is_on || takes_files {
                 let message = separate_value(text, name, *is_on, word);
                 return Err(command.error(ErrorKind::UnknownArgument, message));

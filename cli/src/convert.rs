@@ -1,10 +1,10 @@
 //! `spiece convert`: converts a tokenizer to the format of another program.
 //!
-//! The input is recognized by its content; only the header of a GGUF file is read. `--format`, or the
-//! name of the output, selects its format; all files of a conversion are written before one is
-//! replaced. The verdict is printed: "ids equal for all text", or the reasons why not. An output whose
-//! ids are not equal is written only with `--force`. What an output does not hold, such as the
-//! pattern in a `.tiktoken` file, is printed, too.
+//! The input is recognized by its content; only the header of a GGUF file is read. `--format`, or
+//! the name of the output, selects its format; all files of a conversion are written before one is
+//! replaced. The verdict is printed: "ids equal for all text", or the reasons why not. An output
+//! whose ids are not equal is written only with `--force`. What an output does not hold, such as
+//! the pattern in a `.tiktoken` file, is printed, too.
 //!
 //! ```text
 //! $ spiece convert testdata/golden/llama2.model hf/
@@ -50,7 +50,7 @@ pub(crate) fn command() -> Command {
             args::pattern_flag(),
             args::switch("force", "Write the output even if some texts have other ids"),
             args::switch("bos", "Put the BOS piece before every text (models, not for .model)"),
-            args::switch("eos", "Put the EOS piece behind every text (models, not for .model)"),
+            args::switch("eos", "Put the EOS piece after every text (models, not for .model)"),
             args::file("chat_template", "File with a chat template for tokenizer_config.json (folders)"),
         ]);
     args::with_common_flags(command)

@@ -1,9 +1,9 @@
 //! `spiece count`: counts words, to train on the counts later, once or many times.
 //!
-//! The words of text files are counted by the rules of the flags of `spiece train`, or the tables of
-//! `--merge` are added. The table is a Parquet file (feature `parquet`), of which
-//! `spiece train --input_format=counts` makes the same model as of the text. Memory grows with the
-//! number of distinct words.
+//! The words of text files are counted by the rules of the flags of `spiece train`, or the tables
+//! of `--merge` are added. The table is a Parquet file (feature `parquet`), of which `spiece train
+//! --input_format=counts` makes the same model as of the text. Memory grows with the number of
+//! distinct words.
 //!
 //! ```text
 //! $ spiece count --input=a.txt --output=a.parquet --quiet

@@ -96,7 +96,8 @@ fn decode_pieces(
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
     let mut pieces: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
-    // `bos` and `eos` add pieces without text, so only `reverse` has an effect; two cancel each other.
+    // `bos` and `eos` add pieces without text, so only `reverse` has an effect; two cancel each
+    // other.
     let reversals = extra.iter().filter(|o| **o == ExtraOption::Reverse);
     if reversals.count() % 2 == 1 {
         pieces.reverse();

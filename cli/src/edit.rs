@@ -250,7 +250,8 @@ impl Steps {
         Ok(())
     }
 
-    /// The error of applying the steps, with the file and the line if a text of a file is the cause.
+    /// The error of applying the steps, with the file and the line if a text of a file is the
+    /// cause.
     fn error(&self, error: EditError) -> CliError {
         let text = match &error {
             EditError::PieceExists { piece, .. } => piece,

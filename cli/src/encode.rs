@@ -30,8 +30,8 @@ use super::documents::document_flags;
 use super::io::{CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
 
-/// Spreads the numbers of lines over all bits of their seeds: an odd number near 2^64 divided by the
-/// golden ratio.
+/// Spreads the numbers of lines over all bits of their seeds: an odd number near 2^64 divided by
+/// the golden ratio.
 const LINE_SEEDS: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// What is written for each token of a line.

@@ -1,9 +1,8 @@
 //! `spiece eval`: compression and likelihood of a text under a model; the report of `spm_eval`.
 //!
-//! Input: a model and lines of text. Output: a report of 24 lines, 25 for a unigram model. Method:
-//! all threads encode blocks of lines. The counts are added in the order of the lines, so the sums
-//! of floating-point scores do not depend on the number of threads. Cost: one encoding of the text,
-//! and one search in a B-tree for each token.
+//! The report has 24 lines, 25 for a unigram model. All threads encode blocks of lines. The counts
+//! are added in the order of the lines, so the sums of floating-point scores do not depend on the
+//! number of threads.
 //!
 //! ```text
 //! $ echo 'Hello, world!' | spiece eval --model=testdata/golden/llama2.model

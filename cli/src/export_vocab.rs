@@ -1,6 +1,7 @@
 //! `spiece export-vocab`: the pieces of a model as text, with the flags of `spm_export_vocab`.
 //!
-//! Each line has a piece, in the order of the ids, a tab, and its score (`vocab`) or its id (`syms`).
+//! Each line has a piece, in the order of the ids, a tab, and its score (`vocab`) or its id
+//! (`syms`).
 //!
 //! ```text
 //! $ spiece export-vocab --model=testdata/golden/llama2.model --output_format=syms | head -n 3

@@ -51,7 +51,7 @@ pub(crate) fn command() -> Command {
         .about("Adds pieces to a BPE model that continued training learns from a text")
         .long_about(
             "Goes on with the training of a BPE model on another text: the pieces that training would learn next are added \
-             behind the model's own, whose ids and scores stay. No text gets a token boundary that it did not have before, \
+             after the model's own, whose ids and scores stay. No text gets a token boundary that it did not have before, \
              so there are never more tokens, and each new piece is reachable. Writes OUT.model, OUT.vocab and \
              OUT.extension.tsv: id, piece, the old ids that it replaces (to initialize its embedding with their mean), \
              count. The rules for pieces are those that the model was trained with, unless flags change them.\n\nMODEL can \

@@ -2,8 +2,8 @@
 //!
 //! The folder gets a link to the file of this program for each program of SentencePiece that a
 //! subcommand replaces. Under these names the program behaves as the programs of SentencePiece; see
-//! [`reference`](super::reference). First all names are checked, then all links are made, each in one
-//! step, so that a name never lacks its file.
+//! [`reference`](super::reference). First all names are checked, then all links are made, each in
+//! one step, so that a name never lacks its file.
 //!
 //! On Unix the links are symbolic and hold the full path of the program. Elsewhere they are hard
 //! links, or copies where the file system has no hard links or the folder is on another one; repeat

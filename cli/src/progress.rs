@@ -2,8 +2,8 @@
 //! with `--quiet`.
 //!
 //! The messages are for people; programs must not parse them. A bar is drawn at most 10 times a
-//! second. Without a bar, each stage and iteration writes a line, and other events write one at most
-//! every 5 seconds. An event that writes nothing costs one look at the clock.
+//! second. Without a bar, each stage and iteration writes a line, and other events write one at
+//! most every 5 seconds. An event that writes nothing costs one look at the clock.
 //!
 //! ```text
 //! $ spiece train --model_type=bpe --input=text.txt --model_prefix=my --vocab_size=20
@@ -120,8 +120,8 @@ impl Progress {
         self.summarize_run(&joined_names(written));
     }
 
-    /// Writes the last lines of byte-level training: texts, pretokens, tokens, time, memory, and the
-    /// names of the files.
+    /// Writes the last lines of byte-level training: texts, pretokens, tokens, time, memory, and
+    /// the names of the files.
     pub(crate) fn summarize_bytes(&self, summary: &Summary, wanted: u32, written: &[PathBuf]) {
         self.summarize_input(summary);
         let tokens = HumanCount(summary.pieces as u64);
@@ -380,8 +380,8 @@ fn name(stage: Stage) -> &'static str {
     }
 }
 
-/// The largest resident memory of this process so far, in bytes. Only Linux has the file, with a line
-/// `VmHWM:     3012 kB`.
+/// The largest resident memory of this process so far, in bytes. Only Linux has the file, with a
+/// line `VmHWM:     3012 kB`.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let field = status

@@ -1,9 +1,10 @@
 //! The programs of SentencePiece that this program replaces: `spm_train`, `spm_encode` and the
 //! others.
 //!
-//! The name under which the process was started (`argv[0]`) selects the command line of the program of
-//! that name, whose flags have the defaults of that program. A link named `spm_train` to the file of `spiece` is enough for a script that calls `spm_train`;
-//! see [`install_links`](super::install_links).
+//! The name under which the process was started (`argv[0]`) selects the command line of the program
+//! of that name, whose flags have the defaults of that program. A link named `spm_train` to the
+//! file of `spiece` is enough for a script that calls `spm_train`; see
+//! [`install_links`](super::install_links).
 //!
 //! ```text
 //! started as                      command line

@@ -1,9 +1,9 @@
 //! Lines in, results out: the loop of the subcommands that process text line by line.
 //!
 //! One thread reads [blocks](super::input) of whole lines, `--num_threads` threads map them to
-//! results, and the caller's thread takes the results in the order of the blocks. Blocks and results
-//! are used again, so that nothing is allocated once the loop is warm, and reading does not run
-//! ahead of writing.
+//! results, and the caller's thread takes the results in the order of the blocks. Blocks and
+//! results are used again, so that nothing is allocated once the loop is warm, and reading does not
+//! run ahead of writing.
 //!
 //! ```text
 //! $ printf '608 462\n281 439\n' | spiece decode --model=testdata/golden/llama2.model --input_format=id --num_threads=2
@@ -194,8 +194,8 @@ impl Lines {
         Ok(())
     }
 
-    /// Gives each line of the files, with its number from 1, to one of the workers that `make` makes,
-    /// in any order. Returns the workers.
+    /// Gives each line of the files, with its number from 1, to one of the workers that `make`
+    /// makes, in any order. Returns the workers.
     pub(crate) fn give<W: Send>(
         &self,
         files: &[PathBuf],
@@ -421,8 +421,8 @@ pub(crate) fn with_output(
     Ok(file.commit()?)
 }
 
-/// Writes the result of a block. The caller of a co-process may write the next line only when it has
-/// read the answer to this one, so nothing stays in a buffer.
+/// Writes the result of a block. The caller of a co-process may write the next line only when it
+/// has read the answer to this one, so nothing stays in a buffer.
 pub(crate) fn write_at_once(output: &mut dyn Write, bytes: &[u8]) -> CliResult {
     let written = output.write_all(bytes).and_then(|()| output.flush());
     written.map_err(output_error)

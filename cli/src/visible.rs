@@ -1,8 +1,8 @@
 //! Untrusted texts, escaped for a terminal.
 //!
-//! Control characters, characters that change the direction or are not visible, and bytes that are not
-//! UTF-8 are escaped, and so is the backslash; so the output controls no terminal, and different
-//! texts stay different. Cost: one pass.
+//! Control characters, characters that change the direction or are not visible, and bytes that are
+//! not UTF-8 are escaped, and so is the backslash; so the output controls no terminal, and
+//! different texts stay different.
 //!
 //! | text | output |
 //! |---|---|

@@ -250,7 +250,8 @@ where
 /// The finite number that an argument `name` gives.
 ///
 /// # Errors
-/// `TypeError` for an object that is no number, `OptionValueError` for one that is infinite as an `f32`.
+/// `TypeError` for an object that is no number, `OptionValueError` for one that is infinite as an
+/// `f32`.
 pub fn to_finite(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f32> {
     match value.extract::<f32>() {
         Ok(number) if number.is_finite() => Ok(number),

@@ -1,7 +1,7 @@
 //! Changes of trained models, and reports on them, for `spiece.Model`.
 //!
-//! A change gives the bytes of the changed model and a `dict` that describes it. Each change checks its guarantees
-//! before it returns, on the texts of the pieces and on the given texts.
+//! A change gives the bytes of the changed model and a `dict` that describes it. Each change checks
+//! its guarantees before it returns, on the texts of the pieces and on the given texts.
 
 use std::num::NonZeroUsize;
 

@@ -1,7 +1,7 @@
 //! The native module `spiece._native` of the Python package.
 //!
-//! `spiece/sentencepiece/__init__.py`, `spiece/tiktoken` and `spiece/__init__.py` build their interfaces on it;
-//! nothing else should import it.
+//! `spiece/sentencepiece/__init__.py`, `spiece/tiktoken` and `spiece/__init__.py` build their
+//! interfaces on it; nothing else should import it.
 //!
 //! ```text
 //! drop-in:  processor -> arguments, settings -> encode, decode, nbest, scored, vocabulary, normalizer

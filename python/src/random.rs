@@ -1,8 +1,8 @@
 //! Seeds of random segmentations.
 //!
 //! `SetRandomGeneratorSeed` sets the seed of the process, which is otherwise drawn by the operating
-//! system. Each call and, in a batch, each text has a seed of its own, so that results do not depend
-//! on threads.
+//! system. Each call and, in a batch, each text has a seed of its own, so that results do not
+//! depend on threads.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

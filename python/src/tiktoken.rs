@@ -2,8 +2,8 @@
 //! this name.
 //!
 //! Texts are `str`; one with a lone surrogate is a `UnicodeEncodeError`, after which the callers
-//! repair it. Exceptions are of the classes that tiktoken raises; where it panics, because a byte is
-//! no token or two tokens have one id, this is a `ValueError`.
+//! repair it. Exceptions are of the classes that tiktoken raises; where it panics, because a byte
+//! is no token or two tokens have one id, this is a `ValueError`.
 //!
 //! The methods whose names begin with `_` and are not tiktoken's spare the callers work in Python:
 //! the search for special tokens that are not allowed, and batches on several threads.

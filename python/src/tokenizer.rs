@@ -1,5 +1,6 @@
 //! `spiece.Tokenizer`: the modern interface. Results are lists of integers, or arrays without
-//! copies: a *ragged batch* is two arrays, the ids of all texts and the offset of each text in them.
+//! copies: a *ragged batch* is two arrays, the ids of all texts and the offset of each text in
+//! them.
 
 mod ragged;
 mod stream;

@@ -1,7 +1,7 @@
 //! Edits of a model by the texts of pieces, with a report of what they mean for text.
 //!
-//! [`EditStep`]s are applied in order. An [`EditedModel`] is the model, loaded from the bytes of its
-//! new file, how old and new ids correspond, and for which texts pieces can differ.
+//! [`EditStep`]s are applied in order. An [`EditedModel`] is the model, loaded from the bytes of
+//! its new file, how old and new ids correspond, and for which texts pieces can differ.
 //!
 //! Guarantees, which tests check (`tests/it/hostile/guarantees.rs`):
 //!
@@ -11,9 +11,9 @@
 //!    names.
 //! 3. A text that meets no condition of [`EditedModel::text_change`] has the same pieces as before.
 //! 4. Pieces, fields and unknown fields that no step concerns are kept; see [`ModelEditor`]. Steps
-//!    followed by their inverses in one list give the original bytes. So do two lists, one for the model and
-//!    one for its edited copy, where the file has all fields that the steps set, as files of
-//!    `spm_train` do.
+//!    followed by their inverses in one list give the original bytes. So do two lists, one for the
+//!    model and one for its edited copy, where the file has all fields that the steps set, as files
+//!    of `spm_train` do.
 //!
 //! Example: a model with `<unk>` `<s>` `</s>` `▁a` ... has `[MASK]` added as a user-defined symbol.
 //! Ids are unchanged; the symbol gets the next id; texts that contain `[MASK]` have other pieces.

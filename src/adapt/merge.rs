@@ -1,9 +1,9 @@
 //! Two models become one: the pieces of the first, then those of the second that the first lacks.
 //!
 //! The first model's file is the base: its pieces, scores, ids, specs and unknown fields stay. A
-//! piece of the second model whose text the first lacks is added after them, in the order of the second model's ids,
-//! with its kind. The unknown piece, byte pieces and unused pieces are not added: text never gives
-//! them, and unused pieces would change how other pieces are split.
+//! piece of the second model whose text the first lacks is added after them, in the order of the
+//! second model's ids, with its kind. The unknown piece, byte pieces and unused pieces are not
+//! added: text never gives them, and unused pieces would change how other pieces are split.
 //!
 //! Scores of the added pieces are strictly below all scores of the first model:
 //!

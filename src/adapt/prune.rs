@@ -19,8 +19,9 @@
 //! Unigram: the best path of a line and each of its prefixes use kept pieces only. With fewer
 //! candidates the sums of all other paths stay or fall, and ties are decided in the same order.
 //! This holds while the sums of scores stay below 100,000 in magnitude; above, the encoder
-//! subtracts a constant from all sums, at a place that depends on all candidates. Tests check all of
-//! this (`tests/it/hostile/guarantees.rs`); [`LineComparison`](crate::adapt::LineComparison) compares lines.
+//! subtracts a constant from all sums, at a place that depends on all candidates. Tests check all
+//! of this (`tests/it/hostile/guarantees.rs`); [`LineComparison`](crate::adapt::LineComparison)
+//! compares lines.
 //!
 //! Why no kept piece becomes unreachable (BPE): the merges within the span of a token are those of
 //! its own text, which are all kept. Unigram: removing candidates makes no other path better.

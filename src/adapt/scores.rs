@@ -1,8 +1,8 @@
 //! Scores that are strictly below others, in 32-bit floats.
 //!
 //! The first one is the score rounded down to an integer, minus 1; each further score is 1 less, as
-//! in trained BPE models. Where subtracting 1 gives the same float (the distance of floats is 2 from
-//! 2^24 on, and 64 at 1e9), the next lower float is taken.
+//! in trained BPE models. Where subtracting 1 gives the same float (the distance of floats is 2
+//! from 2^24 on, and 64 at 1e9), the next lower float is taken.
 //!
 //! Example: below -31999 come -32000, -32001, ...; below -1.5 come -3, -4, ...; below -1e9 (the
 //! score that some models give to runs of spaces) come -1000000064, -1000000128, ...

@@ -1,9 +1,8 @@
 //! Many short sequences in one allocation.
 //!
-//! Input: texts (or other slices), one after another. Output: each of them by its index, from 0.
-//! Used for the texts of pieces, of decoded pieces, of training symbols, and for the code points of
-//! normalization rules, where a vector or a string for each entry would cost an allocation and 24
-//! bytes.
+//! An [`Arena`] holds the texts of pieces, of decoded pieces and of training symbols, and the code
+//! points of normalization rules, where a vector or a string for each entry would cost an
+//! allocation and 24 bytes. Each entry takes one `usize` beside its items.
 //!
 //! Example: after `push(b"the")`, `push(b"")` and `push(b"re")`:
 //!
@@ -11,9 +10,6 @@
 //! items   t h e r e
 //! starts  0 3 3 5        text 1 is items[3..3], text 2 is items[3..5]
 //! ```
-//!
-//! Cost: `push` copies the text; [`Arena::get`] is two loads. Memory: the items, and one `usize`
-//! for each text.
 
 use std::ops::Range;
 

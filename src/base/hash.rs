@@ -1,11 +1,11 @@
 //! Polynomial hashes of texts, from which hashes of joined texts and of parts are computed without
 //! the text.
 //!
-//! Input: bytes, or hashes. Output: 64-bit hashes modulo 2^64. The hash of bytes b1 ... bn is c ·
-//! (b1+1)·B^(n-1) + ... + c · (bn+1), where the base B is odd and the constant c moves the bits of
-//! very short texts to the upper end. So h(xy) = h(x) · B^|y| + h(y): the hash of a joined text
-//! costs one multiplication. (Karp and Rabin, "Efficient randomized pattern-matching algorithms",
-//! 1987, <https://doi.org/10.1147/rd.312.0249>.)
+//! The hash of bytes b1 ... bn is c · (b1+1)·B^(n-1) + ... + c · (bn+1), modulo 2^64, where the
+//! base B is odd and the constant c moves the bits of very short texts to the upper end. So h(xy) =
+//! h(x) · B^|y| + h(y): the hash of a joined text, and that of a part, costs one multiplication.
+//! (Karp and Rabin, "Efficient randomized pattern-matching algorithms", 1987,
+//! <https://doi.org/10.1147/rd.312.0249>.)
 //!
 //! Parts of a short text use *prefix sums*: for each position the sum of h(c) / B^e over the
 //! characters c before it, where e is the byte offset of the end of c. (B is odd, so it has an
@@ -17,8 +17,6 @@
 //!
 //! The base is drawn at random for each model, so nobody can prepare texts that collide. Collisions
 //! change no result, because every hit is compared with the text.
-//!
-//! Cost: one multiplication per byte for a text, one for joining, one for a part.
 
 use std::hash::{BuildHasher, RandomState};
 

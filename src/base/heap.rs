@@ -41,8 +41,9 @@ impl<T: Copy> Heap<T> {
         self.move_up(self.entries.len() - 1, (priority, value));
     }
 
-    /// Removes the first entry. The hole that it leaves moves down to a leaf, always to the child of
-    /// higher priority, the right one of equal children; the last entry is put there and moves up.
+    /// Removes the first entry. The hole that it leaves moves down to a leaf, always to the child
+    /// of higher priority, the right one of equal children; the last entry is put there and moves
+    /// up.
     pub(crate) fn pop(&mut self) -> Option<(f32, T)> {
         let last = self.entries.pop()?;
         let Some(first) = self.entries.first().copied() else {

@@ -1,14 +1,13 @@
 //! Positions in a text: from bytes to characters and to UTF-16.
 //!
-//! Input: a text and byte offsets, as [`Token`](crate::Token)s have them. Output: the same
-//! positions counted in characters (code points, as Python counts) or in UTF-16 units (as
-//! JavaScript and Java count). An offset inside a character counts as its start.
+//! [`Token`](crate::Token)s have byte offsets. Python counts characters (code points), JavaScript
+//! and Java count UTF-16 units. An offset inside a character counts as its start.
 //!
 //! Example: in `aé😀b`, the `b` has the byte offset 1 + 2 + 4 = 7, the character offset 3, and the
 //! UTF-16 offset 1 + 1 + 2 = 4.
 //!
-//! Method: the counts before every 256th byte are stored, and the bytes from there to the offset
-//! are counted. Cost: one pass over the text, then constant time for each position.
+//! The counts before every 256th byte are stored, and the bytes from there to the offset are
+//! counted: one pass over the text, then constant time for each position.
 
 use super::utf8::{floor_char_boundary, is_char_start};
 

@@ -1,10 +1,10 @@
 //! Short texts packed into a few machine words, which are compared and hashed faster than bytes.
 //!
-//! Input: a text. Output: its bytes in `N` words, lowest byte first, zeros after the end, and the
+//! A packed text is its bytes in `N` words, lowest byte first, with zeros after the end and the
 //! length in the last byte; so different texts have different packed forms. Texts of `8 * N` bytes
-//! or more cannot be packed. For example, `abc` in two words is `[0x63_6261, 3 << 56]`. Used for
-//! the words and chunks of training; the keys of encoding have the same form, but are read from
-//! running text (see `encode/chunk_cache/key.rs`). Cost: a few loads.
+//! or more cannot be packed. For example, `abc` in two words is `[0x63_6261, 3 << 56]`. The words
+//! and chunks of training are packed; the keys of encoding have the same form, but are read from
+//! running text (see `encode/chunk_cache/key.rs`).
 
 use crate::base::num::low_u32;
 

@@ -1,7 +1,5 @@
 //! The script of a character in Unicode 9.0, which the reference uses.
 //!
-//! Input: a character. Output: a [`Script`], to be compared and used as an index.
-//!
 //! The reference contains `Scripts-9.0.0.txt`; characters that this file does not list are Common.
 //! A current table differs in two ways: it lists characters that were assigned after 9.0, and it
 //! corrects the scripts of four older ones. So this module uses the current table only for
@@ -9,7 +7,7 @@
 //! (`build.rs` makes a table of these characters from the `Age` property, which never changes once
 //! a character is assigned.) The test compares the result at every code point.
 //!
-//! Cost: two binary searches. Callers cache the results.
+//! A look-up takes two binary searches; callers cache the results.
 
 use std::cmp::Ordering;
 

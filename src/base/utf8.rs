@@ -1,8 +1,8 @@
 //! Stepping over the characters of bytes that need not be UTF-8.
 //!
-//! Input: any bytes. Output: characters and their lengths. The library steps over text with these
-//! functions, except in `encode::bpe`: its ASCII scan tests eight bytes at once, and its table of
-//! characters decodes characters of two and three bytes itself.
+//! The library steps over text with these functions, except in `encode::bpe`: its ASCII scan tests
+//! eight bytes at once, and its table of characters decodes characters of two and three bytes
+//! itself.
 //!
 //! | function | examines | on malformed bytes | used for |
 //! |---|---|---|---|
@@ -18,7 +18,7 @@
 //! The reference steps over a malformed byte alone and tries again at the next byte. So a four-byte
 //! sequence whose last byte is missing, `F0 9F 98`, gives three replacement characters, where
 //! [`String::from_utf8_lossy`] gives one. Well-formed is what [`std::str::from_utf8`] accepts: no
-//! overlong form, no surrogate, nothing above U+10FFFF. Cost: constant for each character.
+//! overlong form, no surrogate, nothing above U+10FFFF.
 
 use super::WHITESPACE_MARK_STR;
 

@@ -1,9 +1,9 @@
 //! Normalization form C, with the origins of what it changes.
 //!
 //! Most text is in this form, which a quick check finds out. Otherwise the text is divided before
-//! each character that joins with none before it; the divisions that change are normalized, and every
-//! position in one of them has the whole of it as its origin. A byte that is no part of well-formed
-//! UTF-8 stays as it is.
+//! each character that joins with none before it; the divisions that change are normalized, and
+//! every position in one of them has the whole of it as its origin. A byte that is no part of
+//! well-formed UTF-8 stays as it is.
 //!
 //! Example: `e\u{301}a` is divided into `e\u{301}` and `a`; the first becomes `é`. The span of `é`
 //! is that of `e\u{301}`.

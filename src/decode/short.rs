@@ -8,8 +8,8 @@
 //! Example: ` the` is ` the`, eleven zeros, and 4. After `Hello` at position 0, its bytes go to
 //! positions 5 to 20, and the next text goes to position 9.
 //!
-//! Cost: a load, a store and a bounds check for each piece; 16 bytes of memory for each piece of
-//! the model.
+//! A piece takes a load, a store and a bounds check; the table takes 16 bytes for each piece of the
+//! model.
 
 use crate::piece::PieceId;
 

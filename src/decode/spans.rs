@@ -1,19 +1,16 @@
 //! Decoding with spans: ids to text, with the part of the text that each id stands for.
 //!
-//! Input: ids, or the texts of pieces. Output: [`DecodedText`]: the text, and for each id its piece
-//! and its span. Method: the decoder of [`decode`](crate::decode) is called for one piece after
-//! another, and the length of the text before and after each call is the span of the piece. A run
-//! of byte pieces is decoded as a whole; then its characters are divided among the pieces, as in
-//! the reference: the last byte of a character has its span, the other bytes have empty ones, and a
-//! byte that belongs to no character has that of its U+FFFD.
+//! The decoder of [`decode`](crate::decode) is called for one piece after another, and the length
+//! of the text before and after each call is the span of the piece. A run of byte pieces is decoded
+//! as a whole; then its characters are divided among the pieces, as in the reference: the last byte
+//! of a character has its span, the other bytes have empty ones, and a byte that belongs to no
+//! character has that of its U+FFFD.
 //!
 //! Example (Llama 2): the pieces `▁Hello`, `<0xE4>`, `<0xBD>`, `<0xA0>` give the text `Hello你` and
 //! the spans 0..5, 5..5, 5..5 and 5..8.
 //!
 //! Spans are positions in the text before it is denormalized. Models with a denormalizer are rare;
 //! for all others this is the decoded text.
-//!
-//! Cost: linear in the text; one allocation for each list.
 
 use std::ops::Range;
 

@@ -30,7 +30,7 @@ impl Default for WordDecoding {
 }
 
 impl WordDecoding {
-    /// The text of a piece, as the first one of a text or behind another one.
+    /// The text of a piece, as the first one of a text or after another one.
     pub(super) fn text(&self, piece: &str, is_first: bool) -> String {
         let prefix = self.prefix.as_deref();
         let text = match prefix.and_then(|prefix| piece.strip_prefix(prefix)) {
@@ -60,8 +60,8 @@ impl WordDecoding {
 }
 
 impl Decoder {
-    /// The decoder of a WordPiece vocabulary. `pieces` are the text of each id, or `None` for special
-    /// tokens; `None` for ids without a piece.
+    /// The decoder of a WordPiece vocabulary. `pieces` are the text of each id, or `None` for
+    /// special tokens; `None` for ids without a piece.
     pub(crate) fn of_words<'p>(
         pieces: impl Iterator<Item = Option<Option<&'p [u8]>>>,
         decoding: &WordDecoding,

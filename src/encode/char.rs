@@ -1,12 +1,10 @@
 //! Char models: the pieces are single characters and user-defined symbols.
 //!
-//! Input: a normalized text. Output: the id of each user-defined symbol (the longest at each
-//! position) and of each other character, unknown ones included.
+//! Each user-defined symbol (the longest at each position) and each other character has its id,
+//! unknown ones included.
 //!
 //! Example: with the user-defined symbol `<sep>`, the text `▁a<sep>` has the pieces `▁`, `a` and
 //! `<sep>`.
-//!
-//! Cost: a trie lookup and a hash lookup per character.
 
 use std::sync::Arc;
 

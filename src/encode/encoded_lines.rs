@@ -1,12 +1,9 @@
 //! The ids of a text of several lines.
 //!
-//! Input: a text. Output: the ranges of its lines ([`line_ranges`]), and the ids of each line
-//! ([`EncodedLines`]).
-//!
 //! Example: the text `"one\n\ntwo"` has the lines at 0..3, 4..4 and 5..8. If they have 2, 0 and 3
 //! ids, the ids of the lines end at 2, 2 and 5.
 //!
-//! Memory: 4 bytes for each id and 8 for each line.
+//! [`line_ranges`] finds the lines; [`EncodedLines`] takes 4 bytes for each id and 8 for each line.
 
 use std::ops::Range;
 

@@ -20,8 +20,8 @@ pub enum EncodeError {
         /// The text of the missing piece.
         piece: String,
     },
-    /// Byte-level vocabularies, and some WordPiece vocabularies, do not say which tokens begin and end
-    /// a text.
+    /// Byte-level vocabularies, and some WordPiece vocabularies, do not say which tokens begin and
+    /// end a text.
     NoTextEnds {
         /// The option that needs such a token.
         option: &'static str,

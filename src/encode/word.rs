@@ -1,12 +1,10 @@
 //! Word models: the pieces are whole words.
 //!
-//! Input: a normalized text. Output: the id of each word, unknown ones included. A word begins at
-//! each whitespace mark and at the start of the text, so every mark of a run begins a word.
-//! User-defined symbols are found only where they are whole words, as in the reference.
+//! A word begins at each whitespace mark and at the start of the text, so every mark of a run
+//! begins a word. User-defined symbols are found only where they are whole words, as in the
+//! reference.
 //!
 //! Example: `▁this▁▁is` has the words `▁this`, `▁` and `▁is`.
-//!
-//! Cost: linear in the text, with one hash lookup per word.
 
 use crate::base::WHITESPACE_MARK_STR;
 use crate::encode::vocabulary::Vocabulary;

@@ -5,8 +5,8 @@
 //! unknown, as is a word of too many characters. Both kinds of pieces are a trie, which is walked
 //! once for each piece of the word; a walk ends where no piece goes on.
 //!
-//! Example: with the pieces `un`, `##aff`, `##able` and `##a`, `unaffable` is `un` `##aff` `##able`,
-//! and `unafraid` is unknown: after `un` `##a`, no piece begins with `f`.
+//! Example: with the pieces `un`, `##aff`, `##able` and `##a`, `unaffable` is `un` `##aff`
+//! `##able`, and `unafraid` is unknown: after `un` `##a`, no piece begins with `f`.
 //!
 //! Cost: the length of the word times that of the longest piece at most; in words of natural
 //! language a walk goes a few bytes beyond its piece. A word has at most `max_chars` characters,

@@ -8,8 +8,8 @@
 //! | [`minbpe`] | `.model` of minbpe |
 //! | `tokenizer_json::byte_level` | byte-level `tokenizer.json` |
 //!
-//! Each becomes a [`ByteVocabulary`]: the parts of a tokenizer, and a verdict on whether its ids equal
-//! those of the program that the file is made for. What the readers share:
+//! Each becomes a [`ByteVocabulary`]: the parts of a tokenizer, and a verdict on whether its ids
+//! equal those of the program that the file is made for. What the readers share:
 //!
 //! | module | job |
 //! |---|---|
@@ -103,9 +103,10 @@ pub struct ByteVocabulary {
 
 impl ByteVocabulary {
     /// Reads a byte-level vocabulary: `.tiktoken`, tokenizer.json, tekken.json, minbpe's `.model`,
-    /// `vocab.json` or `merges.txt` (`encoder.json`, `vocab.bpe`) with the other one beside it, or a
-    /// folder with one of these. The content decides the format; only the other half of `vocab.json`
-    /// and `merges.txt` is found by name. `None` if it has another format, such as SentencePiece's.
+    /// `vocab.json` or `merges.txt` (`encoder.json`, `vocab.bpe`) with the other one beside it, or
+    /// a folder with one of these. The content decides the format; only the other half of
+    /// `vocab.json` and `merges.txt` is found by name. `None` if it has another format, such as
+    /// SentencePiece's.
     ///
     /// Files of 2 GiB and more are refused. Cost: linear, plus that of merging each token once if
     /// the merges are a list.
@@ -273,8 +274,8 @@ impl PartsWithoutTokens {
         }
     }
 
-    /// What is known of a published vocabulary, unless it is given; `by_id` has the positions of its
-    /// tokens by id.
+    /// What is known of a published vocabulary, unless it is given; `by_id` has the positions of
+    /// its tokens by id.
     ///
     /// # Errors
     /// There is no pattern.
@@ -342,8 +343,8 @@ impl ByteVocabulary {
     /// A vocabulary in the order of its merges.
     ///
     /// # Errors
-    /// As [`of_ranks`](Self::of_ranks); but a token that no text is merged to can be a special one, and
-    /// is left out unless pretokens are looked up.
+    /// As [`of_ranks`](Self::of_ranks); but a token that no text is merged to can be a special one,
+    /// and is left out unless pretokens are looked up.
     fn of_order(
         tokens: &TokenList,
         mut order: ListOrder,

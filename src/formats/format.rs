@@ -1,15 +1,12 @@
 //! File formats: recognized by content when reading, by path when writing.
 //!
-//! Input: the first bytes of a file, or a path. Output: a [`FileFormat`]. A GGUF file starts with
-//! its magic number. A `tokenizer.json` is a JSON object, so it starts with a brace and a quote (or
-//! a second brace), apart from whitespace; so do `vocab.json`, whose first value is a number, and
-//! `tekken.json`, which has fields that no other file has. The first line tells the files of
-//! tiktoken and minbpe, and lists of merges; a line `[UNK]` the `vocab.txt` of BERT. Everything else is treated as a `.model` file, whose
-//! reader reports what is wrong with it. No usual `.model` file starts like JSON: the brace would
-//! be the length of its first piece (123 bytes), and the quote the length of that piece's text (34
-//! bytes), which do not fit together.
-//!
-//! Cost: constant, apart from leading whitespace.
+//! A GGUF file starts with its magic number. A `tokenizer.json` is a JSON object, so it starts with
+//! a brace and a quote (or a second brace), apart from whitespace; so do `vocab.json`, whose first
+//! value is a number, and `tekken.json`, which has fields that no other file has. The first line
+//! tells the files of tiktoken and minbpe, and lists of merges; a line `[UNK]` the `vocab.txt` of
+//! BERT. Everything else is treated as a `.model` file, whose reader reports what is wrong with it.
+//! No usual `.model` file starts like JSON: the brace would be the length of its first piece (123
+//! bytes), and the quote the length of that piece's text (34 bytes), which do not fit together.
 
 use std::fmt;
 use std::path::{Path, is_separator};
@@ -85,7 +82,8 @@ impl FileFormat {
     }
 
     /// The format that an output path asks for: a folder if it ends with a separator, otherwise the
-    /// format of its name or extension. `.model` is the format of SentencePiece, not that of minbpe.
+    /// format of its name or extension. `.model` is the format of SentencePiece, not that of
+    /// minbpe.
     pub fn of_path(path: &Path) -> Option<Self> {
         if ends_with_separator(path) {
             return Some(Self::Folder);

@@ -1,7 +1,7 @@
 //! GGUF files of llama.cpp: the vocabulary in the header.
 //!
-//! A BPE or unigram [`Model`] becomes a file without tensors, and the header of a GGUF file becomes a
-//! model, each with a verdict.
+//! A BPE or unigram [`Model`] becomes a file without tensors, and the header of a GGUF file becomes
+//! a model, each with a verdict.
 //!
 //! | module | job |
 //! |---|---|

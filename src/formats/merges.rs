@@ -1,7 +1,7 @@
 //! The merges of a BPE model that any text executes: at most one pair for each piece.
 //!
-//! Input: a BPE model. Output: for each piece its *last merge*, the pair of symbols whose merge
-//! gives the piece, or nothing if no text is ever merged to the piece.
+//! The *last merge* of a piece is the pair of symbols whose merge gives the piece. A piece that no
+//! text is ever merged to has none.
 //!
 //! # Why one pair
 //! The merges within the span of a token are the merges of the token's own text (locality, see

@@ -1,7 +1,7 @@
 //! An order of merges for which a program that merges by rank gives the result of SentencePiece.
 //!
-//! Input: the [merges](super::merges) of a BPE model. Output: the ordered merges, and reasons where
-//! no order is known to give equal results.
+//! Where no order is known to give equal results, there are reasons instead. The merges are those
+//! that [text executes](super::merges).
 //!
 //! SentencePiece merges the pair with the best score, the leftmost among equal scores. The library
 //! `tokenizers` needs a total order of all merges: it merges the first pair in that order, the

@@ -1,8 +1,7 @@
 //! `tokenizer.json` of the library `tokenizers`, and the folder that
 //! `AutoTokenizer.from_pretrained` of `transformers` reads.
 //!
-//! Input: a BPE or unigram [`Model`], or the bytes of a `tokenizer.json`. Output: bytes, or a
-//! model, each with a verdict.
+//! BPE and unigram models are written and read, each with a verdict.
 //!
 //! | module | job |
 //! |---|---|
@@ -120,8 +119,8 @@ impl Model {
     /// `tokenizers`.
     ///
     /// Memory, the model included: measured at 13 times the file for a model with the options of
-    /// Llama 2; tests hold it below 64 times for seven hostile shapes. Files of 2 GiB and more are refused. Cost: linear, plus
-    /// that of encoding all pieces once.
+    /// Llama 2; tests hold it below 64 times for seven hostile shapes. Files of 2 GiB and more are
+    /// refused. Cost: linear, plus that of encoding all pieces once.
     ///
     /// # Errors
     /// The bytes are not a `tokenizer.json`, or ask for something that a SentencePiece model cannot

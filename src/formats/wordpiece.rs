@@ -1,9 +1,9 @@
 //! WordPiece vocabularies: BERT's `vocab.txt`, and tokenizer.json (`tokenizer_json::wordpiece`).
 //!
-//! A `vocab.txt` has a piece in each line; the number of the line, from 0, is its id. White space at
-//! the end of a line does not count, and of equal lines the last one does, as in tokenizers. A file
-//! is recognized by a line `[UNK]` among its first 64 KiB, in which no line has a space or control
-//! character inside.
+//! A `vocab.txt` has a piece in each line; the number of the line, from 0, is its id. White space
+//! at the end of a line does not count, and of equal lines the last one does, as in tokenizers. A
+//! file is recognized by a line `[UNK]` among its first 64 KiB, in which no line has a space or
+//! control character inside.
 //!
 //! Everything else is that of `BertWordPieceTokenizer` of tokenizers. The file does not say whether
 //! text becomes lower case, so this is decided by its pieces, unless the caller does: a piece with

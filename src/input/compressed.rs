@@ -3,8 +3,8 @@
 //! Both formats allow several compressed streams in one file (`cat a.gz b.gz > c.gz`, `pzstd`), all
 //! of which are read. For example, the concatenation of the compressed files of "one\n" and "two\n"
 //! is the corpus "one\ntwo\n". A truncated stream and a wrong checksum are errors, so that a
-//! damaged file is never silently a shorter corpus. Memory: the window of a .zst frame, 128 MiB at
-//! most, or 32 KiB for gzip.
+//! damaged file is never silently a shorter corpus. In memory is the window: at most 128 MiB for
+//! Zstandard, 32 KiB for gzip.
 
 use std::ffi::OsStr;
 use std::fmt;

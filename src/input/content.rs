@@ -41,8 +41,8 @@ pub enum InputWarning {
         /// The first byte that is not UTF-8, from 0.
         position: usize,
     },
-    /// A record was skipped; see [`OnBadRecord::Skip`](crate::input::OnBadRecord::Skip). Only the first
-    /// one of a pass over the input is reported.
+    /// A record was skipped; see [`OnBadRecord::Skip`](crate::input::OnBadRecord::Skip). Only the
+    /// first one of a pass over the input is reported.
     BadRecord {
         /// The file; `-` is standard input, and `input` a reader.
         path: PathBuf,

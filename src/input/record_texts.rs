@@ -2,11 +2,11 @@
 //!
 //! Each line that is not blank is a record. A text is read as a whole ([`RecordTexts::next_text`]),
 //! or all texts are read as lines ([`Read`]), as files with that content would give them: a text
-//! that does not end with a line feed gets one, and an empty text gives no line. Memory: one
-//! record, 1 GiB at most.
+//! that does not end with a line feed gets one, and an empty text gives no line. One record is in
+//! memory at a time, of 1 GiB at most.
 //!
-//! Example: the records `{"text": "one\ntwo"}` and `{"text": "three\n"}` give the lines `one`, `two`
-//! and `three`.
+//! Example: the records `{"text": "one\ntwo"}` and `{"text": "three\n"}` give the lines `one`,
+//! `two` and `three`.
 
 use std::io::{self, BufRead, BufReader, Read};
 

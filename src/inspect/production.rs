@@ -1,7 +1,7 @@
 //! Pieces whose texts the normalizer never produces.
 //!
-//! A normal piece or user-defined symbol is never produced if its text occurs in no normalized text.
-//! Three steps find out, or leave it undecided; the first one decides nearly all pieces:
+//! A normal piece or user-defined symbol is never produced if its text occurs in no normalized
+//! text. Three steps find out, or leave it undecided; the first one decides nearly all pieces:
 //!
 //! 1. *Witness.* The text of the piece, alone and between other characters, is normalized. If the
 //!    result contains the text, the piece is produced.

@@ -1,7 +1,7 @@
 //! Statistics of encoding a text.
 //!
-//! [`TextCounter`](super::TextCounter) makes the sums and lists of [`TextStatistics`]; the number of
-//! pieces used, the entropy of the pieces, and efficiencies follow from these.
+//! [`TextCounter`](super::TextCounter) makes the sums and lists of [`TextStatistics`]; the number
+//! of pieces used, the entropy of the pieces, and efficiencies follow from these.
 //!
 //! *Rényi efficiency* of order α: the Rényi entropy of the distribution of the pieces divided by
 //! the entropy of equal frequencies, log2(Σ p^α) / (1 - α) / log2(n). Zouhar et al., "Tokenization

@@ -12,8 +12,8 @@
 //!   token. A token that contains a mark after its start ends the word. Languages without spaces
 //!   have words as long as lines.
 //!
-//! The cost: encoding the lines, one load and one addition for each token, two vectorized passes over the
-//! bytes. Memory: 9 bytes for each piece.
+//! A line costs its encoding, one load and one addition for each token, and two vectorized passes
+//! over its bytes. The counts take 9 bytes for each piece.
 
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! The first few of many values.
 //!
-//! The list has the smallest values that were offered, in order and without duplicates: of 3, 1, 3, 2
-//! the two smallest are 1, 2. It depends only on the values, not on their order or on their
+//! The list has the smallest values that were offered, in order and without duplicates: of 3, 1, 3,
+//! 2 the two smallest are 1, 2. It depends only on the values, not on their order or on their
 //! distribution among lists that are merged.
 
 /// The smallest of the values that were offered.

@@ -3,8 +3,8 @@
 //!
 //! The reference keeps a parsed message. Writing it puts the fields of each message in the order of
 //! their numbers, joins the parts of a message that occurs twice, keeps the last value of a field,
-//! and puts unknown fields after the known ones. In models with byte fallback, a piece whose text is
-//! a NUL becomes unused when the model is loaded.
+//! and puts unknown fields after the known ones. In models with byte fallback, a piece whose text
+//! is a NUL becomes unused when the model is loaded.
 
 use super::Model;
 use super::file::field::{

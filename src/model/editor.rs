@@ -1,7 +1,6 @@
 //! Makes changed models and keeps what was not changed, unknown fields included.
 //!
-//! Input: a model, and edits of its pieces and specs. Output: another [`Model`], loaded from the
-//! new file and therefore checked like any file.
+//! The changed model is loaded from the bytes of the new file, and therefore checked like any file.
 //!
 //! - An editor without edits, or whose edits were undone, gives the bytes of the original.
 //! - A piece or spec that was not changed keeps its bytes. A changed one is encoded anew: its known
@@ -34,8 +33,8 @@
 //!            12 04 18 02 20 03                             encoded anew
 //! ```
 //!
-//! Inserting, removing and moving take time linear in the number of pieces after them (32 bytes each
-//! are moved); use [`ModelEditor::retain_pieces`] to remove many.
+//! Inserting, removing and moving take time linear in the number of pieces after them (32 bytes
+//! each are moved); use [`ModelEditor::retain_pieces`] to remove many.
 
 mod follow;
 mod item;

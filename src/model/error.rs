@@ -11,8 +11,8 @@ use crate::model::OtherContent;
 /// A file that is not a SentencePiece model, or a model that breaks a rule.
 ///
 /// Errors of [`Model::open`](crate::Model::open) name the file: either [`ModelError::Read`], or
-/// [`ModelError::InFile`] around [`ModelError::NotAModel`] or another error that [`Model::from_bytes`](crate::Model::from_bytes)
-/// would give.
+/// [`ModelError::InFile`] around [`ModelError::NotAModel`] or another error that
+/// [`Model::from_bytes`](crate::Model::from_bytes) would give.
 ///
 /// ```
 /// use spiece::{Model, ModelError};

@@ -21,8 +21,6 @@
 //!
 //! Ids are not stored: the first piece of the file has id 0, the next one 1, and so on, whatever
 //! fields stand between them.
-//!
-//! Cost: linear. The texts of the pieces and the specs are copied once.
 
 use crate::base::num::low_u32;
 use crate::model::{ModelError, PieceProblem};

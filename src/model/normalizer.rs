@@ -3,8 +3,6 @@
 //! [`normalize`](crate::normalize) does not know the file format. Charsmaps are parsed and checked
 //! once, when a model is made, and are shared from then on, so the functions that return
 //! normalizers cannot fail.
-//!
-//! Cost: parsing is linear in the charsmap (240 KB for NFKC); the other functions copy a few words.
 
 use std::sync::Arc;
 

@@ -1,18 +1,15 @@
 //! Restricting a model to a vocabulary, as releases of the reference before 0.2.2 did with
 //! `SetVocabulary`.
 //!
-//! Use: a machine translation model that was trained on two languages together encodes each
-//! language only with pieces that are frequent in that language. Input: a model and the texts of
-//! the pieces that may be given. Output: a copy of the model in which the other pieces are unused;
-//! the encoder splits an unused piece into the pieces that it was merged from.
+//! A machine translation model that was trained on two languages together encodes each language
+//! only with pieces that are frequent in that language. The other pieces are made unused in a copy
+//! of the model; the encoder splits an unused piece into the pieces that it was merged from.
 //!
 //! Single characters remain usable, as do control, unknown, byte and user-defined pieces, whose
 //! kinds do not change.
 //!
 //! Example: the pieces `a`, `b`, `ab` restricted to an empty vocabulary: `ab` becomes unused, and
 //! the text `ab` gives `a b`.
-//!
-//! Cost: linear in the model.
 
 use std::collections::HashSet;
 

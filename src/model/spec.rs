@@ -1,9 +1,9 @@
 //! The specs of a model file: how the model was trained and how text is normalized.
 //!
-//! Input: the bytes of a spec message. Output: [`TrainerSpec`] or [`NormalizerSpec`], plain structs
-//! with one public field for each field of the schema (`proto/sentencepiece_model.proto`), and one
-//! method of the same name that gives the value or the schema's default. Presence is kept, as in
-//! proto2: `None` means that the file does not have the field.
+//! [`TrainerSpec`] and [`NormalizerSpec`] are plain structs with one public field for each field of
+//! the schema (`proto/sentencepiece_model.proto`), and one method of the same name that gives the
+//! value or the schema's default. Presence is kept, as in proto2: `None` means that the file does
+//! not have the field.
 //!
 //! One table for each message ([`trainer`], [`normalizer`]) lists number, name, type and default of
 //! all fields; reading, writing, comparing and editing are derived from it. Rules of protobuf that
@@ -21,7 +21,7 @@
 //! and `vocab_size` (field 4) 16000. All other fields are `None`; `spec.unk_piece()` gives the
 //! default `<unk>`.
 //!
-//! Cost: linear in the bytes. A list takes no more memory than the file's bytes for it.
+//! A list takes no more memory than the file's bytes for it.
 
 mod list;
 mod normalizer;

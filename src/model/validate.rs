@@ -1,8 +1,7 @@
 //! The checks that a model passes before it is used: those of the reference.
 //!
-//! Input: the pieces and specs of a file. Output: the first rule that is broken, if any, and from
-//! [`unique_texts`] the lookup of pieces by text, which the check for duplicates builds anyway. One
-//! function for each rule:
+//! The first rule that is broken is the error. [`unique_texts`] also gives the lookup of pieces by
+//! text, which the check for duplicates builds anyway. One function for each rule:
 //!
 //! | rule | error |
 //! |---|---|
@@ -25,8 +24,6 @@
 //! Example: the pieces `<unk>` (unknown), `a` (normal), `a` (control) are refused in a BPE model
 //! (piece 2 repeats `a`) and accepted in a unigram model, where text gives piece 1 and
 //! [`Model::piece_to_id`](crate::Model::piece_to_id) gives piece 2.
-//!
-//! Cost: linear; one hash of each piece.
 
 use crate::base::lossy_string;
 use crate::model::ModelType;

@@ -1,7 +1,6 @@
 //! The precompiled charsmap of a model file: read, checked, applied and written.
 //!
-//! Input: the bytes of a `precompiled_charsmap`, or [rules](super::rules) to compile. Output: the
-//! longest rule that matches at the start of a text. The format:
+//! It finds the longest rule that matches at the start of a text. The format:
 //!
 //! | bytes | content |
 //! |---|---|
@@ -18,8 +17,8 @@
 //! U+0000 and everything after it is cut off.
 //!
 //! Most text matches no rule, so a table says for each byte whether a rule can begin with it;
-//! [`Charsmap::plain_length`] skips runs of text with this table. Cost: one load for a byte that
-//! begins no rule, otherwise one for each byte of the longest rule prefix, 1,000 at most (the
+//! [`Charsmap::plain_length`] skips runs of text with this table. A byte that begins no rule takes
+//! one load, another one a load for each byte of the longest rule prefix, 1,000 at most (the
 //! reference follows rules of any length, so a crafted file makes it take quadratic time).
 //! Compiling 225,000 rules takes some tens of milliseconds.
 

@@ -2,8 +2,9 @@
 //! written to.
 //!
 //! A symbolic link is followed and stays; if it leads to nothing, the file is made where it leads.
-//! A pipe or a device (`/dev/stdout`, `/dev/null`) is a stream. A file without write permission is an error even if its directory would allow a rename:
-//! people protect a model by taking the permission away.
+//! A pipe or a device (`/dev/stdout`, `/dev/null`) is a stream. A file without write permission is
+//! an error even if its directory would allow a rename: people protect a model by taking the
+//! permission away.
 
 use std::fs::{self, OpenOptions};
 use std::io;

@@ -1,12 +1,12 @@
 //! Expressions without a scanner: the automata of the crate `regex`.
 //!
 //! That engine takes linear time for each match because it has no look-around, no back references
-//! and no atomic groups. The expressions of tokenizers need little of these, and this module makes up
-//! for that:
+//! and no atomic groups. The expressions of tokenizers need little of these, and this module makes
+//! up for that:
 //!
 //! * `\s+(?!\S)` as an alternative of the whole expression becomes two alternatives: `\s+\z`, and
-//!   `\s+\s` whose match is then cut by its last character. They match where and what it matches: all
-//!   white space at the end of the text; elsewhere, from two characters on, all but the last.
+//!   `\s+\s` whose match is then cut by its last character. They match where and what it matches:
+//!   all white space at the end of the text; elsewhere, from two characters on, all but the last.
 //! * A possessive quantifier, as in `\p{L}++`, is read as the greedy one where that cannot change a
 //!   match. Let X be the class that it repeats, K the rest of the alternative. Either K matches the
 //!   empty text everywhere: then the greedy loop, too, never gives back a character. Or every match
@@ -201,8 +201,8 @@ impl Machine {
 
 const LOOK_AHEAD: &str = r"(?!\S)";
 
-/// The positions of [`LOOK_AHEAD`], and the expression with something there that the parser knows, of
-/// the same length, so that positions in it are those of the expression.
+/// The positions of [`LOOK_AHEAD`], and the expression with something there that the parser knows,
+/// of the same length, so that positions in it are those of the expression.
 pub(super) fn without_look_aheads(expression: &str) -> (Vec<usize>, String) {
     let look_aheads = look_aheads(expression);
     let mut readable = expression.as_bytes().to_vec();
@@ -333,8 +333,8 @@ fn for_each_child<E>(
     }
 }
 
-/// Replaces a quantifier with `+` after it by the greedy quantifier in a group, whose name is a plus
-/// sign and the position of the quantifier.
+/// Replaces a quantifier with `+` after it by the greedy quantifier in a group, whose name is a
+/// plus sign and the position of the quantifier.
 fn mark_possessive(
     ast: &mut Ast,
     expression: &str,

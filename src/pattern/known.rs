@@ -7,15 +7,16 @@
 //! of this page, the pretokens of the text are those of the part before p, followed by those of the
 //! part after it:
 //!
-//! * A match that has a ends at p. What can hold a letter is a word, a contraction, or a run of Han or
-//!   of DeepSeek's range. After a letter, words go on with letters and marks, or with a contraction,
-//!   whose first character is an apostrophe; contractions go on with letters; a run of Han does not go
-//!   on after p because its match ends before the first character that is not Han, or else c is Han, is
-//!   no letter and no mark, and is excluded below; DeepSeek's range is excluded for c.
-//! * The same match is found in the part before p. Words and runs take all that they can, and see at p
-//!   an end instead of a character that does not continue them. A contraction has its letters before p
-//!   or, `'l` before c, is none in either text. In words with case, the choice between the two
-//!   alternatives depends on whether a lower-case letter follows a run; c is none.
+//! * A match that has a ends at p. What can hold a letter is a word, a contraction, or a run of Han
+//!   or of DeepSeek's range. After a letter, words go on with letters and marks, or with a
+//!   contraction, whose first character is an apostrophe; contractions go on with letters; a run of
+//!   Han does not go on after p because its match ends before the first character that is not Han,
+//!   or else c is Han, is no letter and no mark, and is excluded below; DeepSeek's range is
+//!   excluded for c.
+//! * The same match is found in the part before p. Words and runs take all that they can, and see
+//!   at p an end instead of a character that does not continue them. A contraction has its letters
+//!   before p or, `'l` before c, is none in either text. In words with case, the choice between the
+//!   two alternatives depends on whether a lower-case letter follows a run; c is none.
 //! * Matches before this one end before a. They depend on no character after a: runs stop at a or
 //!   before it; `(?!\S)` and `$` look at one character after white space, and a is no white space.
 //! * The scanners keep no state: what they find from p on depends on the text from p on.
@@ -200,8 +201,8 @@ impl Scanner {
     }
 }
 
-/// DeepSeek V3's splits: at numbers, three at a time; at runs of [`is_cjk`]; and the third in each of
-/// the parts. That one does not change a part of numbers.
+/// DeepSeek V3's splits: at numbers, three at a time; at runs of [`is_cjk`]; and the third in each
+/// of the parts. That one does not change a part of numbers.
 #[inline]
 fn scan_deepseek(text: &[u8], mut on_part: impl FnMut(usize, usize, bool)) {
     let mut at = 0;
@@ -243,7 +244,8 @@ fn is_cjk(code: u32) -> bool {
     matches!(code, 0x4E00..=0x9FA5 | 0x3040..=0x30FF)
 }
 
-/// The first position in a range, from 1 on, at which a text can be split: see the page of the module.
+/// The first position in a range, from 1 on, at which a text can be split: see the page of the
+/// module.
 pub(super) fn first_boundary(text: &[u8], range: Range<usize>) -> Option<usize> {
     // The character before the range begins at the last byte that continues none.
     let nearest = range.start.saturating_sub(4);

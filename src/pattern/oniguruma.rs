@@ -1,8 +1,8 @@
 //! Expressions that mean the same to Oniguruma and to the crate `regex`.
 //!
-//! Few constructs of usual expressions mean something else to the other (`general`). For Oniguruma they
-//! are replaced. What comes out is taken only if both engines make the same automaton of the two
-//! expressions; so the replacements need no proof.
+//! Few constructs of usual expressions mean something else to the other (`general`). For Oniguruma
+//! they are replaced. What comes out is taken only if both engines make the same automaton of the
+//! two expressions; so the replacements need no proof.
 //!
 //! | construct | for Oniguruma |
 //! |---|---|
@@ -22,8 +22,8 @@ use super::general::{Alternatives, without_look_aheads};
 use super::{Engine, Pattern, PatternSyntax};
 
 impl Pattern {
-    /// The pattern of a syntax that cuts every text as this one does, with the same expression if it
-    /// means the same; `None` if none is known.
+    /// The pattern of a syntax that cuts every text as this one does, with the same expression if
+    /// it means the same; `None` if none is known.
     pub(crate) fn for_syntax(&self, syntax: PatternSyntax) -> Option<Self> {
         if self.syntax == syntax {
             return Some(self.clone());

@@ -2,7 +2,8 @@
 //!
 //! All of them are alternations in the same order, which is also the order of [`next`]:
 //!
-//! 1. a contraction: `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll`, `'d` (in o200k a suffix of words instead);
+//! 1. a contraction: `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll`, `'d` (in o200k a suffix of words
+//!    instead);
 //! 2. a word: letters, and before them at most one character of another kind;
 //! 3. numbers;
 //! 4. symbols: everything that is no letter, number or white space, with a space before them and
@@ -23,16 +24,17 @@
 //! # Words with case
 //!
 //! o200k's two alternatives for words are `P?U*W+` and `P?U+W*`; U has the letters that are not
-//! lower case and the marks, W those that are not upper case and the marks. Let X be what both have,
-//! and R the longest run of U from the start of the word (after P). If a lower-case letter follows R,
-//! the first alternative matches R and the longest run of W after it. Else `U*` has to give back
-//! characters until `W+` can match, which is at the last X of R: the match ends after it, because
-//! only upper case follows. If R has no X, the first alternative fails and the second matches R.
+//! lower case and the marks, W those that are not upper case and the marks. Let X be what both
+//! have, and R the longest run of U from the start of the word (after P). If a lower-case letter
+//! follows R, the first alternative matches R and the longest run of W after it. Else `U*` has to
+//! give back characters until `W+` can match, which is at the last X of R: the match ends after it,
+//! because only upper case follows. If R has no X, the first alternative fails and the second
+//! matches R.
 //!
 //! P? can take a mark, which is also an X. With or without P the match is the same: a mark that
 //! begins a word is an X of R, and the rules above give what the two alternatives give with the
-//! mark as P. (If R without the mark is upper case only, `P?U*W+` fails with the mark as P, and then
-//! matches the mark alone without P: the last X of R is the mark.)
+//! mark as P. (If R without the mark is upper case only, `P?U*W+` fails with the mark as P, and
+//! then matches the mark alone without P: the last X of R is the mark.)
 //!
 //! # Speed
 //!
@@ -94,8 +96,8 @@ pub(super) trait PatternRules {
 }
 
 /// For the first character of a match, the bits of [`no_letters`] that a word of ASCII letters does
-/// not have: none for a letter; that of the second byte for what may stand before letters, and is no
-/// part of a rule that comes first; its own for all others.
+/// not have: none for a letter; that of the second byte for what may stand before letters, and is
+/// no part of a rule that comes first; its own for all others.
 const fn starts<R: PatternRules + ?Sized>() -> [u16; 256] {
     let mut starts = [NO_START; 256];
     let mut byte = 0_u8;
@@ -176,8 +178,8 @@ static KINDS: [u8; 256] = {
 /// A bit that no class of ASCII has.
 const LINE_END: u8 = HAN;
 
-/// For an ASCII character, the kinds of characters before which it is a match by itself, if it is not
-/// the beginning of a word. Not all of them.
+/// For an ASCII character, the kinds of characters before which it is a match by itself, if it is
+/// not the beginning of a word. Not all of them.
 const fn alone<R: PatternRules + ?Sized>() -> [u8; 256] {
     let mut alone = [0; 256];
     let mut byte = 0;
@@ -206,7 +208,8 @@ fn eight(text: &[u8], at: usize) -> u64 {
     if let Some(bytes) = rest.first_chunk() {
         return u64::from_le_bytes(*bytes);
     }
-    // The last eight bytes without those before `at`. In lines of 20 bytes every third match ends here.
+    // The last eight bytes without those before `at`. In lines of 20 bytes every third match ends
+    // here.
     if let Some(last) = text.last_chunk() {
         return u64::from_le_bytes(*last) >> (8 * (7 - rest.len())) >> 8;
     }

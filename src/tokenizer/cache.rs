@@ -1,8 +1,8 @@
 //! The memory of one worker, and the pool in which a tokenizer keeps it between calls.
 //!
-//! Purpose: single calls, encoders and the threads of a batch need text buffers and caches for
-//! exclusive use. Input: a [`TokenizerConfig`]. Output: [`EncodeCache`]s. Method: a stack behind a
-//! mutex, which is locked twice per worker, not per text. Cost: two uncontended locks, some 40 ns.
+//! Single calls, encoders and the threads of a batch need text buffers and caches for exclusive
+//! use. The pool is a stack with a mutex, which is locked twice for each worker, not for each text:
+//! two uncontended locks take some 40 ns.
 //!
 //! **Bounds.** The chunk caches of one worker use at most
 //! [`max_cache_bytes`](TokenizerConfig::max_cache_bytes). The text buffers grow with the longest

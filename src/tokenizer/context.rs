@@ -1,8 +1,5 @@
 //! Encoding of one text: normalize, encode, resolve unknown ids, apply the options.
 //!
-//! Input: a text, an [`EncodeContext`] (tables and options), and the memory of a worker
-//! ([`CacheParts`]). Output: ids, or tokens with spans.
-//!
 //! [`EncodeContext`] has what all tokenizers have in common: segments, options, buffers. A
 //! [`ModelContext`] encodes text without special pieces with a SentencePiece model, in one of two
 //! ways with equal results:

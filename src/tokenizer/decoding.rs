@@ -5,8 +5,7 @@
 //! Example: the ids of the pieces `▁the` and `▁right` become the text `the right`: whitespace marks
 //! become spaces, and the dummy prefix is removed.
 //!
-//! Cost: linear in the ids; one allocation for the text. Pieces given by their texts need one hash
-//! lookup each.
+//! Ids become a text with one allocation. Pieces given by their texts need one hash lookup each.
 
 use std::sync::Arc;
 
@@ -81,8 +80,8 @@ impl Tokenizer {
         Ok(text)
     }
 
-    /// Appends the text of `ids` to `text`. Nothing else is allocated, so that a loop over many texts
-    /// is faster than with [`decode`](Self::decode).
+    /// Appends the text of `ids` to `text`. Nothing else is allocated, so that a loop over many
+    /// texts is faster than with [`decode`](Self::decode).
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;

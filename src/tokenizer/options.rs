@@ -98,14 +98,15 @@ pub struct EncodeOptions {
     /// the part of a chat that a user wrote: chat markers in it are then ordinary text. In a
     /// byte-level vocabulary, these are the added tokens that are not special.
     pub user_defined_symbols: bool,
-    /// The texts of control pieces (of special tokens, in a byte-level vocabulary) that are found in
-    /// text. Without this, text never yields such a piece. Only for trusted text.
+    /// The texts of control pieces (of special tokens, in a byte-level vocabulary) that are found
+    /// in text. Without this, text never yields such a piece. Only for trusted text.
     /// [`Tokenizer::special_tokens`](crate::Tokenizer::special_tokens) has them all.
     pub allowed_special: Vec<Vec<u8>>,
     /// Whether texts with control pieces or special tokens that are not allowed are refused, as
-    /// tiktoken does by default: by batches, [`Tokenizer::encode_long`](crate::Tokenizer::encode_long)
-    /// and [`Encoder::check_special`](crate::Encoder::check_special). Otherwise, and in all calls
-    /// that cannot fail, they are ordinary text.
+    /// tiktoken does by default: by batches,
+    /// [`Tokenizer::encode_long`](crate::Tokenizer::encode_long) and
+    /// [`Encoder::check_special`](crate::Encoder::check_special). Otherwise, and in all calls that
+    /// cannot fail, they are ordinary text.
     pub refuses_special: bool,
     /// The time limit for the search of an n-best list. A search that takes longer gives only the
     /// best segmentation. `None`, the default, means no limit; the reference's limit is 30 seconds.

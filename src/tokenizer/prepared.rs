@@ -7,8 +7,8 @@ use super::context::CheckedOptions;
 use super::{EncodeOptions, Encoder, Tokenizer};
 use crate::encode::EncodeError;
 
-/// Options that were checked against a tokenizer: an [`Encoder`] with them is made without a look at
-/// the vocabulary. They borrow nothing, so a server can store them beside the tokenizer.
+/// Options that were checked against a tokenizer: an [`Encoder`] with them is made without a look
+/// at the vocabulary. They borrow nothing, so a server can store them beside the tokenizer.
 ///
 /// ```
 /// use spiece::{EncodeOptions, Tokenizer};

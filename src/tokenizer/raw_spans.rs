@@ -1,14 +1,14 @@
 //! Spans of ids that were encoded from raw text.
 //!
-//! Input: a text that was never normalized, because the model's normalizer only replaces spaces by
-//! whitespace marks, and the ids that BPE gave for it. Output: tokens.
+//! The text was never normalized, because the model's normalizer only replaces spaces by whitespace
+//! marks, and BPE gave its ids.
 //!
-//! Method: text and ids are traversed side by side. An id covers as much normalized text as its
-//! piece has bytes, and the raw text is as long as the normalized one, with these exceptions: a
-//! whitespace mark (3 bytes) stands for a space (1 byte), U+FFFD stands for a malformed byte, and
-//! the dummy prefix stands for nothing. For most pieces the length in raw text depends only on the
-//! piece and is in a table, [`RawLengths`]; the others are measured character by character. Cost:
-//! one load per id for pieces in the table, otherwise linear in the text.
+//! Text and ids are traversed side by side. An id covers as much normalized text as its piece has
+//! bytes, and the raw text is as long as the normalized one, with these exceptions: a whitespace
+//! mark (3 bytes) stands for a space (1 byte), U+FFFD stands for a malformed byte, and the dummy
+//! prefix stands for nothing. For most pieces the length in raw text depends only on the piece and
+//! is in a table, [`RawLengths`], so that an id takes one load; the others are measured character
+//! by character.
 //!
 //! Example: `"all human"` has the pieces `▁all` and `▁human`. The first one stands for the dummy
 //! prefix and `all`, 3 bytes; it is measured, because a dummy prefix is expected. The second one

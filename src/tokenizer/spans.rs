@@ -1,9 +1,5 @@
 //! Unknown ids and spans, for text that was normalized.
 //!
-//! Input: a normalized text, the ids that an encoder gave for it, and for tokens the origin of each
-//! normalized byte. Output: ids or tokens in which unknown text has the form that the reference
-//! gives it.
-//!
 //! An encoder gives one unknown id for each unknown character (for each unknown word in word
 //! models), so the position of each id follows from the ids before it: an id covers as many bytes
 //! as its piece has, and an unknown id covers a character or word. Here these ids are *resolved*:
@@ -15,7 +11,7 @@
 //! `<0xE6>`, `<0x97>`, `<0xA5>`, `<0xE6>`, `<0x9C>`, `<0xAC>`, where `<0xA5>` and `<0xAC>` have the
 //! spans of `日` and `本`; without, `▁` and one unknown id with the span of `日本`.
 //!
-//! Cost: linear in the ids, and in the text if an id is unknown.
+//! Ids without an unknown one are passed over without reading the text.
 
 use super::cache::TextBuffers;
 use super::context::ModelContext;

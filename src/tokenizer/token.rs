@@ -1,8 +1,7 @@
 //! Tokens: ids with their spans in the text.
 //!
-//! Input: the spans that [`spans`](super::spans) and [`raw_spans`](super::raw_spans) assign.
-//! Output: [`Tokens`], a view of the tokens of one text, with the texts of their pieces and their
-//! surfaces.
+//! [`spans`](super::spans) and [`raw_spans`](super::raw_spans) assign the spans. [`Tokens`] is a
+//! view of the tokens of one text, with the texts of their pieces and their surfaces.
 //!
 //! A [`Token`] is plain data that can be stored and compared. The normalized text that only some
 //! tokens need, for example unknown ones, is in a separate list. The list is sorted by the index of

@@ -34,8 +34,8 @@ pub(crate) struct Batch {
     bytes_before: u64,
 }
 
-/// A place in the corpus is the number of bytes before it times this. A byte that is not UTF-8 is read
-/// as a character of three bytes, each of which has a place.
+/// A place in the corpus is the number of bytes before it times this. A byte that is not UTF-8 is
+/// read as a character of three bytes, each of which has a place.
 pub(crate) const PLACES_PER_BYTE: u64 = 3;
 
 #[derive(Debug)]

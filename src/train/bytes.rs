@@ -8,9 +8,10 @@
 //! ```
 //!
 //! Counting, the word buffer, the pair index and the queue are those of SentencePiece's BPE; see
-//! [`bpe`](super::bpe). Five things are different: texts are cut by a pattern ([`PatternCuts`]), each
-//! byte is an initial symbol ([`ByteSpelling`]), every pair may merge as long as the token is not too long
-//! ([`SplitRules::of_bytes`]), ties have another order ([`order`]), and nothing is normalized.
+//! [`bpe`](super::bpe). Five things are different: texts are cut by a pattern ([`PatternCuts`]),
+//! each byte is an initial symbol ([`ByteSpelling`]), every pair may merge as long as the token is
+//! not too long ([`SplitRules::of_bytes`]), ties have another order ([`order`]), and nothing is
+//! normalized.
 //!
 //! # The references
 //!
@@ -21,8 +22,8 @@
 //! | order of the bytes | by the characters that stand for them: `!` first | by value | by value |
 //! | expressions are those of | Oniguruma | the crate `fancy-regex` | the package `regex` |
 //!
-//! minbpe's order needs the place of the first occurrence of each distinct pretoken, and nothing else of
-//! the order of the text ([`order::FirstPlaces`]).
+//! minbpe's order needs the place of the first occurrence of each distinct pretoken, and nothing
+//! else of the order of the text ([`order::FirstPlaces`]).
 //!
 //! A merge that spells a special token of `tokenizers` has that token's id, and does not count as a
 //! token of the vocabulary. All of them stop when no pair is left (minbpe with an error).
@@ -86,8 +87,8 @@ impl ByteTrainer {
     /// A trainer with these options.
     ///
     /// # Errors
-    /// `vocab_size` has no room for the bytes and the special tokens; a special token is empty or has
-    /// a NUL, or is, for `tokenizers`, the spelling of other bytes.
+    /// `vocab_size` has no room for the bytes and the special tokens; a special token is empty or
+    /// has a NUL, or is, for `tokenizers`, the spelling of other bytes.
     pub fn new(options: ByteTrainOptions) -> Result<Self, TrainError> {
         Ok(Self {
             layout: IdLayout::new(&options)?,
@@ -105,8 +106,8 @@ impl ByteTrainer {
         self
     }
 
-    /// Trains without the pretokens that occur less often than `min_count`. This approximation needs
-    /// less memory for merging.
+    /// Trains without the pretokens that occur less often than `min_count`. This approximation
+    /// needs less memory for merging.
     #[must_use]
     pub fn with_min_word_count(mut self, min_count: NonZeroU64) -> Self {
         self.min_word_count = min_count;
@@ -126,8 +127,8 @@ impl ByteTrainer {
         self.vocabulary(Vec::new())
     }
 
-    /// Trains on `corpus`. Memory grows with the distinct pretokens, not with the corpus. Bytes that
-    /// are not UTF-8 are read as U+FFFD.
+    /// Trains on `corpus`. Memory grows with the distinct pretokens, not with the corpus. Bytes
+    /// that are not UTF-8 are read as U+FFFD.
     ///
     /// # Errors
     /// The corpus cannot be read, or has no text.
@@ -136,7 +137,8 @@ impl ByteTrainer {
             .map(|(trained, _)| trained)
     }
 
-    /// As [`train`](Self::train), reports progress to `observer`, and returns figures about the run.
+    /// As [`train`](Self::train), reports progress to `observer`, and returns figures about the
+    /// run.
     ///
     /// # Errors
     /// As [`train`](Self::train); [`TrainError::Cancelled`] if the observer asks to stop.
@@ -284,7 +286,8 @@ impl PretokenReader<'_> {
         Ok(words)
     }
 
-    /// Adds what `cuts` counts of the corpus to `counts`. Returns the texts, by what became of them.
+    /// Adds what `cuts` counts of the corpus to `counts`. Returns the texts, by what became of
+    /// them.
     fn count_into<C: Cuts>(
         &self,
         corpus: Corpus<'_>,
@@ -422,8 +425,8 @@ fn id_of(number: usize) -> Result<u32, TrainError> {
     u32::try_from(number).map_err(|_| TrainError::TooLarge { what: "tokens" })
 }
 
-/// Whether a byte is printable in Latin-1. In tokenizer.json, such a byte stands for itself, and the
-/// others are the characters from U+0100 on.
+/// Whether a byte is printable in Latin-1. In tokenizer.json, such a byte stands for itself, and
+/// the others are the characters from U+0100 on.
 fn is_printable(byte: u8) -> bool {
     matches!(byte, 0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF)
 }

@@ -1,9 +1,9 @@
 //! Where sentences come from: files, readers or an iterator.
 //!
-//! Bytes are read in batches that end at a line end, so memory does not depend on the size of
-//! the input; the counting threads divide the batches into lines. A sentence is a line without its
-//! newline; a carriage return is text. With [`Document::Record`] and [`Document::File`] a sentence is
-//! a whole text, with the newlines inside it. Files are decompressed while they are read.
+//! Bytes are read in batches that end at a line end, so memory does not depend on the size of the
+//! input; the counting threads divide the batches into lines. A sentence is a line without its
+//! newline; a carriage return is text. With [`Document::Record`] and [`Document::File`] a sentence
+//! is a whole text, with the newlines inside it. Files are decompressed while they are read.
 //!
 //! That is what SentencePiece calls a sentence. Byte-level BPE is trained on all bytes of a text
 //! ([`ReadAs::Raw`]): lines have their newlines, and a long text is read in parts.
@@ -74,8 +74,8 @@ impl fmt::Debug for Corpus<'_> {
 }
 
 impl<'a> Corpus<'a> {
-    /// Files, in this order; `-` is standard input. gzip and Zstandard are decompressed, whatever the
-    /// name (feature `compressed`); other content that is no text is refused.
+    /// Files, in this order; `-` is standard input. gzip and Zstandard are decompressed, whatever
+    /// the name (feature `compressed`); other content that is no text is refused.
     pub fn files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
         Corpus::new(CorpusSource::Files(
             paths.into_iter().map(Into::into).collect(),
@@ -107,10 +107,10 @@ impl<'a> Corpus<'a> {
     }
 
     /// Reads the files, or the reader, as JSON Lines: each line is an object with a text in the
-    /// field `path`. The option [`TrainOptions::document`](crate::TrainOptions::document) says whether
-    /// each line of a text is a sentence, as if the text were a file, or the whole text is one. The
-    /// names of nested fields are separated by dots (`meta.body`); a backslash before a dot makes it
-    /// part of a name. A corpus of texts is not changed.
+    /// field `path`. The option [`TrainOptions::document`](crate::TrainOptions::document) says
+    /// whether each line of a text is a sentence, as if the text were a file, or the whole text is
+    /// one. The names of nested fields are separated by dots (`meta.body`); a backslash before a
+    /// dot makes it part of a name. A corpus of texts is not changed.
     ///
     /// ```
     /// let records = std::io::Cursor::new("{\"id\": 1, \"text\": \"one\\ntwo\"}\n");
@@ -249,10 +249,11 @@ fn try_open(path: &Path) -> io::Result<()> {
 #[derive(Debug, Clone)]
 pub(crate) enum ReadAs {
     /// What SentencePiece reads: no line ends at the ends of texts. The bytes of a line beyond
-    /// `line_limit` may be dropped while reading, so that one endless line does not fill the memory.
+    /// `line_limit` may be dropped while reading, so that one endless line does not fill the
+    /// memory.
     Sentences { line_limit: usize },
-    /// All bytes. Long lines, and files that are one text, are read in parts if the pretokens of the
-    /// parts are those of the text.
+    /// All bytes. Long lines, and files that are one text, are read in parts if the pretokens of
+    /// the parts are those of the text.
     Raw(Pretokenizer),
 }
 

@@ -5,10 +5,10 @@
 //! rounded: for example, the results for the counts 1579 and 3100 differ in the last bit from the
 //! nearest float. So this is the same algorithm with the same constants.
 //!
-//! Method: x = 2^k z with z between 0.7 and 1.4. One of 16 intervals contains z; c is near its
-//! middle, and 1/c and ln c are in a table. Then ln x = k ln 2 + ln c + ln(1 + r) with r = z/c - 1,
-//! and ln(1 + r) is approximated by a polynomial of degree 4. Everything is computed in 64 bits
-//! without fused operations and rounded at the end.
+//! Let x = 2^k z with z between 0.7 and 1.4. One of 16 intervals contains z; c is near its middle,
+//! and 1/c and ln c are in a table. Then ln x = k ln 2 + ln c + ln(1 + r) with r = z/c - 1, and
+//! ln(1 + r) is approximated by a polynomial of degree 4. Everything is computed in 64 bits without
+//! fused operations and rounded at the end.
 //!
 //! Example: 1579 = 2^11 * 0.771, so that ln 1579 = 11 ln 2 + ln 0.771 = 7.624619 - 0.260072 =
 //! 7.364547.

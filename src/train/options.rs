@@ -1,8 +1,8 @@
 //! All options of training, in one table.
 //!
 //! Each row of the table (the [`train_options!`] call below) is a flag of `spm_train`: its name,
-//! type and default, where a model records it, which field of [`TrainOptions`] it is, its range, and
-//! whether counts of words depend on it. From the table follow
+//! type and default, where a model records it, which field of [`TrainOptions`] it is, its range,
+//! and whether counts of words depend on it. From the table follow
 //!
 //! * [`TrainFlags`]: the flags in `spm_train`'s own notation (-1 for no id, an empty text for no
 //!   file), set and read by name, for command lines and bindings;

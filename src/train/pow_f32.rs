@@ -5,10 +5,10 @@
 //! of 0.01 of the lengths 1 to 512, 1,155 of 2,048,512 differ in the last bit from the nearest
 //! float. So this is the same algorithm with the same constants.
 //!
-//! Method: log2 x = k + log2 c + log2(1 + r) as in [`log_f32`](super::log_f32), with a polynomial
-//! of degree 5 for the last term. Then y log2 x = n/32 + s with an integer n and s of at most 1/64;
-//! 2^(n/32) is a table entry with an adjusted exponent, and 2^s is approximated by a polynomial of
-//! degree 3. Everything is computed in 64 bits without fused operations and rounded at the end.
+//! log2 x = k + log2 c + log2(1 + r) as in [`log_f32`](super::log_f32), with a polynomial of degree
+//! 5 for the last term. Then y log2 x = n/32 + s with an integer n and s of at most 1/64; 2^(n/32)
+//! is a table entry with an adjusted exponent, and 2^s is approximated by a polynomial of degree 3.
+//! Everything is computed in 64 bits without fused operations and rounded at the end.
 //!
 //! Example: 3^1.5. log2 3 = 1 + 0.584963, and 1.5 times that is 2.377444 = 76/32 + 0.002444, so
 //! that the power is 2^2 * 2^(12/32) * 2^0.002444 = 4 * 1.296840 * 1.001695 = 5.196152.

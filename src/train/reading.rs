@@ -2,8 +2,8 @@
 //!
 //! BPE, word and char models are trained from a [`WordTable`], whose memory grows with the distinct
 //! words. Unigram training gets the sentences batch by batch ([`CountedTexts`]), and counts their
-//! words or keeps them. For example, the lines `to be` and `or be` give the counts `▁to` 1, `▁be` 2,
-//! `▁or` 1, or the sentences `▁to▁be` and `▁or▁be`.
+//! words or keeps them. For example, the lines `to be` and `or be` give the counts `▁to` 1, `▁be`
+//! 2, `▁or` 1, or the sentences `▁to▁be` and `▁or▁be`.
 //!
 //! A random sample of a corpus takes two passes if the corpus can be read again: the first draws
 //! the positions, the second reads the sentences at these positions. A stream is sampled into
@@ -263,8 +263,8 @@ impl<'a> CorpusReader<'a> {
     }
 
     /// The rules for counting words without the order of all sentences; `None` if unigram training
-    /// needs it: with `auto_character_coverage`, if pieces cross words, or if sentences do not begin
-    /// with whitespace.
+    /// needs it: with `auto_character_coverage`, if pieces cross words, or if sentences do not
+    /// begin with whitespace.
     pub(super) fn word_corpus_rules(&self, chunk_bytes: u64) -> Option<WordCorpusRules> {
         let options = self.options;
         let is_counted = options.add_dummy_prefix

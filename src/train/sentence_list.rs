@@ -1,7 +1,7 @@
 //! Batches -> prepared sentences in their order, in parallel.
 //!
-//! A prepared sentence may be empty: the lines `a`, a zero-width space (which normalization removes)
-//! and `b` give `▁a`, an empty text, and `▁b`.
+//! A prepared sentence may be empty: the lines `a`, a zero-width space (which normalization
+//! removes) and `b` give `▁a`, an empty text, and `▁b`.
 
 use std::ops::ControlFlow;
 

@@ -26,7 +26,8 @@
 //! Ties between candidates with equal scores are broken by their positions in the corpus, which a
 //! table of words does not have.
 //!
-//! A table takes 32 to 48 bytes for each distinct word, and the text of words of more than 15 bytes.
+//! A table takes 32 to 48 bytes for each distinct word, and the text of words of more than 15
+//! bytes.
 
 mod counter;
 mod error;

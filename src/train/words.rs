@@ -66,7 +66,8 @@ pub(crate) trait Cuts: Sync {
     /// What one thread needs to add to `counts`.
     fn counter<'c>(&'c self, counts: &'c SharedTable<Self::Tally>) -> Self::Counter<'c>;
 
-    /// Adds the chunks of a sentence; `occurrence` is how often it occurs, and its place in the corpus.
+    /// Adds the chunks of a sentence; `occurrence` is how often it occurs, and its place in the
+    /// corpus.
     fn cut<'c>(
         &'c self,
         sentence: &[u8],
@@ -145,8 +146,8 @@ mod tests {
     use crate::train::counts::{TableAdder, WordTable};
     use crate::train::options::TrainOptions;
 
-    /// Runs of letters and of other bytes, of raw text, as they are: what byte-level BPE counts, for
-    /// a simple pattern.
+    /// Runs of letters and of other bytes, of raw text, as they are: what byte-level BPE counts,
+    /// for a simple pattern.
     struct LetterRuns;
 
     struct RawChunks<'c>(TableAdder<'c>);

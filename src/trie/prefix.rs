@@ -1,9 +1,8 @@
 //! Finds the longest key of a set at a position in a text.
 //!
-//! Job: find user-defined symbols, meta pieces and allowed special pieces. Input: a set of byte
-//! strings, each with a value. Output: the longest key that a text begins with. Method: a [`Trie`] and
-//! a table of the bytes with which keys begin, so that most positions cost one load. Cost of a
-//! lookup: at most the length of the longest key.
+//! User-defined symbols, meta pieces and allowed special pieces are found in text like this. A
+//! table of the bytes with which keys begin comes before the [`Trie`], so that most positions cost
+//! one load; the others cost at most the length of the longest key.
 //!
 //! Example: the keys are `a`, `ab` and `abcd`. The text `abc` begins with `a` and `ab`; the result
 //! is `ab` (length 2). The text `xab` begins with no key, because no key begins with `x`.

@@ -2,8 +2,8 @@
 //! byte.
 //!
 //! The tables are made by `build.rs` for the versions of Unicode that tokenizers 0.23.3 has:
-//! general categories are those of Unicode 8.0, canonical decompositions and combining classes those
-//! of Unicode 9.0. Lower case is that of Unicode 17.0, from the standard library and
+//! general categories are those of Unicode 8.0, canonical decompositions and combining classes
+//! those of Unicode 9.0. Lower case is that of Unicode 17.0, from the standard library and
 //! [`lower_case`](super::normalize::lower_case).
 
 use crate::base::decode_char;

@@ -7,8 +7,8 @@
 //! four, and marks wait until a character that is no mark ends their run.
 //!
 //! **Origins.** The first character of a decomposition takes the place of the next character of the
-//! text, the others belong to the one before: sorting moves characters, not the places. In
-//! `é` + U+0323 (`e` U+0323 U+0301 when decomposed and sorted), U+0323 and U+0301 both come from the
+//! text, the others belong to the one before: sorting moves characters, not the places. In `é` +
+//! U+0323 (`e` U+0323 U+0301 when decomposed and sorted), U+0323 and U+0301 both come from the
 //! second character. All other passes keep the origin of a character.
 //!
 //! Example: `ÀB` becomes `ab` with the origins 0..2 and 2..3.
@@ -189,7 +189,8 @@ impl NormalizedText {
         self.ends.extend((0..width).map(|_| self.origin.end));
     }
 
-    /// The range of the raw text that a range of the normalized one, which is not empty, comes from.
+    /// The range of the raw text that a range of the normalized one, which is not empty, comes
+    /// from.
     pub(super) fn origin(&self, range: &Range<usize>) -> Range<usize> {
         self.starts[range.start]..self.ends[range.end - 1]
     }

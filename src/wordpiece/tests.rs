@@ -159,7 +159,7 @@ fn normalized_text_has_the_origins_of_tokenizers() {
         ("\u{c0}B", "ab", &[0..2, 2..3][..]),
         ("a\u{0}\u{ad}b\tc", "ab c", &[0..1, 4..5, 5..6, 6..7]),
         ("\u{4e2d}", " \u{4e2d} ", &[0..3, 0..3, 0..3, 0..3, 0..3]),
-        // The second mark of the decomposition stands behind U+302E, and belongs to it.
+        // The second mark of the decomposition stands after U+302E, and belongs to it.
         ("\u{1e2f}\u{302e}", "i\u{302e}", &[0..3, 3..6, 3..6, 3..6]),
         ("\u{212a}\u{130}", "ki", &[0..3, 3..5]),
         ("\u{301}\u{301}", "", &[]),

@@ -1,13 +1,12 @@
 //! `--output_format=u16|u32|npy|llmc`: the ids of a corpus in the formats that training programs
 //! read.
 //!
-//! Input: documents (lines, JSON records or files). Output: the little-endian ids of all documents,
+//! The documents are lines, JSON records or files. Their ids are written as little-endian numbers,
 //! one document after the other, and an index of the documents in a second file ([`index`]). Each
 //! document has the pieces of `--extra_options` around it and the piece of `--separator` after it.
-//! Method: all threads encode documents ([`documents`]); the files get their names when they are
-//! complete. With `--shards` the documents are divided among several files, and the next run
-//! continues a run that was killed ([`shards`]). Memory: a few blocks for each thread. Cost: one
-//! encoding of the text, and writing the ids.
+//! All threads encode documents ([`documents`]), with a few blocks for each thread in memory; the
+//! files get their names when they are complete. With `--shards` the documents are divided among
+//! several files, and the next run continues a run that was killed ([`shards`]).
 //!
 //! Example: for the two lines `to be` and `or`, `--output_format=u16 --output=train.bin
 //! --separator=2` writes the ids `[10, 11, 2, 12, 2]` as ten bytes, and the 64-bit numbers `[0, 3,
@@ -45,7 +44,7 @@ pub(super) fn flags() -> [Arg; 3] {
     [
         args::value(
             "separator",
-            "Training data: put this piece behind each document; an id, or the text of a piece",
+            "Training data: put this piece after each document; an id, or the text of a piece",
         )
         .value_name("ID|PIECE"),
         args::value(

@@ -1,7 +1,7 @@
 //! The report of `spiece inspect` and `spiece compare` as one HTML file.
 //!
-//! The page shows the report of one model, or of two models with their comparison, and tokenizes what
-//! is typed, without a network. The same input gives the same bytes.
+//! The page shows the report of one model, or of two models with their comparison, and tokenizes
+//! what is typed, without a network. The same input gives the same bytes.
 //!
 //! `page.html` has the sections, `page.css` and `parts.css` the style, and the scripts fill
 //! the sections from one JSON document ([`data`]) that holds the report, the pieces and the rules

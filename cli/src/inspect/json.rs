@@ -1,8 +1,8 @@
 //! The report of `spiece inspect` as JSON.
 //!
-//! docs/INSPECT.md lists the keys, which are the names of the fields here. They are stable: keys may
-//! be added, none is renamed or removed. Texts that are not UTF-8 have U+FFFD for each malformed
-//! sequence; ids identify pieces.
+//! docs/INSPECT.md lists the keys, which are the names of the fields here. They are stable: keys
+//! may be added, none is renamed or removed. Texts that are not UTF-8 have U+FFFD for each
+//! malformed sequence; ids identify pieces.
 
 use std::borrow::Cow;
 

@@ -1,9 +1,9 @@
 //! `--superword_from`: training in two stages, words first and then pieces of several words.
 //!
-//! A model is trained, and extended on the same text by pieces that may cross words; the text is read
-//! twice. For example, `--vocab_size=200000 --superword_from=80000` trains 80,000 pieces and learns
-//! 120,000 more, such as `▁of▁the`. The second stage counts lines instead of words, so its memory
-//! follows the distinct lines.
+//! A model is trained, and extended on the same text by pieces that may cross words; the text is
+//! read twice. For example, `--vocab_size=200000 --superword_from=80000` trains 80,000 pieces and
+//! learns 120,000 more, such as `▁of▁the`. The second stage counts lines instead of words, so its
+//! memory follows the distinct lines.
 
 use std::num::{NonZeroU8, NonZeroUsize};
 

@@ -1,7 +1,7 @@
 //! The arguments of `Encode`.
 //!
-//! This module checks the sampling options, and that the keywords are compatible with the model and the
-//! result type.
+//! This module checks the sampling options, and that the keywords are compatible with the model and
+//! the result type.
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;

@@ -6,8 +6,8 @@
 //! find all of them in all cases; here the same ones are found:
 //!
 //! 1. each token that begins with the uncertain bytes;
-//! 2. for each token that begins with a proper suffix of them: the ids of the rest and this token as
-//!    one text, up to the end of the uncertain bytes. What is no text, because it ends inside a
+//! 2. for each token that begins with a proper suffix of them: the ids of the rest and this token
+//!    as one text, up to the end of the uncertain bytes. What is no text, because it ends inside a
 //!    character, is merged without cuts;
 //! 3. if the last character is white space: the ids of what is before it, then those of it alone,
 //!    because `\s+(?!\S)` cuts there if a word follows.
@@ -39,8 +39,8 @@ pub(super) fn encode_with_completions(
     (ids, completions.into_iter().collect())
 }
 
-/// The ids of bytes that are not UTF-8. The last pretoken of the text before the first malformed byte
-/// and all bytes from there on are one pretoken.
+/// The ids of bytes that are not UTF-8. The last pretoken of the text before the first malformed
+/// byte and all bytes from there on are one pretoken.
 pub(super) fn encode_bytes(core: &CoreBpe, bpe: &ByteBpe, bytes: &[u8]) -> Vec<PieceId> {
     let mut encoder = bpe.encoder();
     let valid = bytes.utf8_chunks().next();

@@ -3,37 +3,37 @@
 //! The method is that of [`Model::extend`](crate::Model::extend), with bytes for characters. The
 //! corpus is cut into pretokens as the vocabulary cuts texts, the vocabulary encodes each distinct
 //! pretoken, and the loop of training goes on with these tokens as symbols. The learned tokens have
-//! the last ranks, in the order of learning, so that the words in memory are always segmented as the
-//! vocabulary with the tokens so far would segment them.
+//! the last ranks, in the order of learning, so that the words in memory are always segmented as
+//! the vocabulary with the tokens so far would segment them.
 //!
-//! Ids: old tokens keep theirs; the learned ones follow after the highest id, that of special tokens
-//! included, so that the order of the ranks is that of the ids, as in files of tiktoken. Pairs that
-//! occur equally often are merged in the order of tokenizers, by the smallest ids.
+//! Ids: old tokens keep theirs; the learned ones follow after the highest id, that of special
+//! tokens included, so that the order of the ranks is that of the ids, as in files of tiktoken.
+//! Pairs that occur equally often are merged in the order of tokenizers, by the smallest ids.
 //!
 //! # Guarantees
 //!
 //! Those of models hold, and need no conditions, because there are neither unknown characters nor
-//! unused pieces: G0 (old tokens, ids and ranks stay), G1, G2, G3 (where the pattern does not cut the
-//! text of the token), G4, G5 (for the orders `hf` and `rustbpe`), G6.
+//! unused pieces: G0 (old tokens, ids and ranks stay), G1, G2, G3 (where the pattern does not cut
+//! the text of the token), G4, G5 (for the orders `hf` and `rustbpe`), G6.
 //!
-//! *Whole pretokens first.* Some vocabularies look each pretoken up as a whole before they merge it.
-//! The proofs speak of merging; why they hold with the look-up, too:
+//! *Whole pretokens first.* Some vocabularies look each pretoken up as a whole before they merge
+//! it. The proofs speak of merging; why they hold with the look-up, too:
 //!
 //! * A pretoken that is an old token was one token, and stays this one token.
 //! * A pretoken that is a learned token is this token by merging as well (G3).
 //! * All others are merged as without the look-up.
 //!
-//! So no pretoken gets a new boundary. Counts are those of the encoder, too: a pretoken that is a token
-//! has no pairs.
+//! So no pretoken gets a new boundary. Counts are those of the encoder, too: a pretoken that is a
+//! token has no pairs.
 //!
 //! *Tokens that only the look-up finds*, 588 of Llama 3, are unfound in the sense of
-//! `train/bpe/merge/old_pieces.rs`: merging gives them in no text, but it does once a learned token is
-//! the missing half. They are then merged at once, since their ranks are better than that of the
+//! `train/bpe/merge/old_pieces.rs`: merging gives them in no text, but it does once a learned token
+//! is the missing half. They are then merged at once, since their ranks are better than that of the
 //! learned token; learning does the same.
 //!
-//! Example: the vocabulary has the bytes and `ab`; the corpus is `abc` (3 times) and `bc` (4 times).
-//! Segmented they are `ab c` and `b c`. Learned are `bc` (4), which no text gives for the bytes of
-//! `abc`, and then `abc` (3), made of `ab` and `c`.
+//! Example: the vocabulary has the bytes and `ab`; the corpus is `abc` (3 times) and `bc` (4
+//! times). Segmented they are `ab c` and `b c`. Learned are `bc` (4), which no text gives for the
+//! bytes of `abc`, and then `abc` (3), made of `ab` and `c`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::num::{NonZeroU16, NonZeroUsize};
@@ -71,16 +71,16 @@ use crate::train::{Corpus, InputFormat, Observer, SilentObserver, Summary, Train
 pub struct ByteExtendOptions {
     /// How many tokens are learned. The size of a vocabulary is one more than the highest id.
     pub size: ExtendSize,
-    /// Fill up with special tokens `<reserved_0>`, ... until the size of the vocabulary is a multiple
-    /// of this number.
+    /// Fill up with special tokens `<reserved_0>`, ... until the size of the vocabulary is a
+    /// multiple of this number.
     pub multiple_of: Option<NonZeroUsize>,
     /// Pairs that occur less often are not merged. 0 and 1 allow all.
     pub min_frequency: u64,
     /// Learned tokens have fewer bytes than this, as in training. Tokens of two bytes are always
     /// allowed.
     pub max_token_length: Option<NonZeroU16>,
-    /// Special tokens whose ids the first learned tokens take, in ascending order. Those that are not
-    /// needed stay.
+    /// Special tokens whose ids the first learned tokens take, in ascending order. Those that are
+    /// not needed stay.
     pub reuse: Vec<PieceId>,
     /// Texts of special tokens to add; their ids come before those of learned tokens.
     pub special_tokens: Vec<String>,
@@ -119,12 +119,12 @@ pub struct ExtendedBytes {
 }
 
 impl ByteBpe {
-    /// Adds tokens that continued training learns from `corpus`. Old ids stay, and no text gets a new
-    /// boundary between tokens, so never more of them; the module page of `adapt/extend/bytes.rs` has
-    /// the reasons.
+    /// Adds tokens that continued training learns from `corpus`. Old ids stay, and no text gets a
+    /// new boundary between tokens, so never more of them; the module page of
+    /// `adapt/extend/bytes.rs` has the reasons.
     ///
-    /// The corpus is cut by the pattern of the vocabulary. Its special tokens are left out, wherever
-    /// they occur. Memory grows with the distinct pretokens.
+    /// The corpus is cut by the pattern of the vocabulary. Its special tokens are left out,
+    /// wherever they occur. Memory grows with the distinct pretokens.
     ///
     /// ```
     /// use spiece::adapt::{ByteExtendOptions, ExtendSize};
@@ -382,8 +382,8 @@ impl ExtendedBytes {
     }
 
     /// A line for each learned token: id, bytes as the characters that stand for them in a
-    /// `tokenizer.json`, the old ids that it replaces with spaces between them, and its count, separated
-    /// by tabs. A line with these names comes first.
+    /// `tokenizer.json`, the old ids that it replaces with spaces between them, and its count,
+    /// separated by tabs. A line with these names comes first.
     #[cfg(feature = "tokenizer-json")]
     pub fn to_tsv(&self) -> Vec<u8> {
         let text = |id| printable(self.bpe.id_to_bytes(id).unwrap_or_default());

@@ -6,8 +6,8 @@
 //! # Method
 //!
 //! 1. The corpus is read, prepared and divided into parts as in training, except that text is not
-//!    divided inside a piece of the model ([`kept_pairs`](crate::train::split::kept_pairs)). Equal parts
-//!    are counted together.
+//!    divided inside a piece of the model ([`kept_pairs`](crate::train::split::kept_pairs)). Equal
+//!    parts are counted together.
 //! 2. The model segments each distinct part. Merging begins with these segments as symbols, where
 //!    training begins with characters. They are the state of the encoder before unused pieces are
 //!    split again and unknown characters become bytes, since these are the symbols that pieces with

@@ -143,8 +143,8 @@ pub(super) struct IdSlots {
 }
 
 impl IdSlots {
-    /// The ids of `learned` pieces, the first of which take the `reused` ones, in a base of this length
-    /// with these texts.
+    /// The ids of `learned` pieces, the first of which take the `reused` ones, in a base of this
+    /// length with these texts.
     pub(super) fn new(
         (base_len, texts): (usize, &HashSet<Vec<u8>>),
         reused: BTreeSet<PieceId>,

@@ -1,7 +1,7 @@
 //! Which pieces remain in a pruned model.
 //!
-//! See the table of the [module page](super). Example: the BPE pieces `ab` `abc` and the characters;
-//! the text gives `abc`. All remain, and `ab` is the tail.
+//! See the table of the [module page](super). Example: the BPE pieces `ab` `abc` and the
+//! characters; the text gives `abc`. All remain, and `ab` is the tail.
 
 use super::leaves::{self, HalvesFinder};
 use super::usage::PieceUsage;

@@ -76,8 +76,8 @@ impl ByteCuts {
         is_tested(highest)
     }
 
-    /// A position after `at` where `text` can be cut, or the end of the text. If characters begin at
-    /// `at` and from there on, it is the first one.
+    /// A position after `at` where `text` can be cut, or the end of the text. If characters begin
+    /// at `at` and from there on, it is the first one.
     #[inline]
     pub(super) fn next(&self, text: &[u8], mut at: usize) -> usize {
         while let Some(byte) = text.get(at) {

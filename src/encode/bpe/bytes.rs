@@ -7,11 +7,11 @@
 //!
 //! The tokens stand in a [`PieceTable`] in the order of their merge ranks, so that the symbol, the
 //! rank and the index of a token are one number. All single bytes are tokens; so there are no
-//! unknown symbols. The ids of tokens may be any numbers; the cache of pretokens has ids, all others
-//! have symbols.
+//! unknown symbols. The ids of tokens may be any numbers; the cache of pretokens has ids, all
+//! others have symbols.
 //!
-//! Example: the pretoken ` low` with the tokens `lo` (rank 256), ` l` (257) and ` low` (300). `lo` is
-//! merged first, and ` lo` and `low` are no tokens, so the result is ` `, `lo`, `w`. If *whole
+//! Example: the pretoken ` low` with the tokens `lo` (rank 256), ` l` (257) and ` low` (300). `lo`
+//! is merged first, and ` lo` and `low` are no tokens, so the result is ` `, `lo`, `w`. If *whole
 //! pretokens come first*, the result is ` low`.
 //!
 //! Cost: a pretoken that was seen before takes one tag and one cache line; others are merged in
@@ -153,8 +153,9 @@ impl ByteEncoder {
         self.whole_pretokens_first
     }
 
-    /// For each token the ranks of the two tokens that merge to it, the same two in every text; `None`
-    /// for single bytes and for tokens that no text is merged to. Cost: that of merging each token.
+    /// For each token the ranks of the two tokens that merge to it, the same two in every text;
+    /// `None` for single bytes and for tokens that no text is merged to. Cost: that of merging each
+    /// token.
     #[cfg(any(feature = "tokenizer-json", feature = "train"))]
     pub(crate) fn last_merges(&self) -> Vec<Option<[u32; 2]>> {
         let mut merger = PairMerger::default();
@@ -311,8 +312,8 @@ impl ByteEncoder {
         }
     }
 
-    /// Appends the symbols of a part of a pretoken, merged from characters of three bytes if that is
-    /// exact, and otherwise from bytes.
+    /// Appends the symbols of a part of a pretoken, merged from characters of three bytes if that
+    /// is exact, and otherwise from bytes.
     fn merge_part(
         &self,
         part: &[u8],
@@ -403,8 +404,8 @@ mod tests {
         prop::collection::vec(prop::sample::select(alphabet), size).prop_map(|parts| parts.concat())
     }
 
-    /// All bytes, the texts of `alphabet`, and tokens that are made of them by joining tokens before
-    /// them, often one with itself, or (one in eight) are any text.
+    /// All bytes, the texts of `alphabet`, and tokens that are made of them by joining tokens
+    /// before them, often one with itself, or (one in eight) are any text.
     fn vocabulary(alphabet: Alphabet) -> impl Strategy<Value = Vec<Vec<u8>>> {
         let index = any::<prop::sample::Index>;
         let any_text = text_of(alphabet, 2..7);

@@ -11,8 +11,8 @@ pub(crate) struct PairMerger {
 }
 
 impl PairMerger {
-    /// Merges `symbols`; `merge_of` gives the rank of a pair and the symbol that it becomes. Returns
-    /// the symbols that remain, and the pair that merged last if one symbol remains.
+    /// Merges `symbols`; `merge_of` gives the rank of a pair and the symbol that it becomes.
+    /// Returns the symbols that remain, and the pair that merged last if one symbol remains.
     pub(crate) fn merge(
         &mut self,
         symbols: impl Iterator<Item = u32>,

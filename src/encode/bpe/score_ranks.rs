@@ -19,8 +19,8 @@ pub(in crate::encode::bpe) fn score_ranks(
         let score = vocabulary.score(*id as usize);
         u64::from(descending_key(score)) << 32 | u64::from(*id)
     };
-    // Trainers write pieces in this order, except for a few. Without these, the stable sort finds two
-    // sorted runs, which takes half the time.
+    // Trainers write pieces in this order, except for a few. Without these, the stable sort finds
+    // two sorted runs, which takes half the time.
     let mut best_first = Vec::with_capacity(mergeable.len());
     let mut displaced = Vec::new();
     for key in mergeable.iter().map(key) {

@@ -31,8 +31,8 @@
 //! The text `▁of▁theory` gives `▁of ▁the o r y` in the first layer. In the second, `▁of▁the` merges
 //! before `▁theory` could.
 //!
-//! Cost: a lookup for each pair of tokens, two for each merge; n log n for a run of n tokens.
-//! Loading takes a second table of pieces and one encoding of the pieces of the second layer.
+//! A pair of tokens takes a lookup, a merge two, and a run of n tokens n log n steps. Loading takes
+//! a second table of pieces and one encoding of the pieces of the second layer.
 
 mod late_pieces;
 pub(super) mod token_run;

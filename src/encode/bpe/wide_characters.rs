@@ -8,9 +8,9 @@
 //! is one pair, which merges if the character is a token. So four look-ups are its tokens.
 //!
 //! **Several characters.** Let w be a text of characters of three bytes, each of which is a *unit*:
-//! it is merged to one token by itself, and no merge on the way there has a higher rank than a token
-//! that contains the whole character. And let no token that has a part of a character occur in w
-//! across a border of characters. Then merging the units of w gives the tokens of w.
+//! it is merged to one token by itself, and no merge on the way there has a higher rank than a
+//! token that contains the whole character. And let no token that has a part of a character occur
+//! in w across a border of characters. Then merging the units of w gives the tokens of w.
 //!
 //! Proof. Call a merge outer if its token crosses a border. Then this token consists of whole
 //! characters. So do its two operands: if they met inside of a character, the one that crosses a

@@ -1,8 +1,8 @@
 //! The pieces as a trie whose cells contain the scores.
 //!
-//! A step of a search is a single load of a cell (see [`trie`](crate::trie)), which has the score of
-//! the piece that ends there or after its tail. Ids, which are needed for the pieces of the best path only, are in a
-//! second array.
+//! A step of a search is a single load of a cell (see [`trie`](crate::trie)), which has the score
+//! of the piece that ends there or after its tail. Ids, which are needed for the pieces of the best
+//! path only, are in a second array.
 //!
 //! Example: with the pieces `l` (-3), `le` (-4) and `les` (-5), the text `lest` takes four steps:
 //!

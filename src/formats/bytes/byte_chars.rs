@@ -1,7 +1,7 @@
 //! Bytes as printable characters, as GPT-2 writes tokens into JSON and merge lists.
 //!
-//! The 188 bytes that are printable in Latin-1 stand for themselves; the other 68 are the characters
-//! from U+0100 on, in their order. A space is `Ġ` (U+0120), a line feed `Ċ` (U+010A).
+//! The 188 bytes that are printable in Latin-1 stand for themselves; the other 68 are the
+//! characters from U+0100 on, in their order. A space is `Ġ` (U+0120), a line feed `Ċ` (U+010A).
 
 /// The number of code points up to the last character of a byte.
 const CODE_POINTS: usize = 256 + 68;
@@ -72,8 +72,8 @@ pub(in crate::formats) fn spelled(token: &str) -> Option<Vec<u8>> {
     token.chars().map(byte_of).collect()
 }
 
-/// Appends the bytes of a token. Returns false, and appends nothing, if one of its characters stands
-/// for no byte.
+/// Appends the bytes of a token. Returns false, and appends nothing, if one of its characters
+/// stands for no byte.
 pub(super) fn append_bytes(token: &str, bytes: &mut Vec<u8>) -> bool {
     let start = bytes.len();
     for char in token.chars() {

@@ -1,7 +1,8 @@
 //! Published vocabularies whose files lack the pattern and the special tokens.
 //!
-//! `.tiktoken` files and pairs of `vocab.json` and `merges.txt` have tokens only. What is missing stands
-//! in the source code of the programs that publish them; it is known here for the most used ones.
+//! `.tiktoken` files and pairs of `vocab.json` and `merges.txt` have tokens only. What is missing
+//! stands in the source code of the programs that publish them; it is known here for the most used
+//! ones.
 //!
 //! A vocabulary is recognized by its tokens and ids, so that line ends, the order of lines and the
 //! format do not matter: r50k_base.tiktoken and GPT-2's `vocab.json` are the same one. They are

@@ -1,7 +1,7 @@
 //! A list of merges as an order of tokens.
 //!
-//! tokenizers, GPT-2 and minbpe merge by a *list* of pairs: of all neighbouring symbols whose pair is
-//! in the list, the one that is listed first merges, of equal pairs the leftmost. tiktoken and
+//! tokenizers, GPT-2 and minbpe merge by a *list* of pairs: of all neighbouring symbols whose pair
+//! is in the list, the one that is listed first merges, of equal pairs the leftmost. tiktoken and
 //! spiece merge by *rank*: of all neighbours whose joined bytes are a token, those with the lowest
 //! rank merge, the leftmost first. A list may have several pairs of one token, or lack pairs whose
 //! joined bytes are a token: Llama 3's has 280,147 pairs for 127,744 tokens, DeepSeek V3's one for
@@ -12,9 +12,9 @@
 //! alone, and outside of it none is added or removed; so the merges within the span, in their
 //! order, are the first ones of merging its bytes alone. This holds for both rules.
 //!
-//! **Lemma.** Let l and r be neighbours while a text is merged by the list, and let their joined bytes
-//! be a token p. Merging the bytes of p alone comes to the two symbols l and r (locality). If the
-//! pair is in the list, its next and last merge is this pair. If it is not, l and r remain.
+//! **Lemma.** Let l and r be neighbours while a text is merged by the list, and let their joined
+//! bytes be a token p. Merging the bytes of p alone comes to the two symbols l and r (locality). If
+//! the pair is in the list, its next and last merge is this pair. If it is not, l and r remain.
 //!
 //! So a token p is of one of three kinds, which merging its bytes alone by the list tells:
 //!
@@ -24,20 +24,20 @@
 //! | two symbols | these two, which the list does not merge | divided |
 //! | three symbols or more | none, in no text | unreachable |
 //!
-//! **Theorem.** Merging by the list equals merging by rank, if the ranks of the merged tokens have the
-//! order of their places, and no token is divided. *Proof.* By induction over the merges both have
-//! the same symbols. Let neighbours l and r be a candidate of the list. By the lemma they are the
-//! last pair of p, which is a merged token, so that they are a candidate by rank, too. Let them be
-//! a candidate by rank: p is a token, not divided, and not unreachable by the lemma, so it is
+//! **Theorem.** Merging by the list equals merging by rank, if the ranks of the merged tokens have
+//! the order of their places, and no token is divided. *Proof.* By induction over the merges both
+//! have the same symbols. Let neighbours l and r be a candidate of the list. By the lemma they are
+//! the last pair of p, which is a merged token, so that they are a candidate by rank, too. Let them
+//! be a candidate by rank: p is a token, not divided, and not unreachable by the lemma, so it is
 //! merged and its last pair is l and r, which is in the list. Both rules have the same candidates,
 //! compare them by the place of p, and take the leftmost of several places of one token. ∎
 //!
-//! A divided token would be merged by rank but not by the list. It is a [`Reason`], with its own bytes
-//! as the counterexample. No published vocabulary that we know has one.
+//! A divided token would be merged by rank but not by the list. It is a [`Reason`], with its own
+//! bytes as the counterexample. No published vocabulary that we know has one.
 //!
-//! Example: the tokens `a b c ab bc abc` and the list `a b`, `b c`, `a bc`. Alone, `abc` becomes `ab c`,
-//! which is not listed: `abc` is divided. With `ab c` in the list at any place it is merged, and
-//! `a bc` never happens.
+//! Example: the tokens `a b c ab bc abc` and the list `a b`, `b c`, `a bc`. Alone, `abc` becomes
+//! `ab c`, which is not listed: `abc` is divided. With `ab c` in the list at any place it is
+//! merged, and `a bc` never happens.
 
 use std::collections::{HashMap, HashSet};
 
@@ -111,8 +111,8 @@ impl ListOrder {
                 single.push(at);
                 continue;
             }
-            // Few tokens are left: those that no text is merged to, or that have a part with a later
-            // place.
+            // Few tokens are left: those that no text is merged to, or that have a part with a
+            // later place.
             let symbols = bytes.iter().map(|byte| u32::from(*byte));
             match merger.merge(symbols, |left, right| list.merge_of(left, right)) {
                 ([_], Some([left, right])) => {
@@ -202,14 +202,14 @@ impl PairList {
         }
     }
 
-    /// Whether both parts of a merge are bytes or known, and merging their joined bytes comes to the
-    /// two parts.
+    /// Whether both parts of a merge are bytes or known, and merging their joined bytes comes to
+    /// the two parts.
     ///
-    /// As in `encode::bpe::strategies::token_pairs`: the merges of both parts are undone, the latest
-    /// first. Each time, the two symbols at the border existed at the same time; if their pair is
-    /// listed before the next merge that makes one of them part of something larger, they would
-    /// merge, of equal places the leftmost. The places of the merges within a part ascend, since
-    /// its own parts have earlier places.
+    /// As in `encode::bpe::strategies::token_pairs`: the merges of both parts are undone, the
+    /// latest first. Each time, the two symbols at the border existed at the same time; if their
+    /// pair is listed before the next merge that makes one of them part of something larger, they
+    /// would merge, of equal places the leftmost. The places of the merges within a part ascend,
+    /// since its own parts have earlier places.
     fn reaches(&self, merge: ListedMerge, last_merges: &[Option<ListedMerge>]) -> bool {
         let last_of = |symbol: u32| last_merges[symbol as usize];
         let is_known = |symbol: u32| symbol < BYTES || last_of(symbol).is_some();

@@ -1,5 +1,6 @@
-//! Vocabularies whose tokens are written in the characters of [`byte_chars`](super::byte_chars), with a
-//! list of merges: the `vocab.json` and `merges.txt` of GPT-2, and the model of a `tokenizer.json`.
+//! Vocabularies whose tokens are written in the characters of [`byte_chars`](super::byte_chars),
+//! with a list of merges: the `vocab.json` and `merges.txt` of GPT-2, and the model of a
+//! `tokenizer.json`.
 
 use std::collections::HashSet;
 

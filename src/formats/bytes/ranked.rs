@@ -1,10 +1,10 @@
 //! A vocabulary of ranks as a list of merges: the reverse of [`merge_list`](super::merge_list).
 //!
-//! Whenever text is merged to a token, the last merge is the one that merging the bytes of the token
-//! alone ends with (locality). So the list that has this pair for each token, in the order of the
-//! ranks, has every pair that is ever merged by rank; by the theorem of `merge_list` it gives the same
-//! parts for all text. A token that merging its own bytes does not give has no pair: only looking up
-//! whole pretokens finds it, as for 588 tokens of Llama 3.
+//! Whenever text is merged to a token, the last merge is the one that merging the bytes of the
+//! token alone ends with (locality). So the list that has this pair for each token, in the order of
+//! the ranks, has every pair that is ever merged by rank; by the theorem of `merge_list` it gives
+//! the same parts for all text. A token that merging its own bytes does not give has no pair: only
+//! looking up whole pretokens finds it, as for 588 tokens of Llama 3.
 
 use super::tokens::shown;
 use crate::byte_bpe::{ByteBpe, SpecialToken};
@@ -90,8 +90,8 @@ impl<'b> RankedTokens<'b> {
         self.special(rank).is_some() && !is_found
     }
 
-    /// The ranks of the two tokens of each merge, and of the token that they become, in the order of
-    /// the merges.
+    /// The ranks of the two tokens of each merge, and of the token that they become, in the order
+    /// of the merges.
     pub(in crate::formats) fn merges(&self) -> impl Iterator<Item = ([usize; 2], usize)> {
         let merges = self.last_merges.iter().enumerate();
         merges.filter_map(|(rank, pair)| Some((pair.as_ref()?.map(|part| part as usize), rank)))

@@ -8,8 +8,8 @@
 //! | `vocab` | tokens in the order of their ranks; the first V - S count, and the id is S + rank |
 //! | `special_tokens` | texts and ids; files up to version v7 can lack it and have [`OLD_SPECIAL_TOKENS`] then |
 //!
-//! The special tokens that are not listed are called `<SPECIAL_N>`, from the number of listed ones on.
-//! The first 256 tokens are the bytes in their order.
+//! The special tokens that are not listed are called `<SPECIAL_N>`, from the number of listed ones
+//! on. The first 256 tokens are the bytes in their order.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

@@ -1,7 +1,7 @@
 //! `vocab.json` and `merges.txt`, which GPT-2 calls `encoder.json` and `vocab.bpe`.
 //!
-//! The first is a JSON object of tokens and ids; the second has the two tokens of a merge in each line,
-//! after a line that begins with `#version`. Neither has the pattern or the special tokens.
+//! The first is a JSON object of tokens and ids; the second has the two tokens of a merge in each
+//! line, after a line that begins with `#version`. Neither has the pattern or the special tokens.
 
 use super::byte_chars::printable;
 use super::error::{ByteFormatError, Place};

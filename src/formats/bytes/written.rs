@@ -36,11 +36,11 @@ pub enum PostProcessor {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ByteFiles {
-    /// The usual names of the files, and their contents. A folder, and `vocab.json` with `merges.txt`,
-    /// are two files, all other formats are one.
+    /// The usual names of the files, and their contents. A folder, and `vocab.json` with
+    /// `merges.txt`, are two files, all other formats are one.
     pub files: Vec<(&'static str, Vec<u8>)>,
-    /// Whether the program that the files are made for gives the ids of the vocabulary, if it is given
-    /// what is [missing](Self::missing).
+    /// Whether the program that the files are made for gives the ids of the vocabulary, if it is
+    /// given what is [missing](Self::missing).
     pub verdict: Verdict,
     /// What the format does not hold, so that the program has to be given it.
     pub missing: Vec<Missing>,
@@ -50,8 +50,8 @@ pub struct ByteFiles {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {
-    /// How text is cut: expressions, each of which cuts the parts that the one before made. None: the
-    /// whole text is one pretoken.
+    /// How text is cut: expressions, each of which cuts the parts that the one before made. None:
+    /// the whole text is one pretoken.
     Pattern(Vec<String>),
     /// Special tokens with their ids.
     SpecialTokens(Vec<(String, u32)>),
@@ -228,8 +228,8 @@ impl ByteBpe {
     /// Cost: linear, plus that of merging each token once.
     ///
     /// # Errors
-    /// [`ByteFormatError::NoForm`]: the format cannot hold a part of the vocabulary, or no byte-level
-    /// vocabulary. [`ByteFormatError::AddedTokenId`]
+    /// [`ByteFormatError::NoForm`]: the format cannot hold a part of the vocabulary, or no
+    /// byte-level vocabulary. [`ByteFormatError::AddedTokenId`]
     pub fn to_format(
         &self,
         format: FileFormat,

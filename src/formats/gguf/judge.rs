@@ -1,8 +1,9 @@
 //! Where the ids of llama.cpp differ from those of SentencePiece.
 //!
-//! The verdict is on the ids that llama.cpp gives for the GGUF file of a model, without BOS and EOS,
-//! and with `parse_special` off. Cost: linear in the pieces, plus encoding the texts of control,
-//! unknown, byte and unused pieces, and quadratic in the length of each user-defined symbol.
+//! The verdict is on the ids that llama.cpp gives for the GGUF file of a model, without BOS and
+//! EOS, and with `parse_special` off. Cost: linear in the pieces, plus encoding the texts of
+//! control, unknown, byte and unused pieces, and quadratic in the length of each user-defined
+//! symbol.
 //!
 //! # Type `llama`
 //! llama.cpp puts a space before the text, replaces spaces by the whitespace mark, and merges as

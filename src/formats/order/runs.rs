@@ -1,10 +1,8 @@
 //! Runs: pieces of equal scores that repeat one character.
 //!
-//! Input: the merges of these pieces, in some order. Output: whether merging in that order gives
-//! the same result as merging the leftmost pair. Method: both are simulated on repetitions of the
-//! character, up to three times as long as the longest piece.
-//!
-//! Cost: quadratic in the length of each of these texts.
+//! Whether merging in an order gives the same result as merging the leftmost pair is tried: both
+//! are simulated on repetitions of the character, up to three times as long as the longest piece.
+//! That is quadratic in the length of each of these texts.
 
 use super::{OrderedMerge, symbols_of};
 use crate::model::Model;

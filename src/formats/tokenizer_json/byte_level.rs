@@ -13,12 +13,12 @@
 //! | `ignore_merges` | pretokens that are a token are looked up first |
 //! | added tokens | special tokens with their flags |
 //!
-//! Post-processors put special tokens around the ids or change offsets, and decoders and `trim_offsets`
-//! concern neither ids nor the text they stand for. `unk_token`, `fuse_unk` and `byte_fallback` have no
-//! effect, since every byte is a token. Other components are refused.
+//! Post-processors put special tokens around the ids or change offsets, and decoders and
+//! `trim_offsets` concern neither ids nor the text they stand for. `unk_token`, `fuse_unk` and
+//! `byte_fallback` have no effect, since every byte is a token. Other components are refused.
 //!
-//! Added tokens get the ids that `tokenizers` gives them, whatever the file says: that of the same text
-//! in the vocabulary, or the first one after the vocabulary and the added tokens before.
+//! Added tokens get the ids that `tokenizers` gives them, whatever the file says: that of the same
+//! text in the vocabulary, or the first one after the vocabulary and the added tokens before.
 
 mod write;
 

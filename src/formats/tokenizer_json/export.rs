@@ -1,7 +1,6 @@
 //! A model as the parts of a `tokenizer.json`, and the verdict.
 //!
-//! Input: a model and options. Output: [`JsonParts`]. Nothing is written here. The same functions
-//! give the verdict and the parts that are written.
+//! The functions that give the verdict also give the parts that are written.
 //!
 //! # The verdict for BPE models
 //! The ids are equal for all text if four things are equal: the normalized texts, the user-defined

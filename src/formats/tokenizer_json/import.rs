@@ -1,9 +1,9 @@
 //! The parts of a `tokenizer.json` as a model, and the verdict.
 //!
-//! What both types of models share is here; the reasons of added tokens are in [`added_tokens`], the
-//! pieces that begin and end texts in [`special_pieces`]. The pieces of BPE models are in [`bpe`],
-//! those of unigram models in [`unigram`]. Example: the added token `<s>` with `special: true`
-//! becomes the control piece `<s>` and the beginning-of-sentence piece in the trainer spec.
+//! What both types of models share is here; the reasons of added tokens are in [`added_tokens`],
+//! the pieces that begin and end texts in [`special_pieces`]. The pieces of BPE models are in
+//! [`bpe`], those of unigram models in [`unigram`]. Example: the added token `<s>` with `special:
+//! true` becomes the control piece `<s>` and the beginning-of-sentence piece in the trainer spec.
 
 mod added_tokens;
 mod bpe;

@@ -1,8 +1,8 @@
 //! The parts of a `tokenizer.json`, borrowed from its text unless they have escapes.
 //!
-//! Fields that do not change ids, such as the decoder, are skipped. Only the types of the fields are
-//! checked. A vocabulary is an object of texts and ids, or a list of texts and scores; a merge is a
-//! text with one space in it, or a list of two texts.
+//! Fields that do not change ids, such as the decoder, are skipped. Only the types of the fields
+//! are checked. A vocabulary is an object of texts and ids, or a list of texts and scores; a merge
+//! is a text with one space in it, or a list of two texts.
 //!
 //! Limits: objects and lists may be nested 128 deep (the limit of `serde_json`). Memory: an empty
 //! component takes 58 times its bytes in the file (measured, with a list that grows).

@@ -8,8 +8,8 @@
 //! | decoder `WordPiece`, or none | [`WordDecoding`] |
 //! | added tokens | special tokens with their flags, and the ids that `tokenizers` gives them |
 //!
-//! Other post-processors leave the tokens for the ends unknown; they concern no other ids. All other
-//! components are refused.
+//! Other post-processors leave the tokens for the ends unknown; they concern no other ids. All
+//! other components are refused.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,7 +1,7 @@
 //! The parts of a `tokenizer.json` as JSON.
 //!
-//! The file has one line for each piece, merge and added token, so that files can be compared line by
-//! line.
+//! The file has one line for each piece, merge and added token, so that files can be compared line
+//! by line.
 
 use std::fmt::Display;
 

@@ -1,13 +1,13 @@
 //! The texts that the rules of a normalizer and the user-defined symbols write.
 //!
-//! A [`PartTable`] finds a part that equals, begins with, ends with or contains a text, and a raw text
-//! for which the normalizer writes it.
+//! A [`PartTable`] finds a part that equals, begins with, ends with or contains a text, and a raw
+//! text for which the normalizer writes it.
 //!
 //! Example: the rule `A` -> `b c` writes the part `b▁c` with the source `A`; the text `▁c` is its
 //! end.
 //!
-//! Cost: sorting all parts once, by their bytes and by their reversed bytes; then a binary search,
-//! or one search through all bytes for parts that contain a text.
+//! All parts are sorted once, by their bytes and by their reversed bytes. A query is then a binary
+//! search, or, for parts that contain a text, one search through all bytes.
 
 use std::collections::HashMap;
 

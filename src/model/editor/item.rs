@@ -1,8 +1,8 @@
 //! One piece in a [`ModelEditor`](super::ModelEditor), and one outside of it ([`PieceEntry`]).
 //!
 //! A piece is kept as the bytes of its field in the file, so that unknown fields survive, together
-//! with the values that were set. Nothing is decoded until a caller asks for the piece or the file is
-//! assembled.
+//! with the values that were set. Nothing is decoded until a caller asks for the piece or the file
+//! is assembled.
 
 use super::message_of;
 use crate::model::file::{

@@ -113,7 +113,8 @@ fn removed_pieces_come_back_in_any_order() {
     assert_eq!(editor.finish().unwrap().to_bytes(), STRANGE);
 }
 
-/// What was not changed keeps its bytes; a changed message is encoded anew, with its unknown fields.
+/// What was not changed keeps its bytes; a changed message is encoded anew, with its unknown
+/// fields.
 #[test]
 fn unknown_fields_are_kept() {
     let mut editor = strange().edit();

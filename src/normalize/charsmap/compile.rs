@@ -2,8 +2,8 @@
 //!
 //! The parts are those that [`charsmap`](super) describes. The pool has each target once, ascending
 //! by code points, and the values of the trie are their positions. Sources that come out equal in
-//! UTF-8 (code points above U+10FFFF all become U+FFFD) get the lowest position. Cost: linear
-//! except for sorting the distinct targets; building the trie takes most of the time.
+//! UTF-8 (code points above U+10FFFF all become U+FFFD) get the lowest position. Building the trie
+//! takes most of the time.
 
 use super::double_array::{BuildError, DoubleArray};
 use super::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};

@@ -12,8 +12,8 @@
 //! those of Unicode 17, whatever the current version is, because the compiled bytes go into model
 //! files; hence the pinned crates.
 //!
-//! Cost: some tens of milliseconds for a set.
-//! [`charsmap::builtin`](crate::normalize::charsmap::builtin) compiles a set at most once in a
+//! A set takes some tens of milliseconds;
+//! [`charsmap::builtin`](crate::normalize::charsmap::builtin) compiles it at most once in a
 //! process.
 
 mod decompose;

@@ -138,8 +138,8 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         Ok(self.merges)
     }
 
-    /// Merges pairs that occur `min_frequency` times at least, until `wanted` of the merges have another
-    /// text than those that `is_known`, or no pair occurs as often.
+    /// Merges pairs that occur `min_frequency` times at least, until `wanted` of the merges have
+    /// another text than those that `is_known`, or no pair occurs as often.
     pub(crate) fn run_occurring(
         mut self,
         (wanted, min_frequency): (usize, u64),
@@ -158,8 +158,8 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         self.seen = Some(Texts::with_hasher(self.hasher.clone()));
     }
 
-    /// Merges pairs until there are `wanted` merges, besides those whose text `is_known`, or no pair
-    /// occurs.
+    /// Merges pairs until there are `wanted` merges, besides those whose text `is_known`, or no
+    /// pair occurs.
     fn merge_occurring(
         &mut self,
         mut wanted: usize,
@@ -402,8 +402,8 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         Ok(())
     }
 
-    /// Adds a pair if it is frequent enough to be indexed, and returns its number. Its positions are
-    /// recorded later, and then it is enqueued.
+    /// Adds a pair if it is frequent enough to be indexed, and returns its number. Its positions
+    /// are recorded later, and then it is enqueued.
     fn add_new_pair(
         &mut self,
         left: Symbol,

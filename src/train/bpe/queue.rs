@@ -28,8 +28,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::WordBuffer;
 
-/// The order of pairs that occur equally often. A key is made when the count of the pair becomes the
-/// best one, and is kept as long as it is: until then, the pair has lost no occurrence.
+/// The order of pairs that occur equally often. A key is made when the count of the pair becomes
+/// the best one, and is kept as long as it is: until then, the pair has lost no occurrence.
 pub(crate) trait TieOrder: Send {
     /// The pair with the greatest key is merged first. No two pairs have equal keys.
     type Key: Ord + Send;

@@ -1,9 +1,9 @@
-//! The symbols that words consist of: first the initial ones, which are characters (or the pieces of
-//! a model whose training is continued), then one more for each merge.
+//! The symbols that words consist of: first the initial ones, which are characters (or the pieces
+//! of a model whose training is continued), then one more for each merge.
 //!
 //! Texts are bytes, so that an initial symbol may be any string of bytes. Which initial symbols a
-//! word has is a [`WordSpelling`](super::word_buffer::WordSpelling); which of them may be joined is decided
-//! by their [`Shape`]s. Nothing else in this module depends on what an initial symbol is.
+//! word has is a [`WordSpelling`](super::word_buffer::WordSpelling); which of them may be joined is
+//! decided by their [`Shape`]s. Nothing else in this module depends on what an initial symbol is.
 //!
 //! A symbol has a length in slots of the [word buffer](super::word_buffer): 1 for an initial
 //! symbol, and the sum of the lengths of both parts for a merged one.

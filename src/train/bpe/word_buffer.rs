@@ -112,8 +112,8 @@ pub(crate) struct Occurrence {
 }
 
 impl WordBuffer {
-    /// Divides `words` into their initial symbols, on the threads of the current pool. The words are
-    /// freed group by group.
+    /// Divides `words` into their initial symbols, on the threads of the current pool. The words
+    /// are freed group by group.
     pub(crate) fn new(
         words: WordTable,
         spelling: &impl WordSpelling,
@@ -135,8 +135,8 @@ impl WordBuffer {
         Ok(Self { slots, runs })
     }
 
-    /// As [`new`](Self::new), with the words in the order of their places, so that few words have runs
-    /// in common.
+    /// As [`new`](Self::new), with the words in the order of their places, so that few words have
+    /// runs in common.
     pub(crate) fn in_order_of_places(
         words: WordTable<PlacedCount>,
         spelling: &impl WordSpelling,

@@ -17,12 +17,13 @@ use crate::train::options::InputFormat;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ByteTieOrder {
-    /// The library tokenizers of Hugging Face (`hf`): the smallest ids. Special tokens have the first
-    /// ids, then come the bytes in the order of the characters that stand for them in tokenizer.json,
-    /// then the merges.
+    /// The library tokenizers of Hugging Face (`hf`): the smallest ids. Special tokens have the
+    /// first ids, then come the bytes in the order of the characters that stand for them in
+    /// tokenizer.json, then the merges.
     #[default]
     Tokenizers,
-    /// rustbpe (`rustbpe`): the smallest ids. The bytes have the ids 0 to 255; special tokens come last.
+    /// rustbpe (`rustbpe`): the smallest ids. The bytes have the ids 0 to 255; special tokens come
+    /// last.
     Rustbpe,
     /// minbpe (`minbpe`): the pair that occurs first. Ids as for `rustbpe`.
     Minbpe,
@@ -84,8 +85,8 @@ impl fmt::Display for ByteTieOrder {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ByteTrainOptions {
-    /// The number of tokens: special tokens, 256 bytes and merges. A corpus without enough pairs gives
-    /// fewer.
+    /// The number of tokens: special tokens, 256 bytes and merges. A corpus without enough pairs
+    /// gives fewer.
     pub vocab_size: u32,
     /// Cuts texts into pretokens, which no token crosses.
     pub pretokenizer: Pretokenizer,
@@ -122,7 +123,8 @@ impl ByteTrainOptions {
     }
 }
 
-/// The most bytes of a merged token with this [`max_token_length`](ByteTrainOptions::max_token_length).
+/// The most bytes of a merged token with this
+/// [`max_token_length`](ByteTrainOptions::max_token_length).
 pub(crate) fn length_limit(max_token_length: Option<NonZeroU16>) -> u32 {
     max_token_length.map_or(u32::MAX, |length| u32::from(length.get() - 1).max(2))
 }

@@ -43,11 +43,11 @@ impl TieOrder for SmallestIds<'_> {
 /// The words of the buffer are in the order of their first occurrences in the corpus. The first
 /// position of a pair in the buffer then decides:
 ///
-/// *Proof.* All occurrences of a word in the corpus have the same symbols at any time. Let a pair occur
-/// first in the corpus in an occurrence of the word w. It occurs at the same place inside the first
-/// occurrence of w, which is not later; so that is where it occurs first. Words do not overlap. So of
-/// two pairs, the one whose word begins first in the corpus occurs first, or if it is the same word, the
-/// one that occurs first in it; and the buffer has them in this order.
+/// *Proof.* All occurrences of a word in the corpus have the same symbols at any time. Let a pair
+/// occur first in the corpus in an occurrence of the word w. It occurs at the same place inside the
+/// first occurrence of w, which is not later; so that is where it occurs first. Words do not
+/// overlap. So of two pairs, the one whose word begins first in the corpus occurs first, or if it
+/// is the same word, the one that occurs first in it; and the buffer has them in this order.
 pub(super) struct FirstPlaces;
 
 impl TieOrder for FirstPlaces {

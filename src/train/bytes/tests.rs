@@ -10,8 +10,8 @@ use crate::piece::PieceId;
 /// A token, by its bytes, of a word.
 type Symbols = Vec<Vec<u8>>;
 
-/// The tokens of the ids, by recounting all pairs before each merge; `words` are in the order of the
-/// text.
+/// The tokens of the ids, by recounting all pairs before each merge; `words` are in the order of
+/// the text.
 fn slow_tokens(words: &[(Vec<u8>, u64)], options: &ByteTrainOptions) -> Vec<Vec<u8>> {
     let mut special: Vec<Vec<u8>> = Vec::new();
     for text in &options.special_tokens {

@@ -1,8 +1,9 @@
 //! Bytes of one file or reader -> batches of all of its bytes, for byte-level BPE.
 //!
-//! The texts are lines with their newlines, or everything is one text. One text, or a very long line,
-//! is divided where its pretokens are those of the parts ([`Pretokenizer::last_boundary`]): memory is a
-//! batch, and several threads count the parts. A text without such a place is read to its end.
+//! The texts are lines with their newlines, or everything is one text. One text, or a very long
+//! line, is divided where its pretokens are those of the parts ([`Pretokenizer::last_boundary`]):
+//! memory is a batch, and several threads count the parts. A text without such a place is read to
+//! its end.
 
 use std::io::Read;
 use std::path::PathBuf;

@@ -1,9 +1,9 @@
 //! The texts of a table in order.
 //!
-//! The first bytes of each text and its place in the table are sorted, on the threads of the current
-//! pool; texts are read only where the first bytes are equal. For example, the first eight bytes of
-//! `▁be` and `▁before` are `▁be` with three zeros and `▁befor`, which differ. This takes 16 bytes
-//! for each text, or 32 bytes with its count.
+//! The first bytes of each text and its place in the table are sorted, on the threads of the
+//! current pool; texts are read only where the first bytes are equal. For example, the first eight
+//! bytes of `▁be` and `▁before` are `▁be` with three zeros and `▁befor`, which differ. This takes
+//! 16 bytes for each text, or 32 bytes with its count.
 
 use std::cmp::{Ordering, Reverse};
 

@@ -2,7 +2,8 @@
 //!
 //! Not everything in a record is a flag of today: old releases recorded more, rules of
 //! normalization are recorded as what they were compiled to, and a model can be changed after its
-//! training. Some flags change a model and are recorded nowhere. Each such thing is a [`RecordGap`].
+//! training. Some flags change a model and are recorded nowhere. Each such thing is a
+//! [`RecordGap`].
 
 use std::fmt;
 use std::ops::RangeInclusive;

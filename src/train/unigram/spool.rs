@@ -1,4 +1,5 @@
-//! Prepared sentences that are kept to be read a second time, of a corpus that can be read only once.
+//! Prepared sentences that are kept to be read a second time, of a corpus that can be read only
+//! once.
 //!
 //! A few stay in memory; more are written to a temporary file without a name, which the system
 //! removes when the run ends, however it ends. A sentence is written as its count and its length,

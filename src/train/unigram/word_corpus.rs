@@ -9,9 +9,9 @@
 //!
 //! [`FirstPass`] counts the words of all sentences. Then the alphabet can be chosen, the other
 //! characters become U+2585, and the size of the corpus is known, which depends on that. The words
-//! of a corpus that is one chunk are complete. Otherwise [`SecondPass`] gets all sentences again and
-//! counts the words of each chunk. It is also needed if U+2581 itself is not in the alphabet: then
-//! no whitespace remains, and the words are whole sentences.
+//! of a corpus that is one chunk are complete. Otherwise [`SecondPass`] gets all sentences again
+//! and counts the words of each chunk. It is also needed if U+2581 itself is not in the alphabet:
+//! then no whitespace remains, and the words are whole sentences.
 //!
 //! Some sentences are empty after their preparation, and the last sentences take their places
 //! ([`CountedTexts::remove_empty`]). With n sentences of which e are empty, n - e remain, and those

@@ -1,9 +1,9 @@
 //! Tables of word counts as Parquet files.
 //!
-//! Spark, DuckDB, Polars and pandas read the files, and files that they wrote can be read. They have
-//! two columns, `word` (bytes) and `count` (64-bit integers), with the [rows](super::CountRows) of
-//! the table. The metadata of the file repeat the rows that are not words, for human readers; they
-//! are not read back.
+//! Spark, DuckDB, Polars and pandas read the files, and files that they wrote can be read. They
+//! have two columns, `word` (bytes) and `count` (64-bit integers), with the
+//! [rows](super::CountRows) of the table. The metadata of the file repeat the rows that are not
+//! words, for human readers; they are not read back.
 //!
 //! | property | written | read |
 //! |---|---|---|

@@ -1,8 +1,8 @@
 //! The options that word counts depend on.
 //!
-//! If two fingerprints are equal, the words of every sentence and the choice of sentences are equal.
-//! Options marked `words` in the table of [`options`](crate::train::options) are part of it as they
-//! are; those marked `by_rule` by the rules here.
+//! If two fingerprints are equal, the words of every sentence and the choice of sentences are
+//! equal. Options marked `words` in the table of [`options`](crate::train::options) are part of it
+//! as they are; those marked `by_rule` by the rules here.
 //!
 //! | part | because |
 //! |---|---|

@@ -2,8 +2,8 @@
 //!
 //! For example, GPT-2's pattern cuts `I'm, you're` into `I`, `'m`, `,`, ` you` and `'re`.
 //!
-//! Each byte that is not UTF-8 is read as U+FFFD, as for all other models. A pretoken of one byte is
-//! counted, although it has no pair.
+//! Each byte that is not UTF-8 is read as U+FFFD, as for all other models. A pretoken of one byte
+//! is counted, although it has no pair.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -59,8 +59,8 @@ impl<T: Tally> Cuts for PatternCuts<'_, T> {
     }
 }
 
-/// Cuts texts into pretokens as a vocabulary does that finds special tokens: these are left out, and
-/// what is between them is normalized.
+/// Cuts texts into pretokens as a vocabulary does that finds special tokens: these are left out,
+/// and what is between them is normalized.
 pub(crate) struct VocabularyCuts<'b> {
     pub(crate) bpe: &'b ByteBpe,
     pub(crate) special: &'b SpecialSet,

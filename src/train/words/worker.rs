@@ -142,9 +142,9 @@ impl<'a, Counter: ChunkCounter> ChunkCaches<'a, Counter> {
     #[inline(never)]
     fn flush_short_chunks(&mut self) -> Result<(), TrainError> {
         let mut chunks = std::mem::take(&mut self.short_chunks);
-        // Read the sets of the chunks. The cache is larger than the first-level cache of a processor;
-        // these reads are independent and overlap, so that the additions that follow do not wait for
-        // each set in turn.
+        // Read the sets of the chunks. The cache is larger than the first-level cache of a
+        // processor; these reads are independent and overlap, so that the additions that follow do
+        // not wait for each set in turn.
         let touched = chunks.iter().map(|chunk| self.cache.touch(chunk.text));
         black_box(touched.fold(0, |read, set| read ^ set));
         let added =

@@ -1,7 +1,7 @@
 //! The manifest of a sharded run: what the shards are made of, and which are complete.
 //!
-//! Input: the identity of the run and its complete shards. Output: `NAME.shards.json` beside the
-//! shards, a JSON object that replaces the former one after each shard:
+//! `NAME.shards.json` stands beside the shards. It is a JSON object that replaces the former one
+//! after each shard:
 //!
 //! | key | content |
 //! |---|---|
@@ -13,8 +13,7 @@
 //! | `finished` | for each shard `null` or its numbers of ids and documents, the sizes and CRC-32 of its files, and the end and CRC-32 of its text |
 //!
 //! The next run keeps a shard if all of these are the same and if its files and its text have the
-//! checksums. The checksums detect damage and changes, not forgery. Cost: about 200 bytes for each
-//! shard.
+//! checksums. The checksums detect damage and changes, not forgery.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

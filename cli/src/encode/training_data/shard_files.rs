@@ -1,8 +1,8 @@
 //! The files of one shard: the ids, and the index of the documents.
 //!
-//! Input: encoded blocks in order. Output: files that get their names together, when they are
-//! complete. The header of the ids is written last. Cost: writing the ids; with `--shards` the
-//! files are read once more for their checksums, usually from the page cache.
+//! They get their names together, when they are complete, and the header of the ids is written
+//! last. With `--shards` the files are read once more for their checksums, usually from the page
+//! cache.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -1,11 +1,11 @@
 //! `--shards`: divides the documents among several files. After a run was killed, the next one
 //! encodes only what is missing.
 //!
-//! Input: files that can be read again. Output: `NAME-00000-of-00004.bin` and so on, each with its
-//! own index, and the [`manifest`](super::manifest). Method: shard K of N ends with the first
-//! document that ends at or after K/N of the text. The division therefore depends on the text
-//! alone, and the concatenated ids of all shards are those of a run without `--shards`. The shards
-//! are written one after the other, each by all threads. After each one, the manifest is replaced.
+//! The shards are `NAME-00000-of-00004.bin` and so on, each with its own index, and a
+//! [`manifest`](super::manifest) for all. Shard K of N ends with the first document that ends at or
+//! after K/N of the text. The division therefore depends on the text alone, and the concatenated
+//! ids of all shards are those of a run without `--shards`. The shards are written one after the
+//! other, each by all threads. After each one, the manifest is replaced.
 //!
 //! A run reads the manifest first. Complete shards are kept if the manifest has the same model,
 //! options and input, and if their files have the recorded checksums. Their text is read and its
@@ -14,8 +14,8 @@
 //! Example: a run with `--shards 4` is killed in the third shard. The same command reads the first
 //! half of the text, finds it unchanged, and encodes the rest.
 //!
-//! Cost: the first run decompresses compressed files once more, to determine the size of the
-//! text.
+//! The input must be files, since it is read again. The first run decompresses compressed files
+//! once more, to determine the size of the text.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -78,8 +78,8 @@ pub(super) fn identity(
     })
 }
 
-/// Bytes that are equal for equal tokenizers only: the file of a model, or all tokens of a vocabulary
-/// and the rules by which it cuts text.
+/// Bytes that are equal for equal tokenizers only: the file of a model, or all tokens of a
+/// vocabulary and the rules by which it cuts text.
 fn content(tokenizer: &Tokenizer) -> Vec<u8> {
     // How text is cut is a part of it.
     let rules = match (tokenizer.byte_bpe(), tokenizer.wordpiece()) {

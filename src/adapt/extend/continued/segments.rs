@@ -1,9 +1,9 @@
 //! The symbols of a text in the state before unused pieces are split and unknown characters become
 //! bytes.
 //!
-//! Parts of prepared text are encoded with a copy of the model in which unused pieces are normal and
-//! byte pieces have no effect. The result, symbols that are pieces of the model and characters that
-//! are not pieces, is the state in which pieces with lower scores would continue merging.
+//! Parts of prepared text are encoded with a copy of the model in which unused pieces are normal
+//! and byte pieces have no effect. The result, symbols that are pieces of the model and characters
+//! that are not pieces, is the state in which pieces with lower scores would continue merging.
 //!
 //! Example: a model has the unused piece `ab`, `a` and `b`. It encodes `ab` as `a b`, but a new
 //! piece `abc` is made of `ab` and `c`: the symbols of `ab` are `ab`.

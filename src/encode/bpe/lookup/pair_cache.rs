@@ -151,8 +151,9 @@ impl PairEntry for NarrowEntry {
     }
 }
 
-/// An entry for models in which the rank of a merge is the id of its piece: left, right and what they
-/// become in 21 bits each, from the bottom. If the pair does not merge, all bits of the last are set.
+/// An entry for models in which the rank of a merge is the id of its piece: left, right and what
+/// they become in 21 bits each, from the bottom. If the pair does not merge, all bits of the last
+/// are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct RankedEntry(u64);
 

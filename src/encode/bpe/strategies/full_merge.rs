@@ -10,7 +10,8 @@
 //! piece itself.
 //!
 //! Dropout (Provilkov et al., "BPE-dropout: simple and effective subword regularization", ACL 2020,
-//! <https://doi.org/10.18653/v1/2020.acl-main.170>) skips each merge with a given probability when its turn comes.
+//! <https://doi.org/10.18653/v1/2020.acl-main.170>) skips each merge with a given probability when
+//! its turn comes.
 //!
 //! Example: pieces `th` (unused, rank 0), `the` (1). The text `the` merges to `th e`, then to
 //! `the`. The text `tha` merges to `th a`; `th` is unused, and its candidate was `t h`, so the ids

@@ -18,10 +18,10 @@
 //! Cost: at most n rounds of n/4 vector comparisons for n units, without branches; all arrays
 //! fit the first-level cache of the processor.
 //!
-//! In models of code points the limit counts characters, not bytes: chunks of 11 or more Chinese characters are merged here
-//! too. That alone took 0.2 % more instructions for Chinese text with the Yi model, but it made a
-//! strategy for chunks of 33 to 64 bytes unnecessary; together with the removal of that strategy
-//! the difference is 0.01 %.
+//! In models of code points the limit counts characters, not bytes: chunks of 11 or more Chinese
+//! characters are merged here too. That alone took 0.2 % more instructions for Chinese text with
+//! the Yi model, but it made a strategy for chunks of 33 to 64 bytes unnecessary; together with the
+//! removal of that strategy the difference is 0.01 %.
 
 use std::hint::select_unpredictable;
 

@@ -1,18 +1,18 @@
 //! Long chunks, one window after the other.
 //!
 //! The first bytes of the chunk are a window, which is merged alone (or found in a cache). A symbol
-//! near the end of a window may be cut off, so only symbols that end within two thirds of the window
-//! are committed; the next window begins after them. The first symbol of a window and the last
-//! committed one have to be a valid pair (see [`token_pairs`](super::token_pairs)).
+//! near the end of a window may be cut off, so only symbols that end within two thirds of the
+//! window are committed; the next window begins after them. The first symbol of a window and the
+//! last committed one have to be a valid pair (see [`token_pairs`](super::token_pairs)).
 //!
 //! Windows have at most [`MAX_KEY_BYTES`] bytes at first, and their ids are in a chunk cache. Where
 //! such a window does not fit, the window before it is taken back, and the work goes on from there
 //! with windows of [`MAX_UNITS`] units: pieces of 16 spaces have 48 bytes in normalized text. Their
 //! ids are cached by their whole texts, so a run of spaces costs two or three lookups for every 32
-//! spaces, even if no other run has the same length. Where these do not fit either, windows have four
-//! times the length of the longest piece, and the heap merges them; so a window of this size
-//! always commits enough. Only if a pair across two of them is not valid, or if the chunk has unknown
-//! symbols, the strategy gives up, and the heap merges the whole chunk.
+//! spaces, even if no other run has the same length. Where these do not fit either, windows have
+//! four times the length of the longest piece, and the heap merges them; so a window of this size
+//! always commits enough. Only if a pair across two of them is not valid, or if the chunk has
+//! unknown symbols, the strategy gives up, and the heap merges the whole chunk.
 //!
 //! **Lemma (window commit).** If the strategy does not give up, the committed symbols are the
 //! result of merging the whole chunk. Proof: all symbols of one window are adjacent in the result
@@ -27,8 +27,8 @@
 //! on there.
 //!
 //! Cost: linear; every window commits at least a third of its length, or the size grows, or the
-//! strategy gives up. Small windows are short enough to be cached, so text that repeats itself costs
-//! little more than cache hits.
+//! strategy gives up. Small windows are short enough to be cached, so text that repeats itself
+//! costs little more than cache hits.
 
 use std::ops::Range;
 

@@ -60,7 +60,8 @@ fn tokenizer_json_files_have_the_bytes_of_tokenizers() {
     }
 }
 
-/// All bytes in any order, and tokens that are made of tokens before them, or (one in eight) any text.
+/// All bytes in any order, and tokens that are made of tokens before them, or (one in eight) any
+/// text.
 fn token_texts() -> impl Strategy<Value = Vec<Vec<u8>>> {
     const ALPHABET: &[u8] = b"ab \xE4";
     let index = any::<prop::sample::Index>;
@@ -105,7 +106,8 @@ fn special_token() -> impl Strategy<Value = SpecialToken> {
     })
 }
 
-/// Vocabularies with ids in any order and with gaps, and with special tokens before, among or after.
+/// Vocabularies with ids in any order and with gaps, and with special tokens before, among or
+/// after.
 fn parts() -> impl Strategy<Value = ByteBpeParts> {
     let pretokenizer = prop::sample::select(vec![
         Pretokenizer::named("gpt2").unwrap(),

@@ -1,8 +1,9 @@
 //! Merging as in llama.cpp, and the pieces that only llama.cpp gives.
 //!
-//! All pieces take part in its merges, whatever their kind, so the merger of this crate, which knows
-//! the pieces that SentencePiece merges, does not say what llama.cpp gives. Only the few pieces that
-//! SentencePiece does not give are merged here, by a loop that is quadratic in their texts.
+//! All pieces take part in its merges, whatever their kind, so the merger of this crate, which
+//! knows the pieces that SentencePiece merges, does not say what llama.cpp gives. Only the few
+//! pieces that SentencePiece does not give are merged here, by a loop that is quadratic in their
+//! texts.
 
 use std::collections::HashMap;
 

@@ -193,8 +193,8 @@ pub(in crate::formats) enum Placement {
 /// The vocabulary, and the special tokens in it that are not among the tokens.
 ///
 /// # Errors
-/// A token has the id of a special token with another text, or tokenizers would give a special token
-/// another id.
+/// A token has the id of a special token with another text, or tokenizers would give a special
+/// token another id.
 pub(in crate::formats) fn vocabulary<'b>(
     format: FileFormat,
     tokens: &RankedTokens<'b>,
@@ -259,8 +259,8 @@ pub(in crate::formats) fn vocabulary<'b>(
     Ok((WrittenVocab(entries), more_special))
 }
 
-/// The reason if special tokens stand in a vocabulary whose pretokens are looked up; `found` has the
-/// texts as which they can be found.
+/// The reason if special tokens stand in a vocabulary whose pretokens are looked up; `found` has
+/// the texts as which they can be found.
 fn looked_up_special(pretokenizer: &Pretokenizer, found: &[Vec<u8>]) -> Reason {
     let explanation = "special tokens stand in the vocabulary to have their ids, so that tokenizers finds \
                        pretokens with their text although they are not allowed";

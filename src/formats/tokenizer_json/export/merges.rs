@@ -1,10 +1,8 @@
 //! Reasons that concern the merges of a BPE model.
 //!
-//! Input: a model and the merges that text executes. Output: reasons why the ids of `tokenizers`
-//! differ, with example texts where they are found. Example: text is merged to an unused piece,
-//! which SentencePiece splits again and `tokenizers` returns.
-//!
-//! Cost: linear in the pieces; at most [`MAX_EXAMPLES`] pieces are tried as examples.
+//! They say why the ids of `tokenizers` differ, with example texts where they are found. For
+//! example, text is merged to an unused piece, which SentencePiece splits again and `tokenizers`
+//! returns. At most [`MAX_EXAMPLES`] pieces are tried as examples.
 
 use crate::base::char_length;
 use crate::formats::merges::MergeTable;

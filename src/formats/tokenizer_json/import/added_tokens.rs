@@ -1,8 +1,8 @@
 //! Reasons that the added tokens of a `tokenizer.json` give.
 //!
-//! `tokenizers` can find the tokens in other texts than SentencePiece finds their pieces, or put the
-//! dummy prefix elsewhere. Example: an added token that removes the spaces beside it has no equal in
-//! SentencePiece. See `symbols` for those that SentencePiece finds in the same texts.
+//! `tokenizers` can find the tokens in other texts than SentencePiece finds their pieces, or put
+//! the dummy prefix elsewhere. Example: an added token that removes the spaces beside it has no
+//! equal in SentencePiece. See `symbols` for those that SentencePiece finds in the same texts.
 
 use super::Import;
 use crate::base::WHITESPACE_MARK;

@@ -1,10 +1,10 @@
 //! Sorted keys -> the units of a double array, equal to Darts-clone's to the bit.
 //!
-//! Input: keys ascending by bytes, with values below 2^31. Output: the units. The keys become an
-//! automaton with merged suffixes ([`dawg`]); then the states are laid out in
-//! depth-first order, children ascending by label, each by the [`layout`]. A shared
-//! state that is already laid out is linked if a unit can express the distance, and laid out again
-//! otherwise. If it is laid out again, so are its children that are not shared themselves.
+//! The keys ascend by bytes and have values below 2^31. They become an automaton with merged
+//! suffixes ([`dawg`]); then the states are laid out in depth-first order, children ascending by
+//! label, each by the [`layout`]. A shared state that is already laid out is linked if a unit can
+//! express the distance, and laid out again otherwise. If it is laid out again, so are its children
+//! that are not shared themselves.
 //!
 //! Example: the keys `tap` and `top`, both with the value 1. The automaton has one state for the
 //! rest `p` of both.
@@ -17,8 +17,8 @@
 //! | `tap` | 3 | 4 | the value 1 in cell 4 |
 //! | `to` | 0x0c | 0x73 | shared with `ta`, whose base is linked; nothing is laid out |
 //!
-//! Both the automaton and the walk use explicit stacks, so a key may be of any length. Cost:
-//! 225,000 keys of four characters in a few hundredths of a second.
+//! Both the automaton and the walk use explicit stacks, so a key may be of any length. 225,000 keys
+//! of four characters take a few hundredths of a second.
 
 mod dawg;
 mod error;

@@ -1,7 +1,7 @@
 //! The rules of compatibility composition (NFKC) of Unicode 17.
 //!
-//! Input: only the table that `build.rs` makes from `unicode-normalization`. Output: a
-//! [`RuleSetBuilder`].
+//! They come from the table that `build.rs` makes from `unicode-normalization`, and from nothing
+//! else.
 //!
 //! There are two kinds of rules. The first kind maps each single character that NFKC changes to its
 //! result. The second kind maps sequences, because a charsmap is applied match by match, whereas
@@ -9,9 +9,6 @@
 //! the sources are all sequences of characters with this decomposition, that is, every choice of
 //! one character in each place. (The sequence U+0065 U+0301 is one, U+FF45 U+0301 another; the
 //! syllables of Hangul make most of the 225,000.) Rules that shorter rules imply are left out.
-//!
-//! Cost: some vectors for the 17,000 characters that decompose, some look-ups for
-//! 245,000 sequences.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;

@@ -1,14 +1,13 @@
 //! Builds a rule set: fast lookups by source, and the removal of rules that shorter rules imply.
 //!
-//! Input: sources of a few code points with their targets, shorter sources first. Output:
-//! [`Rules`]. A rule is implied if the shorter rules that are kept, applied from left to right with
-//! the longest match first, already give its target; such a rule is not kept. The compiled charsmap
-//! matches in the same way, so leaving the rule out changes nothing. Single code points are always
-//! kept.
+//! The rules come with shorter sources first. A rule is implied if the shorter rules that are kept,
+//! applied from left to right with the longest match first, already give its target; such a rule is
+//! not kept. The compiled charsmap matches in the same way, so leaving the rule out changes
+//! nothing. Single code points are always kept.
 //!
 //! A source is packed into one number (see [`PackedSource`]). Each length has its own map, so the
-//! maps that are used most stay small. Cost: a few hash lookups for each offered rule, and sorting
-//! plain numbers once at the end.
+//! maps that are used most stay small. An offered rule takes a few hash lookups, and the numbers
+//! are sorted once at the end.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;

@@ -8,9 +8,9 @@
 //! merged.
 //!
 //! A pair is merged in every word, followed by the merges to old pieces that it makes possible, in
-//! the order of the encoder: occurrences from left to right; after each of them, repeatedly the best
-//! old piece that the new symbol and a neighbour form, the left neighbour first if both are equally
-//! good.
+//! the order of the encoder: occurrences from left to right; after each of them, repeatedly the
+//! best old piece that the new symbol and a neighbour form, the left neighbour first if both are
+//! equally good.
 //!
 //! This is done only for merges whose text is part of an unfound piece. Whole words are compared
 //! before and after, so the cost is linear in the words with the pair. Most models have no unfound
@@ -68,7 +68,8 @@ impl UnfoundPieces {
         self.by_text.is_empty()
     }
 
-    /// Whether one of the pieces contains `text`. It can be true for a text with a NUL that none contains.
+    /// Whether one of the pieces contains `text`. It can be true for a text with a NUL that none
+    /// contains.
     pub(crate) fn have_part(&self, text: &[u8]) -> bool {
         memmem::find(&self.texts, text).is_some()
     }

@@ -1,4 +1,5 @@
-//! Words that begin as symbols of several characters or bytes, and characters that become symbols later.
+//! Words that begin as symbols of several characters or bytes, and characters that become symbols
+//! later.
 //!
 //! Used by continued training: a word is divided into symbols, which are the pieces of a model, and
 //! characters without a symbol, with one slot for each of these, regardless of the length of the

@@ -55,7 +55,8 @@ fn add_rows(rows: &mut CountRows, words: &[ByteArray], counts: &[i64]) -> Result
     for (word, count) in words.iter().zip(counts) {
         let range = start..start + word.len();
         start = range.end;
-        // A word that does not begin and end at character boundaries is not UTF-8; `add` refuses it.
+        // A word that does not begin and end at character boundaries is not UTF-8; `add` refuses
+        // it.
         match joined.and_then(|joined| joined.get(range)) {
             Some(word) => rows.add_word(word, *count)?,
             None => rows.add(word.data(), *count)?,

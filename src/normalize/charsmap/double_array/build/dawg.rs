@@ -1,14 +1,14 @@
 //! Sorted keys -> a minimal acyclic automaton: states with equal continuations are merged.
 //!
-//! Input: keys in ascending byte order, without NUL, each with a value. Output: states, each a list
-//! of arcs ascending by label. A value is an arc too, with label 0 (so it comes first), which keeps
-//! two keys with the same rest but different values apart.
+//! The keys ascend by bytes and contain no NUL. A state is a list of arcs ascending by label. The
+//! value of a key is an arc too, with label 0 (so it comes first), which keeps two keys with the
+//! same rest but different values apart.
 //!
-//! Method (Daciuk, Mihov, Watson and Watson, "Incremental construction of minimal acyclic
-//! finite-state automata", 2000, doi:10.1162/089120100561601): the states along the newest key are
-//! open; when the next key leaves that path, the states below the fork can get no more arcs and are
-//! closed from the bottom up, each looked up among the closed ones. Their open arcs lie on one
-//! stack. Cost: one hash lookup for each state of the plain trie.
+//! The states along the newest key are open; when the next key leaves that path, the states below
+//! the fork can get no more arcs and are closed from the bottom up, each looked up among the closed
+//! ones: one hash lookup for each state of the plain trie. The open arcs lie on one stack. (Daciuk,
+//! Mihov, Watson and Watson, "Incremental construction of minimal acyclic finite-state automata",
+//! 2000, doi:10.1162/089120100561601.)
 //!
 //! Example: the keys `tap` and `top`, both with the value 1.
 //!

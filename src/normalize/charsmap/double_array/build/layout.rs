@@ -1,12 +1,11 @@
 //! The cells of a double array under construction: which are taken, and which base the next state
 //! gets.
 //!
-//! Input: requests for a base whose cells under given labels are free. Output: the units. The array
-//! grows by blocks of 256 cells. Free cells of the newest 16 blocks are on a ring in ascending
-//! order; a search starts at its head and takes the first cell that can hold the smallest label
-//! with room for the others. When a block drops out of the window, its free cells get a label that
-//! nothing reaches, and are never used again. All of this is Darts-clone's policy: the bytes of a
-//! model depend on every detail of it, including the order of the ring after each removal.
+//! The array grows by blocks of 256 cells. Free cells of the newest 16 blocks are on a ring in
+//! ascending order; a search starts at its head and takes the first cell that can hold the smallest
+//! label with room for the others. When a block drops out of the window, its free cells get a label
+//! that nothing reaches, and are never used again. All of this is Darts-clone's policy: the bytes
+//! of a model depend on every detail of it, including the order of the ring after each removal.
 //!
 //! Example: only cells 0 to 2 of the first block are taken, and a state has children by `b` (0x62)
 //! and `c` (0x63). The head of the ring is 3, so the first candidate is the base 3 ^ 0x62 = 0x61:
