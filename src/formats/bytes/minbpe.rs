@@ -42,8 +42,7 @@ pub(super) fn read(
 ) -> Result<ByteVocabulary, ByteFormatError> {
     options.refuse_pattern(FORMAT)?;
     let mut lines = (1_usize..).zip(text.lines()).skip(1);
-    let end = || syntax(FORMAT, Place::File, "it ends before the merges");
-    let (_, pattern) = lines.next().ok_or_else(end)?;
+    let (_, pattern) = lines.next().ok_or_else(ends_early)?;
     let pretokenizer = match pattern.trim() {
         "" => Pretokenizer::new(Vec::new()),
         pattern => {
@@ -55,14 +54,31 @@ pub(super) fn read(
             Pretokenizer::of(pattern)
         }
     };
-    let (line, count) = lines.next().ok_or_else(end)?;
+    let special_tokens = read_special_tokens(&mut lines)?;
+    let (tokens, pairs) = read_merges(lines)?;
+    let parts = PartsWithoutTokens {
+        special_tokens,
+        pretokenizer,
+        whole_pretokens_first: false,
+        text_form: TextForm::AsIs,
+        adds_prefix_space: false,
+    };
+    let order = ListOrder::new(&tokens, &pairs);
+    ByteVocabulary::of_order(&tokens, order, parts)
+}
+
+/// Reads the number of special tokens, and a line for each of them.
+fn read_special_tokens<'t>(
+    lines: &mut impl Iterator<Item = (usize, &'t str)>,
+) -> Result<Vec<SpecialToken>, ByteFormatError> {
+    let (line, count) = lines.next().ok_or_else(ends_early)?;
     let count: usize = count.trim().parse().map_err(|_| {
         let problem = "the number of special tokens is not a number";
         syntax(FORMAT, Place::Line(line), problem)
     })?;
     let mut special_tokens = Vec::new();
     for _ in 0..count {
-        let (line, text) = lines.next().ok_or_else(end)?;
+        let (line, text) = lines.next().ok_or_else(ends_early)?;
         let place = || Place::Line(line);
         let token = text
             .trim()
@@ -78,6 +94,13 @@ pub(super) fn read(
         let id = checked_id(FORMAT, id, place)?;
         special_tokens.push(SpecialToken::new(text, id));
     }
+    Ok(special_tokens)
+}
+
+/// Reads a merge from each line. They make the tokens from id 256 on.
+fn read_merges<'t>(
+    lines: impl Iterator<Item = (usize, &'t str)>,
+) -> Result<(TokenList, Vec<ListedPair>), ByteFormatError> {
     let mut tokens = TokenList::new(FORMAT);
     for byte in 0..=u8::MAX {
         tokens.push(&[byte], u64::from(byte), || Place::File)?;
@@ -120,15 +143,11 @@ pub(super) fn read(
             joined,
         });
     }
-    let parts = PartsWithoutTokens {
-        special_tokens,
-        pretokenizer,
-        whole_pretokens_first: false,
-        text_form: TextForm::AsIs,
-        adds_prefix_space: false,
-    };
-    let order = ListOrder::new(&tokens, &pairs);
-    ByteVocabulary::of_order(&tokens, order, parts)
+    Ok((tokens, pairs))
+}
+
+fn ends_early() -> ByteFormatError {
+    syntax(FORMAT, Place::File, "it ends before the merges")
 }
 
 /// Writes a file.
