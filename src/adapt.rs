@@ -14,8 +14,8 @@
 //! [`ByteBpe::extend`](crate::ByteBpe::extend), [`ByteBpe::merge`](crate::ByteBpe::merge) and
 //! [`ByteBpe::prune`](crate::ByteBpe::prune) change byte-level vocabularies in the same ways.
 //!
-//! All methods for models use [`ModelEditor`](crate::ModelEditor), which keeps what the change does not
-//! concern.
+//! All methods for models use [`ModelEditor`](crate::ModelEditor), which keeps what the change does
+//! not concern.
 //!
 //! Two facts about BPE are used throughout. Both follow from the definition in `encode/bpe.rs`;
 //! `docs/DESIGN.md` has the proofs.

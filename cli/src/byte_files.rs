@@ -53,7 +53,8 @@ pub(crate) fn open(matches: &ArgMatches, name: &str) -> CliResult<Option<Tokeniz
     read(matches, name, |path| ByteVocabulary::open(path, &options))
 }
 
-/// As [`open`], for one of several files: `--pattern` is for those that have no pattern of their own.
+/// As [`open`], for one of several files: `--pattern` is for those that have no pattern of their
+/// own.
 pub(crate) fn open_one(matches: &ArgMatches, name: &str) -> CliResult<Option<Tokenizer>> {
     let options = args::byte_format_options(matches)?;
     read(matches, name, |path| {

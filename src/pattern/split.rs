@@ -154,8 +154,8 @@ impl Pretokenizer {
         }])
     }
 
-    /// Splits one after the other, each of the parts that the one before made. Without splits, a text
-    /// is one pretoken.
+    /// Splits one after the other, each of the parts that the one before made. Without splits, a
+    /// text is one pretoken.
     pub fn new(splits: Vec<Split>) -> Self {
         let plan = match &splits[..] {
             [] => Plan::Whole,
@@ -191,8 +191,8 @@ impl Pretokenizer {
         }
     }
 
-    /// The name with which [`named`](Self::named) makes a pretokenizer that cuts every text as this one
-    /// does; `None` if there is none.
+    /// The name with which [`named`](Self::named) makes a pretokenizer that cuts every text as this
+    /// one does; `None` if there is none.
     pub fn name(&self) -> Option<&'static str> {
         match self.plan {
             Plan::Scanner(scanner) => scanner.name(),
@@ -235,9 +235,9 @@ impl Pretokenizer {
 
     /// Whether a text can be a pretoken of a longer one; true if it is not known.
     ///
-    /// With a scanner it is one only if it is one alone, unless it is white space. A scanner keeps no
-    /// state, and none of its matches but those of white space depends on what follows, apart from
-    /// ending where the text does not continue it.
+    /// With a scanner it is one only if it is one alone, unless it is white space. A scanner keeps
+    /// no state, and none of its matches but those of white space depends on what follows, apart
+    /// from ending where the text does not continue it.
     #[cfg(any(feature = "tokenizer-json", feature = "train"))]
     pub(crate) fn may_cut_out(&self, text: &[u8]) -> bool {
         let is_space = |text: &str| text.chars().all(char::is_whitespace);
@@ -249,9 +249,9 @@ impl Pretokenizer {
         is_whole
     }
 
-    /// Positions, ascending and at least `distance` bytes apart and from the ends, at which the text
-    /// can be split: the pretokens of the parts are those of the text. None for patterns without
-    /// scanner.
+    /// Positions, ascending and at least `distance` bytes apart and from the ends, at which the
+    /// text can be split: the pretokens of the parts are those of the text. None for patterns
+    /// without scanner.
     pub(crate) fn find_boundaries(&self, text: &[u8], distance: usize) -> Vec<usize> {
         let mut found = Vec::new();
         if !matches!(self.plan, Plan::Scanner(_)) {
@@ -307,8 +307,8 @@ fn split_all(
     }
 }
 
-/// The text with U+FFFF, which is assigned to no character and has no class, for each malformed byte;
-/// and the positions of these in the new text, which has two bytes more for each.
+/// The text with U+FFFF, which is assigned to no character and has no class, for each malformed
+/// byte; and the positions of these in the new text, which has two bytes more for each.
 fn well_formed(text: &[u8]) -> (Cow<'_, [u8]>, Vec<usize>) {
     if std::str::from_utf8(text).is_ok() {
         return (Cow::Borrowed(text), Vec::new());

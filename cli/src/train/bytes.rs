@@ -6,8 +6,8 @@
 //! my.json  text.txt
 //! ```
 //!
-//! The flags of SentencePiece that concern characters, normalization or the `.model` file are refused,
-//! with the flag that does the same, if there is one.
+//! The flags of SentencePiece that concern characters, normalization or the `.model` file are
+//! refused, with the flag that does the same, if there is one.
 
 use std::num::{NonZeroU16, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -102,7 +102,8 @@ pub(crate) fn with_model_type(flag: Arg) -> Arg {
     flag.help(help.replace(&note, &more))
 }
 
-/// Whether the command line asks for byte-level BPE. If not, the flags that only it has are refused.
+/// Whether the command line asks for byte-level BPE. If not, the flags that only it has are
+/// refused.
 pub(crate) fn is_wanted(matches: &ArgMatches) -> CliResult<bool> {
     let model_type = args::given(matches, "model_type");
     if model_type.is_some_and(|name| name.eq_ignore_ascii_case(MODEL_TYPE)) {

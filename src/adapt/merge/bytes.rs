@@ -1,18 +1,19 @@
-//! Two byte-level vocabularies become one: the tokens of the first, then those of the second that the
-//! first lacks.
+//! Two byte-level vocabularies become one: the tokens of the first, then those of the second that
+//! the first lacks.
 //!
-//! Tokens of the first keep their ids and ranks. The added ones have the last ranks, in the order of the
-//! second's ranks, and the ids behind all others; special tokens that the first lacks follow. The
-//! pattern and everything else is that of the first.
+//! Tokens of the first keep their ids and ranks. The added ones have the last ranks, in the order
+//! of the second's ranks, and the ids behind all others; special tokens that the first lacks
+//! follow. The pattern and everything else is that of the first.
 //!
 //! 1. A text that contains none of the added tokens has the same ids as before.
-//! 2. No text without an added special token that is found in every text has a new boundary, so there
-//!    are never more tokens: added tokens merge after all of the first's. The look-up of whole pretokens
-//!    changes nothing about that, since it makes one token of a pretoken.
+//! 2. No text without an added special token that is found in every text has a new boundary, so
+//!    there are never more tokens: added tokens merge after all of the first's. The look-up of
+//!    whole pretokens changes nothing about that, since it makes one token of a pretoken.
 //! 3. Merging a vocabulary with itself gives the vocabulary.
 //!
-//! An added token can be *unreachable*: merging makes it of no text, since the first vocabulary merges
-//! its bytes in other ways, and no look-up finds it. Removing these changes the ids of no text.
+//! An added token can be *unreachable*: merging makes it of no text, since the first vocabulary
+//! merges its bytes in other ways, and no look-up finds it. Removing these changes the ids of no
+//! text.
 
 use std::collections::HashSet;
 
@@ -32,8 +33,8 @@ pub struct MergedBytes {
 }
 
 impl ByteBpe {
-    /// Adds the tokens of `second` that this vocabulary lacks, with the last ranks; the module page of
-    /// `adapt/merge/bytes.rs` has the guarantees.
+    /// Adds the tokens of `second` that this vocabulary lacks, with the last ranks; the module page
+    /// of `adapt/merge/bytes.rs` has the guarantees.
     ///
     /// ```
     /// use spiece::adapt::MergeOptions;
@@ -157,7 +158,8 @@ impl MergedBytes {
         &self.unreachable
     }
 
-    /// The tokens of the second vocabulary that no text would give and that were therefore not added.
+    /// The tokens of the second vocabulary that no text would give and that were therefore not
+    /// added.
     pub fn dropped(&self) -> impl Iterator<Item = &[u8]> {
         self.dropped.iter().map(|bytes| &**bytes)
     }

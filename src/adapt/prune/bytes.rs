@@ -1,22 +1,22 @@
 //! Pruning of byte-level vocabularies.
 //!
-//! Always kept: the 256 bytes, the special tokens, and of each kept token the two that merge to it. So
-//! every kept token is found as before. New ids are those of the kept tokens in the order of their old
-//! ones, without gaps; ranks keep their order.
+//! Always kept: the 256 bytes, the special tokens, and of each kept token the two that merge to it.
+//! So every kept token is found as before. New ids are those of the kept tokens in the order of
+//! their old ones, without gaps; ranks keep their order.
 //!
 //! | target | tokens kept | texts with unchanged ids (up to the new numbers) |
 //! |---|---|---|
 //! | [`PruneGoal::Used`] | those that the text gives, and those of which they are made | all lines of the text |
 //! | [`PruneGoal::Size`] | see `leaves` | those whose merges use kept tokens only |
 //!
-//! The reasons are those of BPE models. With the look-up of whole pretokens: a pretoken that is a kept
-//! token is still this one token, and if a line of the text has a pretoken that is a token, then this
-//! token is given, so it is kept. A token that only the look-up finds, as 588 of Llama 3, is made of no
-//! others; it is removed by its count like a leaf. Without a look-up no text gives it, and it is
-//! removed first.
+//! The reasons are those of BPE models. With the look-up of whole pretokens: a pretoken that is a
+//! kept token is still this one token, and if a line of the text has a pretoken that is a token,
+//! then this token is given, so it is kept. A token that only the look-up finds, as 588 of Llama 3,
+//! is made of no others; it is removed by its count like a leaf. Without a look-up no text gives
+//! it, and it is removed first.
 //!
-//! Example: the tokens `ab` `abc` and the bytes; the text gives `abc`. `Used` keeps `abc`, and `ab`, of
-//! which it is made with `c`.
+//! Example: the tokens `ab` `abc` and the bytes; the text gives `abc`. `Used` keeps `abc`, and
+//! `ab`, of which it is made with `c`.
 
 use super::leaves::{self, PieceHalves};
 use super::{PieceUsage, PruneGoal};
@@ -55,8 +55,8 @@ impl ByteBpe {
     /// ```
     ///
     /// # Errors
-    /// The usage is that of another vocabulary, the target is for models only, or the size is smaller
-    /// than what is always kept.
+    /// The usage is that of another vocabulary, the target is for models only, or the size is
+    /// smaller than what is always kept.
     pub fn prune(&self, usage: &PieceUsage, target: PruneGoal) -> Result<PrunedBytes, PruneError> {
         if usage.len() != self.vocab_size() {
             return Err(PruneError::OtherModel);
@@ -194,8 +194,8 @@ mod tests {
                 let rank = old_texts.iter().position(|old| old == text).unwrap();
                 prop_assert!(merge.is_some() || old_merges[rank].is_none(), "{text:?}");
             }
-            // No smaller vocabulary would do: of each token that is left, a line gives it or one that
-            // is made of it.
+            // No smaller vocabulary would do: of each token that is left, a line gives it or one
+            // that is made of it.
             let again = usage_of(&pruned.bpe().parts(), &lines).1;
             let same = pruned.bpe().prune(&again, PruneGoal::Used).unwrap();
             prop_assert_eq!(same.bpe().vocab_size(), pruned.bpe().vocab_size());

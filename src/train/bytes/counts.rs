@@ -1,7 +1,7 @@
 //! Pretoken counts as data: see [`word_counts`](crate::train::word_counts).
 //!
-//! A table of pretokens has the same form as one of words: they are UTF-8, because bytes that are not are
-//! read as U+FFFD.
+//! A table of pretokens has the same form as one of words: they are UTF-8, because bytes that are
+//! not are read as U+FFFD.
 
 use rayon::prelude::*;
 
@@ -104,8 +104,9 @@ impl ByteTrainer {
     /// Trains on counted pretokens: the tokens that [`train`](Self::train) makes of the text.
     ///
     /// # Errors
-    /// The pretokens were counted with another pattern, or the pattern never cuts so; the order of ties
-    /// is that of minbpe, which depends on the text. Also the errors of [`train`](Self::train).
+    /// The pretokens were counted with another pattern, or the pattern never cuts so; the order of
+    /// ties is that of minbpe, which depends on the text. Also the errors of
+    /// [`train`](Self::train).
     pub fn train_counts(&self, counts: WordCounts) -> Result<ByteBpe, TrainError> {
         self.train_counts_observed(counts, &mut SilentObserver)
             .map(|(trained, _)| trained)
@@ -114,7 +115,8 @@ impl ByteTrainer {
     /// As [`train_counts`](Self::train_counts), and reports progress to `observer`.
     ///
     /// # Errors
-    /// As [`train_counts`](Self::train_counts); [`TrainError::Cancelled`] if the observer asks to stop.
+    /// As [`train_counts`](Self::train_counts); [`TrainError::Cancelled`] if the observer asks to
+    /// stop.
     pub fn train_counts_observed(
         &self,
         counts: WordCounts,
@@ -132,8 +134,8 @@ impl ByteTrainer {
         self.finish(merges, run)
     }
 
-    /// Refuses words that a known pattern divides: it makes one pretoken of each of its pretokens. Of
-    /// other patterns that is not known.
+    /// Refuses words that a known pattern divides: it makes one pretoken of each of its pretokens.
+    /// Of other patterns that is not known.
     fn check_pretokens(&self, counts: &WordCounts) -> Result<(), CountsError> {
         let pretokenizer = &self.options.pretokenizer;
         if pretokenizer.name().is_none() {

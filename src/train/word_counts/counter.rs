@@ -29,8 +29,9 @@ pub(in crate::train) trait CountsBatches: fmt::Debug + Send + Sync {
     ) -> Result<SentenceCounts, TrainError>;
 }
 
-/// Counts sentences that are added one at a time. Made by [`Trainer::counter`](crate::Trainer::counter)
-/// or [`ByteTrainer::counter`](crate::train::ByteTrainer::counter).
+/// Counts sentences that are added one at a time. Made by
+/// [`Trainer::counter`](crate::Trainer::counter) or
+/// [`ByteTrainer::counter`](crate::train::ByteTrainer::counter).
 ///
 /// ```
 /// use spiece::{TrainOptions, Trainer};
@@ -87,9 +88,9 @@ impl<'t> WordCounter<'t> {
         self.flush()
     }
 
-    /// Adds the lines of a text, as if the text were a file: for byte-level BPE with their line feeds,
-    /// otherwise without them. A line feed at the end ends the last line; an empty text is one empty
-    /// line.
+    /// Adds the lines of a text, as if the text were a file: for byte-level BPE with their line
+    /// feeds, otherwise without them. A line feed at the end ends the last line; an empty text is
+    /// one empty line.
     ///
     /// # Errors
     /// As [`add`](Self::add).

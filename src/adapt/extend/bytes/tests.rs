@@ -11,8 +11,8 @@ use crate::train::bytes::{ByteTieOrder, ByteTrainOptions, ByteTrainer};
 type Tokens = Vec<(Vec<u8>, u32)>;
 
 /// The tokens of a pretoken by definition: itself if it is looked up and found; otherwise of all
-/// adjacent tokens whose joined bytes are a token, those with the lowest rank are joined, the leftmost
-/// first.
+/// adjacent tokens whose joined bytes are a token, those with the lowest rank are joined, the
+/// leftmost first.
 fn segment(tokens: &Tokens, looks_up: bool, pretoken: &[u8]) -> Vec<usize> {
     let rank_of = |bytes: &[u8]| tokens.iter().position(|(token, _)| token == bytes);
     if looks_up && let Some(rank) = rank_of(pretoken) {
@@ -77,8 +77,8 @@ fn slow_tokens(
     learned
 }
 
-/// All bytes, some with other ids, and tokens over a few letters; some of these no text is merged to.
-/// Special tokens stand before all others, or between them.
+/// All bytes, some with other ids, and tokens over a few letters; some of these no text is merged
+/// to. Special tokens stand before all others, or between them.
 pub(in crate::adapt) fn vocabularies() -> impl Strategy<Value = ByteBpeParts> {
     let tokens = prop::collection::vec(
         "[ab ]{2,4}|[abc]{2,3}|( a|ab){2}|(漢|字){1,2}|\u{1}\0a?",
