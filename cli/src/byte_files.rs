@@ -19,7 +19,7 @@ pub(crate) const FORMAT: &str = "format";
 pub(crate) const SPECIAL_TOKENS: &str = "special_tokens";
 
 /// The formats by the names of `--format`, and the endings of their files.
-const FORMATS: [(&str, FileFormat, &[&str]); 3] = [
+const FORMATS: [(&str, FileFormat, &[&str]); 4] = [
     ("tokenizer.json", FileFormat::TokenizerJson, &[".json"]),
     ("tiktoken", FileFormat::Tiktoken, &[".tiktoken"]),
     (
@@ -27,12 +27,13 @@ const FORMATS: [(&str, FileFormat, &[&str]); 3] = [
         FileFormat::VocabMerges,
         &["-vocab.json", "-merges.txt"],
     ),
+    ("minbpe", FileFormat::Minbpe, &[".model"]),
 ];
 
 /// The flag for the format, with what comes before the help.
 pub(crate) fn format_flag(prefix: &'static str) -> Arg {
-    let help = "what is written: tokenizer.json (OUT.json), tiktoken (OUT.tiktoken), or vocab-merges (OUT-vocab.json and \
-                OUT-merges.txt) [default: tokenizer.json]";
+    let help = "what is written: tokenizer.json (OUT.json), tiktoken (OUT.tiktoken), vocab-merges (OUT-vocab.json and \
+                OUT-merges.txt), or minbpe (OUT.model) [default: tokenizer.json]";
     args::value(FORMAT, help)
         .help(format!("{prefix}{help}"))
         .value_name("FORMAT")
@@ -104,7 +105,7 @@ impl ByteFormat {
     pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
         let name = args::given(matches, FORMAT).unwrap_or(FORMATS[0].0);
         let known = FORMATS.into_iter().find(|(known, ..)| *known == name);
-        let expected = "tokenizer.json, tiktoken or vocab-merges";
+        let expected = "tokenizer.json, tiktoken, vocab-merges or minbpe";
         let (_, format, endings) = known.ok_or_else(|| args::invalid(FORMAT, name, expected))?;
         Ok(Self { format, endings })
     }

@@ -117,6 +117,11 @@ fn random_trainings_keep_the_promises() {
 }
 
 #[test]
+fn random_byte_level_trainings_keep_the_promises() {
+    run("byte_train", 300, 200);
+}
+
+#[test]
 fn random_ids_decode_alike_at_once_and_one_by_one() {
     run("decode_ids", 1000, 200);
 }

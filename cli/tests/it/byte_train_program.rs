@@ -46,6 +46,52 @@ fn a_model_without_a_pattern_is_the_one_of_tokenizers() {
     assert!(trained(folder.path(), &arguments, "m.json") == expected);
 }
 
+/// testdata/bytes has these files of tokenizers and tiktoken, too.
+#[test]
+fn other_formats_are_those_of_the_programs() {
+    let input = format!("--input={}", testdata_argument("udhr_small.txt"));
+    let folder = folder_with(&[]);
+    let options = [&*input, "--pattern=llama3", "--vocab_size=360"];
+    for (format, names) in [
+        ("tiktoken", &[("m.tiktoken", "llama3.tiktoken")][..]),
+        (
+            "vocab-merges",
+            &[
+                ("m-vocab.json", "llama3-vocab.json"),
+                ("m-merges.txt", "llama3-merges.txt"),
+            ],
+        ),
+    ] {
+        let format = format!("--format={format}");
+        let output = train(folder.path(), &[&options[..], &[&format]].concat());
+        assert!(output.status.success(), "{output:?}");
+        for (name, expected) in names {
+            let expected = std::fs::read(testdata(&format!("bytes/{expected}"))).unwrap();
+            assert!(
+                std::fs::read(folder.path().join(name)).unwrap() == expected,
+                "{name}"
+            );
+        }
+    }
+    let rustbpe = std::fs::read(testdata("bytes/rustbpe.tiktoken")).unwrap();
+    let options = [
+        &*input,
+        "--pattern=rustbpe",
+        "--vocab_size=400",
+        "--tie_order=rustbpe",
+        "--format=tiktoken",
+    ];
+    assert!(trained(folder.path(), &options, "m.tiktoken") == rustbpe);
+    let options = [
+        &*input,
+        "--pattern=rustbpe",
+        "--vocab_size=300",
+        "--tie_order=minbpe",
+        "--format=minbpe",
+    ];
+    assert!(trained(folder.path(), &options, "m.model").starts_with(b"minbpe v1\n"));
+}
+
 #[test]
 fn a_text_of_a_record_or_of_a_file_keeps_its_line_feeds() {
     let record = b"{\"text\": \"a\\n\\nb\\n\\nc\"}\n";
@@ -79,7 +125,7 @@ fn flags_of_other_models_are_refused_with_a_remedy() {
         (&["--tie_order=spm"], "hf, rustbpe or minbpe"),
         (
             &["--format=model"],
-            "tokenizer.json, tiktoken or vocab-merges",
+            "tokenizer.json, tiktoken, vocab-merges or minbpe",
         ),
         (&["--pattern=(?<=a)b"], "--pattern"),
         (&["--max_token_length=0"], "--max_token_length"),

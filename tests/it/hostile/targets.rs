@@ -18,6 +18,7 @@
 //! | `records.rs` | corpora in JSON Lines |
 //! | `byte_formats.rs` | files of byte-level vocabularies |
 //! | `wordpiece.rs` | files of WordPiece vocabularies |
+//! | `byte_training.rs` | training of byte-level BPE |
 //! | `patterns.rs` | expressions that cut texts |
 //! | `converting.rs` | `tokenizer.json` in both directions |
 //! | `editing.rs` | edits of models, and their inverses |
@@ -27,6 +28,7 @@
 mod adapting;
 #[cfg(feature = "tokenizer-json")]
 mod byte_formats;
+mod byte_training;
 mod charsmap;
 pub mod checks;
 #[cfg(feature = "tokenizer-json")]
@@ -46,6 +48,7 @@ mod wordpiece;
 use arbitrary::Unstructured;
 #[cfg(feature = "tokenizer-json")]
 pub use byte_formats::{byte_level_json, minbpe, tekken, tiktoken, vocab_merges};
+pub use byte_training::byte_train;
 #[cfg(feature = "tokenizer-json")]
 pub use converting::{converted_model, tokenizer_json};
 pub use patterns::pattern;
@@ -65,6 +68,7 @@ pub const ALL: &[Target] = &[
     ("mutated_model", mutated_model),
     ("text", text),
     ("train", train),
+    ("byte_train", byte_train),
     ("round_trip", round_trip),
     ("rules", rules),
     ("decode_ids", decode_ids),
