@@ -36,7 +36,7 @@ pub(crate) fn command() -> Command {
              decides what is written, or --format.\n\n\
              A model: .model, .json (tokenizer.json), .gguf (the vocabulary for llama.cpp), or a folder, with / at its end, for \
              AutoTokenizer.from_pretrained of transformers.\n\
-             A byte-level vocabulary: .json, .tiktoken, vocab.json (and merges.txt beside it), a folder, or --format=minbpe.\n\n\
+             A byte-level vocabulary: .json, .tiktoken, vocab.json (and merges.txt beside it), .gguf, a folder, or --format=minbpe.\n\n\
              Prints whether the ids are equal for all text, and each reason why not, with an example. What is not equal is refused unless \
              --force is given. Prints also what the format does not hold: .tiktoken has no pattern and no special tokens.\n\n\
              Example:\n  spiece convert tokenizer.model hf/ --bos\n  spiece convert tokenizer.json \

@@ -45,11 +45,15 @@ use self::known::KnownVocabulary;
 use self::merge_list::ListOrder;
 pub(super) use self::minbpe::is_start as is_start_of_minbpe;
 pub(super) use self::printable::PrintableVocabulary;
+#[cfg(feature = "gguf")]
+pub(super) use self::ranked::PretokenRule;
 pub(super) use self::ranked::RankedTokens;
 pub(super) use self::tekken::is_start as is_start_of_tekken;
 pub(super) use self::tiktoken::is_start as is_start_of_tiktoken;
 use self::tokens::{TokenList, shown, syntax};
 pub(super) use self::vocab_merges::{is_start_of_merges, is_start_of_vocab};
+#[cfg(feature = "gguf")]
+pub(super) use self::written::as_it_is_reasons;
 pub use self::written::{ByteFileOptions, ByteFiles, Missing, PostProcessor};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken, TextForm};
 use crate::formats::{FileFormat, Reason, ReasonKind, Verdict};
@@ -134,7 +138,12 @@ impl ByteVocabulary {
         let mut reader = std::fs::File::open(&path).map_err(read_error)?;
         let mut start = reader.by_ref().take(START_BYTES);
         start.read_to_end(&mut file).map_err(read_error)?;
-        if !is_byte_format(FileFormat::of_content(&file)) {
+        let format = FileFormat::of_content(&file);
+        #[cfg(feature = "gguf")]
+        if format == FileFormat::Gguf {
+            return super::gguf::read_byte_level((&file[..]).chain(reader), options);
+        }
+        if !is_byte_format(format) {
             return Ok(None);
         }
         reader.read_to_end(&mut file).map_err(read_error)?;
@@ -236,9 +245,9 @@ fn read(
             };
             ByteVocabulary::from_vocab_and_merges(vocab, merges, options)?
         }
-        FileFormat::Model | FileFormat::Gguf | FileFormat::VocabTxt | FileFormat::Folder => {
-            return Ok(None);
-        }
+        #[cfg(feature = "gguf")]
+        FileFormat::Gguf => return super::gguf::read_byte_level(file, options),
+        _ => return Ok(None),
     };
     Ok(Some(vocabulary))
 }

@@ -9,6 +9,7 @@
 //! | `write` | model -> bytes |
 //! | `import` | fields -> model |
 //! | `judge` | model -> verdict: where llama.cpp gives other ids than SentencePiece |
+//! | `bytes` | byte-level vocabularies, from and to fields |
 //!
 //! # What a model becomes
 //! | part of the model | field |
@@ -27,6 +28,8 @@
 //!
 //! Source: `docs/gguf.md` of ggml.
 
+#[cfg(feature = "tokenizer-json")]
+mod bytes;
 mod header;
 mod import;
 mod judge;
@@ -36,6 +39,10 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+#[cfg(feature = "tokenizer-json")]
+pub(super) use self::bytes::write as write_byte_level;
+#[cfg(feature = "tokenizer-json")]
+use super::bytes::{ByteFormatError, ByteFormatOptions, ByteVocabulary};
 use super::{ConvertedModel, FileFormat, Verdict};
 use crate::formats::ConvertError;
 use crate::model::Model;
@@ -129,6 +136,19 @@ impl Model {
         file.read_exact(&mut start).ok()?;
         let is_gguf = FileFormat::of_content(&start) == FileFormat::Gguf;
         is_gguf.then(|| Self::from_gguf((&start[..]).chain(file)))
+    }
+}
+
+/// The byte-level vocabulary in the header of a file; `None` for other vocabularies, and for a header
+/// that cannot be read, which the reader of models refuses.
+#[cfg(feature = "tokenizer-json")]
+pub(super) fn read_byte_level(
+    reader: impl Read,
+    options: &ByteFormatOptions,
+) -> Result<Option<ByteVocabulary>, ByteFormatError> {
+    match header::Header::read(BufReader::with_capacity(1 << 16, reader)) {
+        Ok(header) => bytes::read(&header, options),
+        Err(_) => Ok(None),
     }
 }
 

@@ -33,7 +33,8 @@ sys.dont_write_bytecode = True
 from differential import bootstrap, texts  # noqa: E402
 from differential.minimize import shrink_list  # noqa: E402
 
-PACKAGES = ["tiktoken==0.14.0", "tokenizers==0.23.3", "rustbpe==0.1.0"]
+# `byte_train.py` needs rustbpe, `byte_formats.py` gguf.
+PACKAGES = ["tiktoken==0.14.0", "tokenizers==0.23.3", "rustbpe==0.1.0", "gguf==0.19.0"]
 # A character of every class: letters by case (title case, modifier, without case), marks, digits, other numbers,
 # punctuation, the apostrophe, long s and the Kelvin sign (which fold to s and k), the ends of lines, white space
 # of several kinds, no-break space, ideographs, Hangul, kana, an emoji, a symbol, a character that is not assigned.

@@ -12,13 +12,14 @@
 //! The first 256 ids are the bytes. minbpe merges all occurrences of the pair with the lowest id,
 //! from left to right, which is the rule "lowest rank first, leftmost first": a pair that a merge
 //! makes possible has a higher id. A pair can spell the bytes of an earlier token; minbpe never
-//! gives the later one then (`merge_list`, lemma), and it is an error here.
+//! gives the later one then (`merge_list`, lemma). A vocabulary has one id for each token, so it is an
+//! error here.
 
 use super::error::{ByteFormatError, Place};
 use super::merge_list::{ListOrder, ListedPair, symbol_of_token};
 use super::ranked::RankedTokens;
 use super::tokens::{TokenList, checked_id, shown, syntax};
-use super::written::{as_it_is_reasons, one_pattern, pattern_reason};
+use super::written::{as_it_is_reasons, has_properties, one_pattern, pattern_reason};
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens};
 use crate::byte_bpe::{SpecialToken, TextForm};
 use crate::formats::FileFormat;
@@ -131,6 +132,19 @@ fn read_merges<'t>(
             let problem = format!("the tokens up to here have more than {MAX_TOKEN_BYTES} bytes");
             return Err(syntax(FORMAT, place(), problem));
         }
+        if let Some(first) = tokens.find(&token) {
+            return Err(ByteFormatError::Unsupported {
+                format: FORMAT,
+                place: place(),
+                found: format!(
+                    "a second merge to {}, the token {}",
+                    shown(&token),
+                    tokens.id(first)
+                ),
+                remedy: "minbpe loads the file, but gives the second id for no text; train without text that gives both, \
+                         since here each token has one id",
+            });
+        }
         tokens.push(&token, u64::from(joined), place)?;
         // The id of a token is its position.
         let [left, right, joined] = [ids[0], ids[1], joined].map(|id| match id {
@@ -216,6 +230,6 @@ pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatEr
     }
     let mut written = ByteFiles::one("vocabulary.model", file.into_bytes());
     written.add_reasons(pattern_reason("minbpe", pattern.as_deref()));
-    written.add_reasons(as_it_is_reasons("minbpe", tokens.bpe));
+    written.add_reasons(as_it_is_reasons("minbpe", tokens.bpe, has_properties));
     Ok(written)
 }

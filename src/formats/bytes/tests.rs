@@ -488,7 +488,12 @@ fn malformed_minbpe_files_are_refused_with_their_lines() {
         (
             "same bytes",
             "minbpe v1\n\n0\n97 97\n97 256\n256 97\n".to_owned(),
-            &["DuplicateToken", "line 6", "aaa"],
+            &[
+                "Unsupported",
+                "line 6",
+                "\"aaa\", the token 257",
+                "for no text",
+            ],
         ),
         (
             "large special id",

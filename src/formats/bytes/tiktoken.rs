@@ -14,7 +14,9 @@ use base64::prelude::BASE64_STANDARD;
 use super::error::{ByteFormatError, Place};
 use super::ranked::{PretokenRule, RankedTokens};
 use super::tokens::{TokenList, syntax};
-use super::written::{as_it_is_reasons, ascending_ids, one_pattern, pattern_reason};
+use super::written::{
+    as_it_is_reasons, ascending_ids, has_properties, one_pattern, pattern_reason,
+};
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens};
 use crate::formats::FileFormat;
 
@@ -99,7 +101,7 @@ pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatEr
         one_pattern(pretokenizer).as_deref(),
     ));
     written.add_reasons(tokens.rule_reason(PretokenRule::LookUpFirst));
-    written.add_reasons(as_it_is_reasons("tiktoken", tokens.bpe));
+    written.add_reasons(as_it_is_reasons("tiktoken", tokens.bpe, has_properties));
     Ok(written
         .without_pattern(tokens.bpe)
         .without_special_tokens(tokens.bpe))

@@ -9,7 +9,7 @@ use super::merge_list::ListOrder;
 use super::printable::PrintableVocabulary;
 use super::ranked::{PretokenRule, RankedTokens};
 use super::tokens::syntax;
-use super::written::as_it_is_reasons;
+use super::written::{as_it_is_reasons, has_properties};
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, json_error};
 use crate::formats::FileFormat;
 use crate::formats::tokenizer_json::{JsonVocab, Placement, vocabulary};
@@ -67,7 +67,11 @@ pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatEr
     let mut written = ByteFiles::one(vocab_name, vocab);
     written.files.push((merges_name, merges.into_bytes()));
     written.add_reasons(tokens.rule_reason(PretokenRule::Merge));
-    written.add_reasons(as_it_is_reasons("a tokenizer of these files", tokens.bpe));
+    written.add_reasons(as_it_is_reasons(
+        "a tokenizer of these files",
+        tokens.bpe,
+        has_properties,
+    ));
     Ok(written
         .without_pattern(tokens.bpe)
         .without_special_tokens(tokens.bpe))

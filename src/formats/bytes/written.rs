@@ -5,6 +5,8 @@ use std::fmt;
 use super::ranked::RankedTokens;
 use super::{ByteFormatError, minbpe, tiktoken, vocab_merges};
 use crate::byte_bpe::{ByteBpe, SpecialToken, TextForm};
+#[cfg(feature = "gguf")]
+use crate::formats::gguf;
 use crate::formats::{FileFormat, Reason, ReasonKind, Verdict, tokenizer_json};
 use crate::pattern::{PatternSyntax, Pretokenizer, SplitBehavior};
 
@@ -172,9 +174,18 @@ pub(super) fn ascending_ids(
     }
 }
 
-/// Reasons for a program that takes text as it is, and finds special tokens as they are and only if
-/// they are allowed.
-pub(in crate::formats) fn as_it_is_reasons(program: &str, bpe: &ByteBpe) -> Vec<Reason> {
+/// Whether a token is not found as it is, or without being allowed.
+pub(super) fn has_properties(token: &SpecialToken) -> bool {
+    !token.special || token.normalized || token.lstrip || token.rstrip || token.single_word
+}
+
+/// Reasons for a program that takes text as it is, and finds special tokens differently if they have
+/// the properties that `is_other` is about.
+pub(in crate::formats) fn as_it_is_reasons(
+    program: &str,
+    bpe: &ByteBpe,
+    is_other: impl Fn(&SpecialToken) -> bool,
+) -> Vec<Reason> {
     let mut reasons = Vec::new();
     if bpe.text_form() == TextForm::Nfc {
         let explanation = format!("{program} does not bring text to normalization form C");
@@ -186,12 +197,9 @@ pub(in crate::formats) fn as_it_is_reasons(program: &str, bpe: &ByteBpe) -> Vec<
         reasons.push(Reason::new(ReasonKind::Whitespace, explanation).with_example("a"));
     }
     let mut special = bpe.special_tokens().iter();
-    let has_properties = |token: &&SpecialToken| {
-        !token.special || token.normalized || token.lstrip || token.rstrip || token.single_word
-    };
-    if let Some(token) = special.find(has_properties) {
+    if let Some(token) = special.find(|token| is_other(token)) {
         let explanation = format!(
-            "{program} finds special tokens as they are and only if they are allowed, but {:?} has other properties",
+            "{program} does not find the special token {:?} as its properties say",
             token.text
         );
         reasons.push(Reason::new(ReasonKind::UserDefinedSymbol, explanation));
@@ -208,6 +216,7 @@ impl ByteBpe {
     /// | [`Folder`](FileFormat::Folder) | a `tokenizer.json`, with a `tokenizer_config.json` for transformers | the same |
     /// | [`VocabMerges`](FileFormat::VocabMerges) | those of `tokenizer.model.save` | special tokens with the text of another token |
     /// | [`Tiktoken`](FileFormat::Tiktoken) | those of `dump_tiktoken_bpe` of tiktoken 0.14.0 | ids in another order than that of the merges |
+    /// | [`Gguf`](FileFormat::Gguf), with the feature `gguf` | a header with the vocabulary `gpt2` | patterns for which llama.cpp has no name |
     /// | [`Minbpe`](FileFormat::Minbpe) | those of `save` of minbpe | other ids than the bytes by value and the merges from 256 on; special tokens with white space |
     ///
     /// ```
@@ -253,7 +262,9 @@ impl ByteBpe {
                     .to_owned(),
                 remedy: "write a tokenizer.json, .tiktoken or GGUF; minbpe's .model is the format minbpe",
             }),
-            FileFormat::Gguf | FileFormat::Tekken => Err(ByteFormatError::NoForm {
+            #[cfg(feature = "gguf")]
+            FileFormat::Gguf => gguf::write_byte_level(&tokens),
+            _ => Err(ByteFormatError::NoForm {
                 format,
                 what: "this vocabulary".to_owned(),
                 remedy: "write a tokenizer.json",

@@ -133,7 +133,7 @@ fn model_type(header: &Header) -> GgufResult<ModelType> {
                 format: FileFormat::Gguf,
                 component: MODEL.to_owned(),
                 found: lossy_string(other),
-                remedy: "\"llama\" and \"t5\" are the vocabularies of SentencePiece",
+                remedy: "\"llama\" and \"t5\" are the vocabularies of SentencePiece; a \"gpt2\" is byte-level, and formats::ByteVocabulary reads it",
             }),
         },
         _ => Err(wrong_type(MODEL)),

@@ -13,47 +13,57 @@ use crate::piece::PieceKind;
 
 /// The numbers of the types of values.
 const U8: u32 = 0;
-const U32: u32 = 4;
-const I32: u32 = 5;
+pub(super) const U32: u32 = 4;
+pub(super) const I32: u32 = 5;
 const F32: u32 = 6;
 const BOOL: u32 = 7;
-const TEXT: u32 = 8;
+pub(super) const TEXT: u32 = 8;
 const ARRAY: u32 = 9;
 
 /// Fields of a header.
 #[derive(Default)]
-struct FieldWriter {
+pub(super) struct FieldWriter {
     bytes: Vec<u8>,
     count: u64,
 }
 
 impl FieldWriter {
-    fn field(&mut self, name: &str, value_type: u32, value: &[u8]) {
+    pub(super) fn field(&mut self, name: &str, value_type: u32, value: &[u8]) {
         push_text(&mut self.bytes, name.as_bytes());
         self.bytes.extend(value_type.to_le_bytes());
         self.bytes.extend_from_slice(value);
         self.count += 1;
     }
 
-    fn text(&mut self, name: &str, text: &str) {
+    pub(super) fn text(&mut self, name: &str, text: &str) {
         let mut value = Vec::new();
         push_text(&mut value, text.as_bytes());
         self.field(name, TEXT, &value);
     }
 
-    fn bool(&mut self, name: &str, value: bool) {
+    pub(super) fn bool(&mut self, name: &str, value: bool) {
         self.field(name, BOOL, &[u8::from(value)]);
     }
 
-    fn array(&mut self, name: &str, element: u32, length: usize, elements: &[u8]) {
+    pub(super) fn array(&mut self, name: &str, element: u32, length: usize, elements: &[u8]) {
         let mut value = element.to_le_bytes().to_vec();
         value.extend((length as u64).to_le_bytes());
         value.extend_from_slice(elements);
         self.field(name, ARRAY, &value);
     }
+
+    /// The file with these fields and without tensors.
+    pub(super) fn into_file(self) -> Vec<u8> {
+        let mut file = b"GGUF".to_vec();
+        file.extend(3_u32.to_le_bytes());
+        file.extend(0_u64.to_le_bytes());
+        file.extend(self.count.to_le_bytes());
+        file.extend(self.bytes);
+        file
+    }
 }
 
-fn push_text(bytes: &mut Vec<u8>, text: &[u8]) {
+pub(super) fn push_text(bytes: &mut Vec<u8>, text: &[u8]) {
     bytes.extend((text.len() as u64).to_le_bytes());
     bytes.extend_from_slice(text);
 }
@@ -128,12 +138,7 @@ pub(super) fn vocab(model: &Model, options: &GgufOptions) -> GgufResult<Vec<u8>>
         fields.bool(SPACE_IS_SUFFIX, true);
     }
 
-    let mut file = b"GGUF".to_vec();
-    file.extend(3_u32.to_le_bytes());
-    file.extend(0_u64.to_le_bytes());
-    file.extend(fields.count.to_le_bytes());
-    file.extend(fields.bytes);
-    Ok(file)
+    Ok(fields.into_file())
 }
 
 /// A user-defined symbol with spaces for whitespace marks, if it has marks: llama.cpp looks for

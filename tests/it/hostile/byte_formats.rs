@@ -2,13 +2,16 @@
 //!
 //! Each target takes a file, and also makes one of its input: a small vocabulary in the format of the
 //! target, with a few bytes, lines or values changed. What is read makes a tokenizer whose ids
-//! decode to the text; its tokens have the order that the verdict is about.
+//! decode to the text; its tokens have the order that the verdict is about. Written in any format and
+//! read again, it has the same ids.
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 use spiece::Pattern;
 use spiece::byte_bpe::ByteBpe;
-use spiece::formats::{ByteFormatError, ByteFormatOptions, ByteVocabulary};
+use spiece::formats::{
+    ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, FileFormat, Missing,
+};
 
 use super::converting::change_value;
 
@@ -173,6 +176,53 @@ fn check(read: std::result::Result<Option<ByteVocabulary>, ByteFormatError>) {
         if !adds_text && form == spiece::byte_bpe::TextForm::AsIs {
             assert!(decoded.len() <= text.len());
         }
+    }
+    for format in [
+        FileFormat::TokenizerJson,
+        FileFormat::Tiktoken,
+        FileFormat::VocabMerges,
+        FileFormat::Minbpe,
+    ] {
+        check_written(&tokenizer, format);
+    }
+}
+
+/// What is written is read with the same ids, if the verdict says so.
+fn check_written(tokenizer: &ByteBpe, format: FileFormat) {
+    let written = match tokenizer.to_format(format, &ByteFileOptions::default()) {
+        Ok(written) => written,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let splits = tokenizer.pretokenizer().splits();
+    let needs_pattern = written
+        .missing
+        .iter()
+        .any(|missing| matches!(missing, Missing::Pattern(_)));
+    if !written.verdict.is_exact() || needs_pattern && splits.len() != 1 {
+        return;
+    }
+    let mut options = ByteFormatOptions::default();
+    if needs_pattern {
+        options.pattern = splits.first().map(|split| split.pattern.clone());
+        options.special_tokens = Some(tokenizer.special_tokens().to_vec());
+    }
+    let read = match &written.files[..] {
+        [(_, vocab), (_, merges)] => {
+            ByteVocabulary::from_vocab_and_merges(vocab, merges, &options).map(Some)
+        }
+        [(_, file)] => ByteVocabulary::from_bytes(file, &options),
+        _ => panic!("{format} is one file or two"),
+    };
+    let read = read
+        .expect("what is written is read")
+        .expect("it is byte-level");
+    let read = read.into_exact().expect("the verdict was exact");
+    for text in ["abab aaaa  bb\n", "<|a|>é\u{301}\u{1f600} 12a"] {
+        assert_eq!(
+            read.encode(text),
+            tokenizer.encode(text),
+            "{format}: {text:?}"
+        );
     }
 }
 

@@ -574,3 +574,60 @@ fn programs_with_another_rule_for_pretokens_are_a_reason_with_an_example() {
             .contains("\"abc\", which merging does not give")
     );
 }
+
+#[cfg(feature = "gguf")]
+#[test]
+fn gguf_files_are_read_with_the_same_ids() {
+    let gguf = |bpe: &ByteBpe| bpe.to_format(FileFormat::Gguf, &ByteFileOptions::default());
+    let reread = |files: &ByteFiles| {
+        let (_, file) = &files.files[0];
+        let read = ByteVocabulary::from_bytes(file, &ByteFormatOptions::default());
+        read.unwrap().unwrap().into_exact().unwrap()
+    };
+    for name in ["gpt2.json", "llama3.json"] {
+        let bpe = read(&golden(name));
+        let written = gguf(&bpe).unwrap();
+        // llama.cpp has its own forms of all patterns.
+        let reasons = written.verdict.reasons();
+        assert!(
+            reasons
+                .iter()
+                .all(|reason| reason.kind == ReasonKind::Pattern),
+            "{name}"
+        );
+        let back = reread(&written);
+        assert_eq!(merges_of(&back), merges_of(&bpe));
+        assert_eq!(back.special_tokens(), bpe.special_tokens());
+        assert_eq!(back.pretokenizer().name(), bpe.pretokenizer().name());
+        assert_equal_ids(&bpe, &back);
+    }
+    let written = std::cell::Cell::new(0);
+    proptest!(ProptestConfig::with_cases(200), |(mut parts in parts())| {
+        for token in &mut parts.special_tokens {
+            *token = SpecialToken {
+                special: token.special,
+                ..SpecialToken::new(&*token.text, token.id)
+            };
+        }
+        parts.text_form = TextForm::AsIs;
+        let Ok(bpe) = ByteBpe::new(parts) else {
+            return Ok(());
+        };
+        let Ok(files) = gguf(&bpe) else {
+            return Ok(());
+        };
+        if files.verdict.reasons().iter().any(|reason| reason.kind != ReasonKind::Pattern) {
+            return Ok(());
+        }
+        let back = reread(&files);
+        prop_assert_eq!(merges_of(&bpe), merges_of(&back));
+        assert_equal_ids(&bpe, &back);
+        written.set(written.get() + 1);
+    });
+    assert!(written.get() > 20, "{}", written.get());
+    // cl100k has no name there.
+    let mut parts = read(&golden("llama3.json")).parts();
+    parts.pretokenizer = Pretokenizer::named("cl100k").unwrap();
+    let error = gguf(&ByteBpe::new(parts).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("llama.cpp has no name"), "{error}");
+}

@@ -85,7 +85,7 @@ struct WrittenModel<'b> {
 }
 
 /// Texts and ids, in the order of the ids.
-pub(in crate::formats) struct WrittenVocab<'b>(Vec<(Cow<'b, str>, u32)>);
+pub(in crate::formats) struct WrittenVocab<'b>(pub(in crate::formats) Vec<(Cow<'b, str>, u32)>);
 
 impl Serialize for WrittenVocab<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

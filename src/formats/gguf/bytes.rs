@@ -1,0 +1,416 @@
+//! Byte-level vocabularies in GGUF files: the vocabularies `gpt2` of llama.cpp.
+//!
+//! | part of the vocabulary | field |
+//! |---|---|
+//! | how text is cut | `tokenizer.ggml.pre`, a name that stands for expressions in the source code of llama.cpp ([`PATTERNS`]) |
+//! | tokens | `tokenizer.ggml.tokens`, in printable characters; special tokens as they are; ids without a token are `[PADid]` of the type unused |
+//! | special tokens | the types control, and user-defined for those that are found in every text |
+//! | merges | `tokenizer.ggml.merges`, with a space between the two parts |
+//! | whether pretokens are looked up | nothing: it depends on the name of the pattern |
+//! | which tokens begin and end texts | `tokenizer.ggml.bos_token_id`, `.eos_token_id`: those with a usual name |
+//!
+//! llama.cpp writes the expressions in its own way, and some are approximations. So a file that is
+//! written has reasons ([`deviations`]), whereas the ids of a file that is read are those of the
+//! tokenizer that its name stands for.
+
+use super::header::{GgufValue, Header};
+use super::write::{FieldWriter, I32, TEXT, U32, push_text};
+use super::{MODEL, TOKENS, TYPES};
+use crate::byte_bpe::{ByteBpe, SpecialToken, TextForm};
+use crate::formats::bytes::{
+    ByteFiles, ByteFormatError, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, Place,
+    PretokenRule, PrintableVocabulary, RankedTokens, as_it_is_reasons, printable, spelled,
+};
+use crate::formats::tokenizer_json::{Placement, vocabulary};
+use crate::formats::{FileFormat, Reason, ReasonKind};
+use crate::pattern::{Pretokenizer, Split};
+
+const FORMAT: FileFormat = FileFormat::Gguf;
+const PRE: &str = "tokenizer.ggml.pre";
+const MERGES: &str = "tokenizer.ggml.merges";
+/// The name of the vocabularies.
+const GPT2: &str = "gpt2";
+
+/// The numbers of the types of tokens.
+const NORMAL: i32 = 1;
+const UNKNOWN: i32 = 2;
+const CONTROL: i32 = 3;
+const USER_DEFINED: i32 = 4;
+const UNUSED: i32 = 5;
+
+/// A pattern of llama.cpp.
+struct GgufPattern {
+    /// The names, the first of which is written.
+    names: &'static [&'static str],
+    cuts: Cuts,
+    rule: PretokenRule,
+}
+
+/// How text is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cuts {
+    /// As the pretokenizer of this name.
+    Named(&'static str),
+    /// At each digit, then by GPT-2's pattern.
+    DigitsAndGpt2,
+}
+
+impl Cuts {
+    fn pretokenizer(self) -> Option<Pretokenizer> {
+        match self {
+            Self::Named(name) => Pretokenizer::named(name),
+            Self::DigitsAndGpt2 => {
+                let mut splits = vec![Split::at_numbers(true).ok()?];
+                splits.extend_from_slice(Pretokenizer::named("gpt2")?.splits());
+                Some(Pretokenizer::new(splits))
+            }
+        }
+    }
+}
+
+/// The patterns of llama.cpp that are those of a pretokenizer, by `llama-vocab.cpp` of September 2026.
+const PATTERNS: [GgufPattern; 9] = [
+    GgufPattern {
+        names: &[
+            "gpt-2",
+            "phi-2",
+            "jina-es",
+            "jina-de",
+            "jina-v2-es",
+            "jina-v2-de",
+            "jina-v1-en",
+            "jina-v2-code",
+            "roberta-bpe",
+            "gigachat",
+            "a.x-4.0",
+            "mellum",
+            "modern-bert",
+            "exaone4",
+            "mpt",
+            "olmo",
+            "jais",
+            "trillion",
+            "granite-docling",
+        ],
+        cuts: Cuts::Named("gpt2"),
+        rule: PretokenRule::Merge,
+    },
+    GgufPattern {
+        names: &[
+            "llama-bpe",
+            "llama3",
+            "llama-v3",
+            "falcon3",
+            "falcon-h1",
+            "pixtral",
+            "midm-2.0",
+            "lfm2",
+            "jina-v5-nano",
+        ],
+        cuts: Cuts::Named("llama3"),
+        rule: PretokenRule::LookUpFirst,
+    },
+    GgufPattern {
+        names: &["dbrx", "smaug-bpe", "glm4", "chatglm-bpe"],
+        cuts: Cuts::Named("llama3"),
+        rule: PretokenRule::Merge,
+    },
+    GgufPattern {
+        names: &[
+            "qwen2",
+            "deepseek-r1-qwen",
+            "kormo",
+            "f2llmv2",
+            "stablelm2",
+            "hunyuan",
+            "solar-open",
+            "megrez",
+            "grok-2",
+        ],
+        cuts: Cuts::Named("qwen2"),
+        rule: PretokenRule::Merge,
+    },
+    GgufPattern {
+        names: &["gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"],
+        cuts: Cuts::Named("o200k"),
+        rule: PretokenRule::Merge,
+    },
+    GgufPattern {
+        names: &["tekken"],
+        cuts: Cuts::Named("tekken"),
+        rule: PretokenRule::LookUpFirst,
+    },
+    GgufPattern {
+        names: &["kimi-k2"],
+        cuts: Cuts::Named("kimi"),
+        rule: PretokenRule::Merge,
+    },
+    GgufPattern {
+        names: &["deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"],
+        cuts: Cuts::Named("deepseek-v3"),
+        rule: PretokenRule::Merge,
+    },
+    GgufPattern {
+        names: &[
+            "smollm",
+            "starcoder",
+            "refact",
+            "command-r",
+            "codeshell",
+            "exaone",
+            "minerva-7b",
+            "mellum2",
+        ],
+        cuts: Cuts::DigitsAndGpt2,
+        rule: PretokenRule::Merge,
+    },
+];
+
+/// The usual names of tokens that begin and end texts.
+const BEGINS: [&str; 5] = [
+    "<|begin_of_text|>",
+    "<s>",
+    "[BOS]",
+    "<|startoftext|>",
+    "<｜begin▁of▁sentence｜>",
+];
+const ENDS: [&str; 6] = [
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "</s>",
+    "[EOS]",
+    "<|return|>",
+    "<｜end▁of▁sentence｜>",
+];
+
+/// A byte-level vocabulary as a file without tensors.
+///
+/// # Errors
+/// llama.cpp has no name for the pattern, or two tokens have the same text.
+pub(in crate::formats) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatError> {
+    let bpe = tokens.bpe;
+    let pattern = pattern_of(bpe, tokens)?;
+    let special = tokens.special_by_id();
+    let (vocab, more_special) = vocabulary(FORMAT, tokens, &special, Placement::All)?;
+    let mut texts = Vec::new();
+    let mut types = Vec::new();
+    let mut count = 0;
+    let mut add = |text: &str, number: i32| {
+        push_text(&mut texts, text.as_bytes());
+        types.extend(number.to_le_bytes());
+    };
+    for (text, id) in &vocab.0 {
+        while count < *id {
+            add(&format!("[PAD{count}]"), UNUSED);
+            count += 1;
+        }
+        let at = special.binary_search_by_key(id, |token| token.id);
+        let number = match at.ok().and_then(|at| special.get(at)) {
+            None => NORMAL,
+            Some(token) if token.special => CONTROL,
+            Some(_) => USER_DEFINED,
+        };
+        add(text, number);
+        count += 1;
+    }
+    let mut merges = Vec::new();
+    let mut merge_count = 0;
+    for (parts, _) in tokens.merges() {
+        let [left, right] = parts.map(|part| printable(tokens.bytes(part)));
+        push_text(&mut merges, format!("{left} {right}").as_bytes());
+        merge_count += 1;
+    }
+    let mut fields = FieldWriter::default();
+    fields.text("general.architecture", GPT2);
+    fields.text(MODEL, GPT2);
+    fields.text(PRE, pattern.names.first().copied().unwrap_or_default());
+    fields.array(TOKENS, TEXT, count as usize, &texts);
+    fields.array(TYPES, I32, count as usize, &types);
+    fields.array(MERGES, TEXT, merge_count, &merges);
+    let id_of = |names: &[&str]| {
+        let named = names
+            .iter()
+            .find_map(|name| special.iter().find(|it| it.text == *name));
+        named.map(|token| token.id)
+    };
+    let end = id_of(&ENDS);
+    for (role, id) in [("bos", id_of(&BEGINS).or(end)), ("eos", end)] {
+        if let Some(id) = id {
+            let name = format!("tokenizer.ggml.{role}_token_id");
+            fields.field(&name, U32, &id.to_le_bytes());
+        }
+    }
+    // Some patterns put BOS before the text by default.
+    fields.bool("tokenizer.ggml.add_bos_token", false);
+    fields.bool("tokenizer.ggml.add_eos_token", false);
+    let mut written = ByteFiles::one("vocabulary.gguf", fields.into_file());
+    written.add_reasons(deviations(pattern.cuts));
+    written.add_reasons(tokens.rule_reason(pattern.rule));
+    let mut found = more_special.iter().filter_map(|token| {
+        let text = spelled(&token.text)?;
+        bpe.pretokenizer()
+            .may_cut_out(&text)
+            .then_some(&*token.text)
+    });
+    if let (PretokenRule::LookUpFirst, Some(text)) = (pattern.rule, found.next()) {
+        let explanation = format!(
+            "llama.cpp finds the special token {text:?} as a pretoken, although it is not allowed"
+        );
+        written.add_reasons([Reason::new(ReasonKind::MetaPiece, explanation)]);
+    }
+    written.add_reasons(text_reasons(bpe));
+    Ok(written)
+}
+
+/// The pattern of a vocabulary.
+fn pattern_of(
+    bpe: &ByteBpe,
+    tokens: &RankedTokens<'_>,
+) -> Result<&'static GgufPattern, ByteFormatError> {
+    let pretokenizer = bpe.pretokenizer();
+    let is_same = |cuts: Cuts| match cuts {
+        Cuts::Named(name) => pretokenizer.name() == Some(name),
+        Cuts::DigitsAndGpt2 => match pretokenizer.splits() {
+            [digits, gpt2] => {
+                Split::at_numbers(true).is_ok_and(|split| split == *digits)
+                    && Pretokenizer::new(vec![gpt2.clone()]).name() == Some("gpt2")
+            }
+            _ => false,
+        },
+    };
+    let mut patterns: Vec<_> = PATTERNS.iter().filter(|it| is_same(it.cuts)).collect();
+    // Of two patterns that differ in the rule for pretokens, the one that fits.
+    patterns.sort_by_key(|it| tokens.rule_reason(it.rule).is_some());
+    patterns.first().copied().ok_or_else(|| ByteFormatError::NoForm {
+        format: FORMAT,
+        what: "the pattern, for which llama.cpp has no name".to_owned(),
+        remedy: "it has names for the patterns of GPT-2, GPT-4o, Llama 3, Qwen 2, tekken, Kimi K2 and DeepSeek V3; write a tokenizer.json",
+    })
+}
+
+/// Where llama.cpp cuts text in another way than the pattern says. Whether ids differ then depends on
+/// the tokens, so that there is no example.
+fn deviations(cuts: Cuts) -> impl Iterator<Item = Reason> {
+    let contraction = "llama.cpp takes an apostrophe with U+017F for no contraction";
+    let case = "llama.cpp knows upper and lower case of ASCII letters only, and takes no marks for parts of words, as in \"\u{e9}\u{c9}\"";
+    let marks = "llama.cpp cuts marks beside symbols in another way, as in \"\u{903}.t\"";
+    let explanations = match cuts {
+        Cuts::Named("llama3" | "qwen2") => vec![contraction],
+        Cuts::Named("o200k") => vec![contraction, case],
+        Cuts::Named("tekken") => vec![case],
+        Cuts::Named("kimi") => vec![contraction, marks],
+        _ => Vec::new(),
+    };
+    let version =
+        "llama.cpp has no letters, marks and digits that are new in Unicode 16, such as U+10D40";
+    let explanations = std::iter::once(version).chain(explanations);
+    explanations.map(|explanation| Reason::new(ReasonKind::Pattern, explanation))
+}
+
+/// Reasons of normalization and of added tokens. Those that are found in every text are found by
+/// llama.cpp, too.
+fn text_reasons(bpe: &ByteBpe) -> Vec<Reason> {
+    as_it_is_reasons("llama.cpp", bpe, |token: &SpecialToken| {
+        token.lstrip
+            || token.rstrip
+            || token.single_word
+            || token.normalized && bpe.text_form() == TextForm::Nfc
+    })
+}
+
+/// The vocabulary in a header; `None` if it is not byte-level.
+///
+/// # Errors
+/// A field is missing or malformed, or the pattern is not known.
+pub(super) fn read(
+    header: &Header,
+    options: &ByteFormatOptions,
+) -> Result<Option<ByteVocabulary>, ByteFormatError> {
+    if !matches!(header.get(MODEL), Some(GgufValue::Text(name)) if name == GPT2.as_bytes()) {
+        return Ok(None);
+    }
+    let invalid = |field: &str, problem: &str| ByteFormatError::Syntax {
+        format: FORMAT,
+        place: Place::field(field),
+        problem: problem.to_owned(),
+    };
+    let texts_of = |field: &str| match header.get(field) {
+        Some(GgufValue::Texts(texts)) => texts
+            .iter()
+            .map(|text| std::str::from_utf8(text).map_err(|_| invalid(field, "it is not UTF-8")))
+            .collect::<Result<Vec<&str>, _>>(),
+        _ => Err(invalid(field, "it is missing or no list of texts")),
+    };
+    let texts = texts_of(TOKENS)?;
+    let merges = texts_of(MERGES)?;
+    let types = match header.get(TYPES) {
+        Some(GgufValue::Integers(types)) if types.len() == texts.len() => &types[..],
+        None => &[][..],
+        Some(_) => return Err(invalid(TYPES, "it is no list with a number for each token")),
+    };
+    let type_of = |id: usize| types.get(id).copied().unwrap_or(NORMAL);
+    let mut special_tokens = Vec::new();
+    let mut vocab = Vec::with_capacity(texts.len());
+    for ((at, text), id) in texts.iter().enumerate().zip(0..) {
+        let number = type_of(at);
+        if number == UNUSED || text.is_empty() {
+            continue;
+        }
+        vocab.push((*text, id));
+        if matches!(number, CONTROL | USER_DEFINED | UNKNOWN) {
+            special_tokens.push(SpecialToken {
+                special: number != USER_DEFINED,
+                ..SpecialToken::new(*text, id)
+            });
+        }
+    }
+    let pairs = merges.iter().enumerate().map(|(index, merge)| {
+        let parts = merge
+            .split_once(' ')
+            .filter(|(left, right)| !left.is_empty() && !right.contains(' '));
+        parts
+            .map(|(left, right)| [left, right])
+            .ok_or_else(|| ByteFormatError::Syntax {
+                format: FORMAT,
+                place: Place::entry(MERGES, index),
+                problem: "a merge is two tokens with a space between".to_owned(),
+            })
+    });
+    let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
+    let name = match header.get(PRE) {
+        Some(GgufValue::Text(name)) => std::str::from_utf8(name).unwrap_or_default(),
+        _ => "default",
+    };
+    let known = PATTERNS.iter().find(|it| it.names.contains(&name));
+    let known_cuts = known.and_then(|it| it.cuts.pretokenizer());
+    let pretokenizer = match (known_cuts, &options.pattern) {
+        (Some(pretokenizer), _) => {
+            options.refuse_pattern(FORMAT)?;
+            pretokenizer
+        }
+        (None, Some(pattern)) => Pretokenizer::of(pattern.clone()),
+        (None, None) => {
+            return Err(ByteFormatError::Unsupported {
+                format: FORMAT,
+                place: Place::field(PRE),
+                found: format!("{name:?}"),
+                remedy: "give the pattern that the vocabulary was trained with, for example --pattern=gpt2",
+            });
+        }
+    };
+    let parts = PartsWithoutTokens {
+        special_tokens,
+        pretokenizer,
+        whole_pretokens_first: known.is_some_and(|it| it.rule == PretokenRule::LookUpFirst),
+        text_form: TextForm::AsIs,
+        adds_prefix_space: false,
+    };
+    let vocabulary = PrintableVocabulary::new(
+        FORMAT,
+        TOKENS,
+        vocab.into_iter(),
+        pairs.into_iter(),
+        |index| Place::entry(MERGES, index),
+    )?;
+    ByteVocabulary::of_printable(vocabulary, parts).map(Some)
+}
