@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! $ spiece extend testdata/bytes/gpt2.json --input=testdata/udhr.txt --pieces=100 --model_prefix=more
-//! pieces: 399 before, 100 learned, 499 now
-//! old ids: 399 unchanged
+//! pieces: 400 before, 100 learned, 500 now
+//! old ids: 400 unchanged
 //! written: more.json, more.extension.tsv
 //! ```
 

@@ -1,9 +1,9 @@
 //! `spiece prune` of byte-level vocabularies.
 //!
 //! ```text
-//! $ spiece prune testdata/bytes/gpt2.json --keep_text=testdata/udhr_small.txt --model_prefix=small
-//! pieces: 399 before, 350 after
-//! checked: 274 of 274 lines have the same pieces; 31,214 tokens before, 31,214 now
+//! $ spiece prune testdata/bytes/gpt2.json --size=350 --text=testdata/udhr_small.txt --model_prefix=small
+//! pieces: 400 before, 350 after
+//! checked: 96 of 274 lines have the same pieces; 26,836 tokens before, 30,071 now
 //! written: small.json, small.ids.tsv
 //! ```
 
