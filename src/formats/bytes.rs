@@ -112,8 +112,8 @@ impl ByteVocabulary {
     /// `vocab.json` and `merges.txt` is found by name. `None` if it has another format, such as
     /// SentencePiece's.
     ///
-    /// Files of 2 GiB and more are refused. Cost: linear, plus that of merging each token once if
-    /// the merges are a list.
+    /// Files of 2 GiB and more are refused. If the merges are a list, each
+    /// token is merged once.
     ///
     /// # Errors
     /// The file cannot be read, is malformed, or asks for something that is not supported.
@@ -285,9 +285,6 @@ impl PartsWithoutTokens {
 
     /// What is known of a published vocabulary, unless it is given; `by_id` has the positions of
     /// its tokens by id.
-    ///
-    /// # Errors
-    /// There is no pattern.
     fn known_or_given(
         tokens: &TokenList,
         by_id: &[usize],
@@ -360,31 +357,7 @@ impl ByteVocabulary {
         parts: PartsWithoutTokens,
     ) -> Result<Self, ByteFormatError> {
         let format = tokens.format;
-        let place = |index| Place::entry("special tokens", index);
-        let mut texts = HashMap::new();
-        let mut ids = HashMap::new();
-        for (index, token) in parts.special_tokens.iter().enumerate() {
-            if token.text.is_empty() || token.text.contains('\0') {
-                let problem =
-                    "the text of a special token is empty or has a NUL, so that it cannot be found";
-                return Err(syntax(format, place(index), problem));
-            }
-            if let Some(first) = texts.insert(&*token.text, token.id) {
-                return Err(ByteFormatError::DuplicateToken {
-                    format,
-                    place: place(index),
-                    token: shown(token.text.as_bytes()),
-                    first,
-                });
-            }
-            if ids.insert(token.id, index).is_some() {
-                return Err(ByteFormatError::DuplicateId {
-                    format,
-                    place: place(index),
-                    id: token.id,
-                });
-            }
-        }
+        let ids = checked_special_ids(format, &parts.special_tokens)?;
         let mut byte_tokens = Vec::with_capacity(order.tokens.len());
         let mut only_special = HashSet::new();
         for (rank, at) in order.tokens.iter().enumerate() {
@@ -401,11 +374,8 @@ impl ByteVocabulary {
                     continue;
                 }
                 if !is_same {
-                    return Err(ByteFormatError::DuplicateId {
-                        format,
-                        place: place(index),
-                        id,
-                    });
+                    let place = special_token_place(index);
+                    return Err(ByteFormatError::DuplicateId { format, place, id });
                 }
             }
             let bytes = bytes.into();
@@ -434,6 +404,40 @@ impl ByteVocabulary {
             verdict,
         })
     }
+}
+
+/// The index of each special token, by its id. Each must have an id and a text of its own.
+fn checked_special_ids(
+    format: FileFormat,
+    special_tokens: &[SpecialToken],
+) -> Result<HashMap<u32, usize>, ByteFormatError> {
+    let mut texts = HashMap::new();
+    let mut ids = HashMap::new();
+    for (index, token) in special_tokens.iter().enumerate() {
+        let place = special_token_place(index);
+        if token.text.is_empty() || token.text.contains('\0') {
+            let problem =
+                "the text of a special token is empty or has a NUL, so that it cannot be found";
+            return Err(syntax(format, place, problem));
+        }
+        if let Some(first) = texts.insert(&*token.text, token.id) {
+            return Err(ByteFormatError::DuplicateToken {
+                format,
+                place,
+                token: shown(token.text.as_bytes()),
+                first,
+            });
+        }
+        if ids.insert(token.id, index).is_some() {
+            let id = token.id;
+            return Err(ByteFormatError::DuplicateId { format, place, id });
+        }
+    }
+    Ok(ids)
+}
+
+fn special_token_place(index: usize) -> Place {
+    Place::entry("special tokens", index)
 }
 
 /// The error for JSON that cannot be parsed; the message has line and column.

@@ -22,7 +22,7 @@ use crate::base::WHITESPACE_MARK;
 use crate::model::{Model, ModelType};
 use crate::piece::PieceKind;
 use crate::train::OptionError;
-use crate::train::options::{TrainOptions, conflict};
+use crate::train::options::{SpecialPiece, TrainOptions, conflict};
 
 /// Meta pieces by id.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,15 +41,18 @@ impl MetaPieces {
     /// An id that is too high or used twice, a text that is used twice, or no unknown piece without
     /// `byte_fallback`.
     pub(crate) fn new(options: &TrainOptions) -> Result<Self, OptionError> {
+        let mut pieces = Self::with_roles(options)?;
+        pieces.add_symbols(options)?;
+        pieces.check_texts()?;
+        Ok(pieces)
+    }
+
+    /// The pieces with the ids that the options give to roles.
+    fn with_roles(options: &TrainOptions) -> Result<Self, OptionError> {
         let mut by_id: BTreeMap<usize, MetaPiece> = BTreeMap::new();
-        let specials = [
-            ("unk_id", &options.unk),
-            ("bos_id", &options.bos),
-            ("eos_id", &options.eos),
-            ("pad_id", &options.pad),
-        ];
         let mut has_unknown = false;
-        for (option, special) in specials {
+        let names = ["unk_id", "bos_id", "eos_id", "pad_id"];
+        for (option, special) in names.into_iter().zip(roles(options)) {
             let Some(id) = special.id else { continue };
             if id >= options.vocab_size {
                 let problem = format!("{id} is no id in a vocabulary of {}", options.vocab_size);
@@ -82,7 +85,12 @@ impl MetaPieces {
                 "give it an id, or add byte_fallback",
             ));
         }
+        Ok(Self { by_id })
+    }
 
+    /// Adds control pieces, user-defined symbols and byte pieces at the lowest free ids. Those with
+    /// the text of a role keep its id.
+    fn add_symbols(&mut self, options: &TrainOptions) -> Result<(), OptionError> {
         // In a word model, whose words begin with a whitespace mark, each user-defined symbol is
         // followed by a copy that begins with one.
         let mut user_defined = Vec::new();
@@ -119,22 +127,25 @@ impl MetaPieces {
                     let problem = "is the text of the unknown piece; remove it from the list";
                     return Err(piece_error(option, text, problem));
                 }
-                let special = specials.iter().find(|(_, special)| special.text == *text);
-                let id = special.and_then(|(_, special)| special.id);
-                if let Some(special) = id.and_then(|id| by_id.get_mut(&(id as usize))) {
+                let role = roles(options).into_iter().find(|role| role.text == *text);
+                let id = role.and_then(|role| role.id);
+                if let Some(special) = id.and_then(|id| self.by_id.get_mut(&(id as usize))) {
                     special.kind = kind;
                     continue;
                 }
-                while by_id.contains_key(&next_id) {
+                while self.by_id.contains_key(&next_id) {
                     next_id += 1;
                 }
                 let text = text.clone();
-                by_id.insert(next_id, MetaPiece { text, kind });
+                self.by_id.insert(next_id, MetaPiece { text, kind });
             }
         }
+        Ok(())
+    }
 
+    fn check_texts(&self) -> Result<(), OptionError> {
         let mut texts = HashSet::new();
-        for MetaPiece { text, kind } in by_id.values() {
+        for MetaPiece { text, kind } in self.by_id.values() {
             let problem = if text.is_empty() {
                 "is empty; remove it from the list"
             } else if text.contains('\0') {
@@ -150,7 +161,7 @@ impl MetaPieces {
             };
             return Err(piece_error(option, text, problem));
         }
-        Ok(Self { by_id })
+        Ok(())
     }
 
     /// The pieces of a model that merging does not make: all but normal and unused ones, and those
@@ -207,6 +218,11 @@ impl MetaPieces {
         let pieces = pieces.filter(|piece| piece.kind != PieceKind::Byte);
         pieces.map(|piece| piece.text.as_str())
     }
+}
+
+/// The unknown, BOS, EOS and padding pieces, in the order of their ids by default.
+fn roles(options: &TrainOptions) -> [&SpecialPiece; 4] {
+    [&options.unk, &options.bos, &options.eos, &options.pad]
 }
 
 /// The text of the piece for a byte.

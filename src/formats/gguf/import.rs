@@ -30,7 +30,7 @@ use crate::base::{WHITESPACE_MARK_STR, lossy_string};
 use crate::formats::ConvertError;
 use crate::formats::{FileFormat, Reason, ReasonKind};
 use crate::model::validate::byte_of_piece;
-use crate::model::{Model, ModelType, kind_number};
+use crate::model::{Model, ModelType, TrainerSpec, kind_number};
 use crate::piece::PieceKind;
 
 /// The unknown token of `t5` files without `unknown_token_id`.
@@ -54,11 +54,7 @@ pub(super) fn model(header: &Header) -> GgufResult<(Model, Vec<Reason>)> {
             types.len()
         )));
     }
-    let kinds = types.iter().enumerate().map(|(id, number)| {
-        kind(*number)
-            .ok_or_else(|| invalid(format!("the token {id} has the unknown type {number}")))
-    });
-    let kinds: Vec<PieceKind> = kinds.collect::<GgufResult<_>>()?;
+    let kinds = kinds(types)?;
     let escapes = bool_of(header, ESCAPES_SPACES)?.unwrap_or(true);
     let mut reasons = Vec::new();
     let unknown = unknown_piece(header, model_type, texts, &kinds, &mut reasons)?;
@@ -93,22 +89,9 @@ pub(super) fn model(header: &Header) -> GgufResult<(Model, Vec<Reason>)> {
         }
     }
 
-    let [bos, eos, pad] = [
-        special(header, "bos", texts)?,
-        special(header, "eos", texts)?,
-        special(header, "padding", texts)?,
-    ];
     let spec = builder.trainer_spec_mut();
     spec.byte_fallback = Some(has_bytes);
-    spec.unk_id = Some(id_in_spec(unknown));
-    spec.bos_id = Some(id_in_spec(bos));
-    spec.eos_id = Some(id_in_spec(eos));
-    spec.pad_id = Some(id_in_spec(pad));
-    let text_of = |id: Option<usize>| texts.get(id?).map(<[u8]>::to_vec);
-    spec.unk_piece = text_of(unknown);
-    spec.bos_piece = text_of(bos);
-    spec.eos_piece = text_of(eos);
-    spec.pad_piece = text_of(pad);
+    set_roles(header, texts, unknown, spec)?;
     spec.treat_whitespace_as_suffix = bool_of(header, SPACE_IS_SUFFIX)?;
 
     let has_prefix = bool_of(header, DUMMY_PREFIX)?;
@@ -155,11 +138,14 @@ fn scores(header: &Header, pieces: usize) -> GgufResult<Vec<f32>> {
     }
 }
 
-/// The kind with this number. The numbers are those of SentencePiece's file format.
-fn kind(number: i32) -> Option<PieceKind> {
-    let number = u64::try_from(number).ok()?;
-    let mut all = PieceKind::ALL.into_iter();
-    all.find(|kind| kind_number(*kind) == number)
+/// The kinds with these numbers, which are those of SentencePiece's file format.
+fn kinds(types: &[i32]) -> GgufResult<Vec<PieceKind>> {
+    let kind = |(id, number): (usize, &i32)| {
+        let mut all = PieceKind::ALL.into_iter();
+        all.find(|kind| u64::try_from(*number).is_ok_and(|number| kind_number(*kind) == number))
+            .ok_or_else(|| invalid(format!("the token {id} has the unknown type {number}")))
+    };
+    types.iter().enumerate().map(kind).collect()
 }
 
 /// The index of the unknown piece.
@@ -197,6 +183,28 @@ fn unknown_piece(
         ));
     }
     Ok(unknown)
+}
+
+/// Sets the ids and texts of the unknown, BOS, EOS and padding pieces.
+fn set_roles(
+    header: &Header,
+    texts: &TextList,
+    unknown: Option<usize>,
+    spec: &mut TrainerSpec,
+) -> GgufResult<()> {
+    let bos = special(header, "bos", texts)?;
+    let eos = special(header, "eos", texts)?;
+    let pad = special(header, "padding", texts)?;
+    spec.unk_id = Some(id_in_spec(unknown));
+    spec.bos_id = Some(id_in_spec(bos));
+    spec.eos_id = Some(id_in_spec(eos));
+    spec.pad_id = Some(id_in_spec(pad));
+    let text_of = |id: Option<usize>| texts.get(id?).map(<[u8]>::to_vec);
+    spec.unk_piece = text_of(unknown);
+    spec.bos_piece = text_of(bos);
+    spec.eos_piece = text_of(eos);
+    spec.pad_piece = text_of(pad);
+    Ok(())
 }
 
 /// The index of the token with a role; `None` if the file names none. Like llama.cpp, ids that no

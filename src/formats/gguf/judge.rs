@@ -140,51 +140,10 @@ pub(super) fn verdict(model: &Model) -> Verdict {
             verdict.add(reason);
         }
     }
-    let whitespace = [
-        (
-            is_bpe && spec.remove_extra_whitespaces(),
-            "the model removes extra spaces, llama.cpp keeps them",
-            " a  b ",
-        ),
-        (
-            !spec.escape_whitespaces(),
-            "the model keeps spaces as they are, llama.cpp replaces them by U+2581",
-            "a b",
-        ),
-        (
-            model.trainer_spec().treat_whitespace_as_suffix(),
-            "the model puts the space after words, llama.cpp before them",
-            "a",
-        ),
-    ];
-    for (_, explanation, example) in whitespace.into_iter().filter(|(differs, ..)| *differs) {
-        verdict.add(Reason::new(ReasonKind::Whitespace, explanation).with_example(example));
-    }
-
     let symbols: Vec<Piece<'_>> = model.pieces().filter(is_symbol).collect();
-    if let Some(first) = symbols.first().filter(|_| spec.add_dummy_prefix()) {
-        let text = lossy_string(first.text);
-        let explanation = format!(
-            "llama.cpp puts a space after user-defined symbols and none before them; the first of {} is {text:?}",
-            symbols.len()
-        );
-        verdict.add(symbol_reason(explanation).with_example(format!("{text}a")));
-    }
-    if let Some(overlap) = SymbolOverlap::find(&symbols) {
-        verdict.add(overlap.reason());
-    }
-    let mut spaced = symbols.iter().filter(|_| spec.escape_whitespaces());
-    if let Some(symbol) = spaced.find(|symbol| has_space(symbol.text)) {
-        let text = lossy_string(symbol.text);
-        let rule = match text.contains(' ') {
-            true => "llama.cpp finds it in text with spaces, SentencePiece never",
-            false => {
-                "llama.cpp finds it in text with spaces only, SentencePiece also in text with U+2581"
-            }
-        };
-        let explanation = format!("the symbol {text:?} has a space; {rule}");
-        verdict.add(symbol_reason(explanation).with_example(text));
-    }
+    let mut reasons = whitespace_reasons(model);
+    reasons.extend(symbol_reasons(model, &symbols));
+    reasons.into_iter().for_each(|reason| verdict.add(reason));
     for piece in model.pieces() {
         if let Some(kind) = other_kind(&piece) {
             let text = lossy_string(piece.text);
@@ -208,6 +167,65 @@ pub(super) fn verdict(model: &Model) -> Verdict {
         }
     }
     verdict
+}
+
+/// Where llama.cpp adds, keeps or replaces other spaces.
+fn whitespace_reasons(model: &Model) -> Vec<Reason> {
+    let is_bpe = model.model_type() == ModelType::Bpe;
+    let spec = model.normalizer_spec();
+    let whitespace = [
+        (
+            is_bpe && spec.remove_extra_whitespaces(),
+            "the model removes extra spaces, llama.cpp keeps them",
+            " a  b ",
+        ),
+        (
+            !spec.escape_whitespaces(),
+            "the model keeps spaces as they are, llama.cpp replaces them by U+2581",
+            "a b",
+        ),
+        (
+            model.trainer_spec().treat_whitespace_as_suffix(),
+            "the model puts the space after words, llama.cpp before them",
+            "a",
+        ),
+    ];
+    let whitespace = whitespace.into_iter().filter(|(differs, ..)| *differs);
+    whitespace
+        .map(|(_, explanation, example)| {
+            Reason::new(ReasonKind::Whitespace, explanation).with_example(example)
+        })
+        .collect()
+}
+
+/// Where llama.cpp finds user-defined symbols that SentencePiece does not find, or the reverse.
+fn symbol_reasons(model: &Model, symbols: &[Piece<'_>]) -> Vec<Reason> {
+    let spec = model.normalizer_spec();
+    let mut reasons = Vec::new();
+    if let Some(first) = symbols.first().filter(|_| spec.add_dummy_prefix()) {
+        let text = lossy_string(first.text);
+        let explanation = format!(
+            "llama.cpp puts a space after user-defined symbols and none before them; the first of {} is {text:?}",
+            symbols.len()
+        );
+        reasons.push(symbol_reason(explanation).with_example(format!("{text}a")));
+    }
+    if let Some(overlap) = SymbolOverlap::find(symbols) {
+        reasons.push(overlap.reason());
+    }
+    let mut spaced = symbols.iter().filter(|_| spec.escape_whitespaces());
+    if let Some(symbol) = spaced.find(|symbol| has_space(symbol.text)) {
+        let text = lossy_string(symbol.text);
+        let rule = match text.contains(' ') {
+            true => "llama.cpp finds it in text with spaces, SentencePiece never",
+            false => {
+                "llama.cpp finds it in text with spaces only, SentencePiece also in text with U+2581"
+            }
+        };
+        let explanation = format!("the symbol {text:?} has a space; {rule}");
+        reasons.push(symbol_reason(explanation).with_example(text));
+    }
+    reasons
 }
 
 /// A text with a non-whitespace character that the rules of a model change.
@@ -255,8 +273,8 @@ struct SymbolOverlap<'m> {
 }
 
 impl<'m> SymbolOverlap<'m> {
-    /// Two symbols that can overlap. Cost: hashes all prefixes and suffixes, so quadratic in the
-    /// length of each symbol.
+    /// Two symbols that can overlap. All prefixes and suffixes are hashed, which is quadratic in
+    /// the length of each symbol.
     fn find(symbols: &[Piece<'m>]) -> Option<Self> {
         let by_beginning = by_beginning(symbols);
         for (number, symbol) in symbols.iter().enumerate() {
