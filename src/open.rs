@@ -5,7 +5,6 @@
 //! This module stands above the model, the tokenizer and the other formats, which do not know of
 //! it.
 
-use std::io::Read;
 use std::path::Path;
 
 #[cfg(feature = "tokenizer-json")]
@@ -39,7 +38,7 @@ impl Model {
         model.map_err(|error| error.in_file(path))
     }
 
-    /// Reads and checks the bytes of a `.model` file. The bytes are copied. Cost: linear.
+    /// Reads and checks the bytes of a `.model` file. The bytes are copied.
     ///
     /// With the feature `tokenizer-json`, it also reads the bytes of a `tokenizer.json` whose ids
     /// are equal for all text; for other files use `Model::from_tokenizer_json`, which returns the
@@ -49,22 +48,7 @@ impl Model {
     /// SentencePiece would refuse to load the model too. The error names the piece or spec and the
     /// rule that it breaks.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
-        Self::from_any_format(bytes.to_vec())
-    }
-
-    /// Reads a model from `reader` up to its end; see [`Model::from_bytes`].
-    ///
-    /// # Errors
-    /// The reader fails, or the model is refused.
-    pub fn from_reader(mut reader: impl Read) -> Result<Self, ModelError> {
-        let mut file = Vec::new();
-        reader
-            .read_to_end(&mut file)
-            .map_err(|source| ModelError::Stream { source })?;
-        Self::from_any_format(file)
-    }
-
-    fn from_any_format(file: Vec<u8>) -> Result<Self, ModelError> {
+        let file = bytes.to_vec();
         #[cfg(feature = "convert")]
         return Ok(ConvertedModel::from_content(file)?.into_exact()?);
         #[cfg(not(feature = "convert"))]

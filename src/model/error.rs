@@ -31,11 +31,6 @@ pub enum ModelError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The reader that the model was to be read from returned an error.
-    Stream {
-        /// The reader's error.
-        source: io::Error,
-    },
     /// The file was read, but its content was refused.
     InFile {
         /// The file.
@@ -166,7 +161,6 @@ impl fmt::Display for ModelError {
                 let remedy = reading_remedy(source);
                 write!(f, "cannot read {}: {source}; {remedy}", path.display())
             }
-            Self::Stream { source } => write!(f, "cannot read the model: {source}"),
             Self::InFile { path, source } => {
                 write!(f, "{}: {source}", path.display())?;
                 match source.breaks_rule() {
@@ -217,7 +211,7 @@ impl fmt::Display for ModelError {
 impl Error for ModelError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Read { source, .. } | Self::Stream { source } => Some(source),
+            Self::Read { source, .. } => Some(source),
             Self::InFile { source, .. } => Some(source),
             #[cfg(feature = "convert")]
             Self::Converted { source } => Some(&**source),
