@@ -221,7 +221,7 @@ impl ByteBpe {
         &self.pretokenizer
     }
 
-    /// The parts of which [`new`](Self::new) makes the same tokenizer. Cost: a copy of all tokens.
+    /// The parts of which [`new`](Self::new) makes the same tokenizer. All tokens are copied.
     pub fn parts(&self) -> ByteBpeParts {
         let tokens = self.tokens().map(|(bytes, id)| ByteToken {
             bytes: bytes.into(),
@@ -243,7 +243,7 @@ impl ByteBpe {
     }
 
     /// For each token, by rank, the ranks of the two tokens that merge to it, the same two in every
-    /// text; `None` for single bytes and for tokens that no text is merged to. Cost: that of
+    /// text; `None` for single bytes and for tokens that no text is merged to. It costs
     /// merging each token.
     #[cfg(any(feature = "tokenizer-json", feature = "train"))]
     pub(crate) fn last_merges(&self) -> Vec<Option<[u32; 2]>> {

@@ -169,9 +169,6 @@ impl Decoder {
     }
 
     /// Whether `id` is in the model.
-    ///
-    /// # Errors
-    /// It is not.
     #[inline]
     pub(crate) fn check_id(&self, id: PieceId) -> Result<(), DecodeError> {
         let pieces = self.len();

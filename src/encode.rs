@@ -70,9 +70,6 @@ impl EncodeState {
 impl ModelEncoder {
     /// The encoder of a model, and its user-defined symbols. If `has_symbols` is false, there are
     /// none, and their texts are ordinary text.
-    ///
-    /// # Errors
-    /// The pieces, or the user-defined symbols, need too many cells of a trie.
     pub(crate) fn new(
         model: &Model,
         has_symbols: bool,

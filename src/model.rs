@@ -168,9 +168,6 @@ impl Model {
     }
 
     /// Makes a model of unchecked pieces and specs, and checks them by the rules for files.
-    ///
-    /// # Errors
-    /// A rule is broken; see [`Model::from_bytes`].
     fn from_unchecked_parts(pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
         (0..pieces.len()).try_for_each(|id| file::check_not_empty(id, pieces.text(id)))?;
         let file = file::write(&pieces, &specs);
@@ -292,7 +289,7 @@ impl Model {
         (0..self.len()).map(|index| self.piece_at(index))
     }
 
-    /// The id of the unknown piece; a model has at most one. Cost: linear in the number of pieces.
+    /// The id of the unknown piece; a model has at most one. All pieces are searched.
     #[cfg(any(feature = "train", feature = "convert"))]
     pub(crate) fn unknown_piece(&self) -> Option<PieceId> {
         let mut unknown = self.pieces.ids_of(PieceKind::Unknown);
@@ -310,8 +307,8 @@ impl Model {
     }
 
     /// The id of the piece with this text. If a piece for text and an unknown, control or byte
-    /// piece have the same text (impossible in BPE models), this is the id of the latter. Cost: one
-    /// or two hash lookups.
+    /// piece have the same text (impossible in BPE models), this is the id of the latter. It takes
+    /// one or two hash lookups.
     pub fn piece_to_id(&self, text: impl AsRef<[u8]>) -> Option<PieceId> {
         self.lookup.get(&self.pieces, text.as_ref())
     }

@@ -199,7 +199,7 @@ impl Normalizer {
     /// space, and a raw space follows. Spaces must be kept (`remove_extra_whitespaces` is off).
     ///
     /// Training counts a sentence by its raw words, each with the spaces before it. That is exact
-    /// for runs of whitespace unless this function returns true. Cost: linear; one load for each
+    /// for runs of whitespace unless this function returns true. It takes one load for each
     /// byte that begins no rule.
     ///
     /// Example with rules that delete U+0001 and replace a tab by a space: true for `"a \u{1} b"`

@@ -110,7 +110,7 @@ impl<'t> Prepared<'t> {
 
 /// Construction.
 impl Tokenizer {
-    /// Makes the tables of a model. Cost: linear in the model, some milliseconds for 32,000 pieces.
+    /// Makes the tables of a model, in some milliseconds for 32,000 pieces.
     ///
     /// ```
     /// use spiece::{Model, Tokenizer};
@@ -221,7 +221,7 @@ impl Tokenizer {
 
 /// Encoding.
 impl Tokenizer {
-    /// The ids of `text`, which need not be UTF-8. Cost: linear in the text, and one allocation. An
+    /// The ids of `text`, which need not be UTF-8. An
     /// [`Encoder`] or a batch is faster for many texts.
     ///
     /// ```

@@ -146,9 +146,6 @@ impl Iterator for Prefixes<'_> {
 impl Trie {
     /// The trie of `keys`, which are sorted by bytes and not empty and have no NUL. Of equal keys
     /// the first one counts.
-    ///
-    /// # Errors
-    /// The keys need more than 2^29 cells; see [`Trie::always_fits`].
     pub(crate) fn build(keys: &[(&[u8], u32)]) -> Result<Self, TrieTooLarge> {
         let (states, tails) = states(keys)?;
         let mut layout = TrieLayout::of(states)?;

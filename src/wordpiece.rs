@@ -135,7 +135,7 @@ impl WordPiece {
     /// The highest id that a piece may have. The limit bounds the memory of a vocabulary with gaps.
     pub const MAX_ID: u32 = (1 << 24) - 1;
 
-    /// A tokenizer of these parts. Cost: linear.
+    /// A tokenizer of these parts.
     ///
     /// # Errors
     /// The pieces are no vocabulary; see the variants of [`WordPieceError`].

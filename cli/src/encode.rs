@@ -225,7 +225,11 @@ impl OutputChoice {
         let nbest_size: i32 = args::number(matches, "nbest_size")?;
         let (selection, format) = match name.split_once('_') {
             None => (Selection::Best, name),
-            Some(("nbest", format)) => (Selection::Nbest(nbest_count(nbest_size)), format),
+            Some(("nbest", format)) => {
+                // Numbers below 0 count as 0, as in the reference.
+                let size = nbest_size.max(0).unsigned_abs() as usize;
+                (Selection::Nbest(size), format)
+            }
             Some(("sample", format)) => {
                 let sampling = Sampling::new(matches, nbest_size)?;
                 (Selection::Sample(sampling), format)
@@ -256,11 +260,6 @@ fn unknown_format(name: &str) -> CliError {
 
 /// The values of `--output_format`, for the message.
 const FORMATS: &str = "piece, id or json, nor one of them with sample_ or nbest_ before it, nor training data: u16, u32, npy, llmc";
-
-/// The size of an n-best list; numbers below 0 count as 0, as in the reference.
-fn nbest_count(nbest_size: i32) -> usize {
-    nbest_size.max(0).unsigned_abs() as usize
-}
 
 /// Fails if the model does not support the selection: n-best lists need a unigram model, for
 /// example. Encodes an empty text, because only the encoder knows what it supports.

@@ -37,17 +37,16 @@ const MAX_THREADS: usize = 1024;
 pub(crate) fn with_stream_flags(command: Command) -> Command {
     let command = command
         .args(args::tokenizer_flags())
-        .args([input_flag(), args::output_flag()])
+        .args([
+            args::file("input", "Read this file; - is standard input"),
+            args::output_flag(),
+        ])
         .args([threads_flag().help(STREAM_THREADS_HELP), files_argument()]);
     args::with_common_flags(command)
 }
 
 /// The help of `--num_threads`, if results are written in order.
 const STREAM_THREADS_HELP: &str = "Number of threads that work on lines; 0 is one for each core. Reading and writing have threads of their own";
-
-fn input_flag() -> Arg {
-    args::file("input", "Read this file; - is standard input")
-}
 
 /// The files that are given without a flag.
 fn files_argument() -> Arg {

@@ -102,11 +102,6 @@ impl Decoder {
         pieces.for_each(|piece| spans.push(piece));
         spans.finish()
     }
-
-    /// The role of a piece; text that is not a piece stands for itself.
-    fn role_of(&self, id: Option<PieceId>) -> Role {
-        id.map_or(Role::Text, |id| self.roles[id.index()])
-    }
 }
 
 impl<'d, 'p> SpanDecoder<'d, 'p> {
@@ -123,7 +118,11 @@ impl<'d, 'p> SpanDecoder<'d, 'p> {
     }
 
     fn push(&mut self, piece: GivenPiece<'p>) {
-        if let Role::Byte(byte) = self.decoder.role_of(piece.id) {
+        // Text that is not a piece stands for itself.
+        let role = piece
+            .id
+            .map_or(Role::Text, |id| self.decoder.roles[id.index()]);
+        if let Role::Byte(byte) = role {
             self.run.push(byte);
             return self.add_token(piece, 0..0);
         }

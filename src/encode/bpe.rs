@@ -377,11 +377,8 @@ impl BpeEncoder {
 /// text.
 fn are_same_when_raw(vocabulary: &Vocabulary<'_>) -> bool {
     let mut symbols = vocabulary.symbols();
-    symbols.all(|(text, _)| is_same_when_raw(text))
-}
-
-/// Whether a user-defined symbol with this text is found at the same positions in raw text as in
-/// normalized text.
-fn is_same_when_raw(text: &[u8]) -> bool {
-    std::str::from_utf8(text).is_ok_and(|text| !text.contains([' ', WHITESPACE_MARK, '\u{FFFD}']))
+    symbols.all(|(text, _)| {
+        std::str::from_utf8(text)
+            .is_ok_and(|text| !text.contains([' ', WHITESPACE_MARK, '\u{FFFD}']))
+    })
 }

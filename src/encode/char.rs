@@ -46,12 +46,7 @@ impl CharEncoder {
             return (PieceId::new(id), length);
         }
         let length = char_length(text);
-        (self.char_id(pieces, &text[..length]), length)
-    }
-
-    /// The id of a character; the unknown id if the character is no piece.
-    fn char_id(&self, pieces: &PieceTable, char: &[u8]) -> PieceId {
-        let id = self.index.get(pieces.texts(), char);
-        id.map_or(self.unknown, PieceId::from_index)
+        let id = self.index.get(pieces.texts(), &text[..length]);
+        (id.map_or(self.unknown, PieceId::from_index), length)
     }
 }

@@ -115,9 +115,6 @@ struct LocatedChunk<'t> {
 
 impl UnigramEncoder {
     /// An encoder for the pieces of `vocabulary`.
-    ///
-    /// # Errors
-    /// The pieces need too many cells of a trie.
     pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Result<Self, TrieTooLarge> {
         let keys = text_pieces(vocabulary);
         let tables = UnigramTables::new(vocabulary, &keys)?;
@@ -241,9 +238,6 @@ impl UnigramEncoder {
 
     /// The requested best segmentations of `text` and their scores, best first. If the requested
     /// size is 1 or 0, or if the text is empty, the score is 0, as in the reference.
-    ///
-    /// # Errors
-    /// The text has too many candidate pieces.
     pub(crate) fn best(
         &self,
         text: &[u8],
@@ -251,23 +245,15 @@ impl UnigramEncoder {
         cache: &mut UnigramCache,
     ) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
         if request.size <= 1 || text.is_empty() {
-            return Ok(vec![(self.encoded(text, cache), 0.0)]);
+            let mut ids = Vec::new();
+            self.encode(text, cache, &mut ids);
+            return Ok(vec![(ids, 0.0)]);
         }
         nbest::best(&self.lattice(text)?, request)
     }
 
-    /// The ids of `text`.
-    fn encoded(&self, text: &[u8], cache: &mut UnigramCache) -> Vec<PieceId> {
-        let mut ids = Vec::new();
-        self.encode(text, cache, &mut ids);
-        ids
-    }
-
     /// Appends the ids of a random segmentation of `text`. Its probability is proportional to
     /// exp(alpha · score).
-    ///
-    /// # Errors
-    /// The text has too many candidate pieces.
     pub(crate) fn sample(
         &self,
         text: &[u8],
@@ -309,9 +295,6 @@ impl UnigramEncoder {
     }
 
     /// The lattice of `text`.
-    ///
-    /// # Errors
-    /// The text has too many candidate pieces.
     fn lattice(&self, text: &[u8]) -> Result<Lattice, EncodeError> {
         Lattice::new(&self.tables, text)
     }

@@ -72,12 +72,6 @@ impl<'m> Vocabulary<'m> {
             && self.text(id) != [0]
     }
 
-    /// Whether a piece is a user-defined symbol.
-    #[inline]
-    fn is_symbol(&self, id: usize) -> bool {
-        self.kind(id) == PieceKind::UserDefined
-    }
-
     /// Whether each piece is a user-defined symbol; empty if none is, as in most models.
     pub(crate) fn symbol_flags(&self) -> Vec<bool> {
         self.flags(PieceKind::UserDefined)
@@ -146,7 +140,7 @@ impl<'m> Vocabulary<'m> {
     /// Texts and ids of the user-defined symbols, if they are found in text.
     pub(crate) fn symbols(&self) -> impl Iterator<Item = (&'m [u8], u32)> {
         (0..self.len())
-            .filter(|id| self.has_symbols && self.is_symbol(*id))
+            .filter(|id| self.has_symbols && self.kind(*id) == PieceKind::UserDefined)
             .map(|id| self.entry(id))
     }
 }

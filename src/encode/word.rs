@@ -30,15 +30,10 @@ impl WordEncoder {
         let mut rest = text;
         while !rest.is_empty() {
             let (word, after) = rest.split_at(Self::word_length(rest));
-            out.push(self.word_id(pieces, word));
+            let id = self.index.get(pieces.texts(), word);
+            out.push(id.map_or(self.unknown, PieceId::from_index));
             rest = after;
         }
-    }
-
-    /// The id of a word; the unknown id if the word is no piece.
-    fn word_id(&self, pieces: &PieceTable, word: &[u8]) -> PieceId {
-        let id = self.index.get(pieces.texts(), word);
-        id.map_or(self.unknown, PieceId::from_index)
     }
 
     /// The length of the first word of `text` in bytes.

@@ -33,9 +33,6 @@ pub(crate) struct WordPieceEncoder {
 
 impl WordPieceEncoder {
     /// Pieces with a NUL are left out. `unknown` is the id of words without pieces.
-    ///
-    /// # Errors
-    /// The pieces need too many cells of a trie.
     pub(crate) fn new<'p>(
         pieces: &[(&'p str, u32)],
         prefix: &str,

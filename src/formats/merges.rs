@@ -52,9 +52,6 @@ pub(crate) struct MergeTable {
 
 impl MergeTable {
     /// The merges of a BPE model.
-    ///
-    /// # Errors
-    /// The user-defined symbols do not fit in a trie, which cannot happen for a loaded model.
     pub(crate) fn new(model: &Model) -> Result<Self, ModelError> {
         let tracer = Tracer::new(model)?;
         let mut trace = MergeTrace::default();

@@ -155,7 +155,7 @@ impl TieGroup<'_> {
             order.reasons.push(reason);
         }
         for (character, mut run) in runs {
-            run.sort_by_key(|merge| Reverse(self.length(*merge)));
+            run.sort_by_key(|merge| Reverse(self.text(merge.piece).len()));
             let merges = RunMerges::new(&character, &run, self.model);
             if !merges.is_leftmost() {
                 order.reasons.push(run_reason(&character));
@@ -216,11 +216,6 @@ impl TieGroup<'_> {
         let (character, rest) = text.split_at(char_length(text));
         let repeats = rest.chunks(character.len()).all(|part| part == character);
         repeats.then_some(character)
-    }
-
-    /// The length in bytes of the piece that a merge gives.
-    fn length(&self, merge: OrderedMerge) -> usize {
-        self.text(merge.piece).len()
     }
 
     fn text(&self, piece: PieceId) -> &[u8] {

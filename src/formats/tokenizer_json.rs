@@ -120,7 +120,7 @@ impl Model {
     ///
     /// Memory, the model included: measured at 13 times the file for a model with the options of
     /// Llama 2; tests hold it below 64 times for seven hostile shapes. Files of 2 GiB and more are
-    /// refused. Cost: linear, plus that of encoding all pieces once.
+    /// refused. All pieces are encoded once.
     ///
     /// # Errors
     /// The bytes are not a `tokenizer.json`, or ask for something that a SentencePiece model cannot

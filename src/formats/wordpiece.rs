@@ -39,7 +39,7 @@ pub struct WordPieceVocabulary {
 
 impl WordPieceVocabulary {
     /// Reads a `vocab.txt` or tokenizer.json, or a folder with one of these; the content decides.
-    /// `None` if it has another format. Cost: linear.
+    /// `None` if it has another format.
     ///
     /// # Errors
     /// The file cannot be read, is malformed, or asks for something that is not supported.

@@ -142,7 +142,7 @@ impl PartialOrd for DifferentLine {
 }
 
 impl VocabularyComparison {
-    /// Compares two vocabularies. Cost: a hash lookup for each piece of A.
+    /// Compares two vocabularies. It takes a hash lookup for each piece of A.
     pub fn new(a: &Tokenizer, b: &Tokenizer) -> Self {
         let mut found = Self {
             pieces_a: a.pieces().count() as u64,

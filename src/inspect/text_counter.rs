@@ -204,7 +204,7 @@ pub struct TextCounter<'t> {
 }
 
 impl<'t> TextCounter<'t> {
-    /// A counter that has seen no line. Cost: one pass over the pieces.
+    /// A counter that has seen no line. It takes one pass over the pieces.
     pub fn new(tokenizer: &'t Tokenizer) -> Self {
         Self {
             encoder: tokenizer.encoder(),

@@ -199,7 +199,7 @@ impl ModelEditor {
     }
 
     /// Removes all pieces for which `keep` returns false. Its arguments are the id before the call
-    /// and the piece. Cost: one pass over all pieces.
+    /// and the piece. It takes one pass over all pieces.
     pub fn retain_pieces(&mut self, mut keep: impl FnMut(PieceId, &PieceEntry) -> bool) {
         let mut index = 0;
         self.pieces.retain(|item| {
@@ -209,7 +209,7 @@ impl ModelEditor {
         });
     }
 
-    /// Keeps only these pieces, in this order. Ids that do not exist are skipped. Cost: one pass
+    /// Keeps only these pieces, in this order. Ids that do not exist are skipped. It takes one pass
     /// over the ids.
     pub fn select_pieces(&mut self, ids: &[PieceId]) {
         let selected = ids.iter().filter_map(|id| self.item(*id));

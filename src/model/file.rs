@@ -96,7 +96,8 @@ pub(super) fn read(file: &[u8]) -> Result<(PieceTable, Specs), ModelError> {
         };
         if field.number == field::PIECE {
             let piece = read_piece(message).map_err(format)?;
-            push_piece(&mut pieces, piece)?;
+            check_not_empty(pieces.len(), piece.text)?;
+            pieces.push(piece.text, piece.score, piece.kind);
         } else {
             specs.merge(field.number, message).map_err(format)?;
         }
@@ -104,16 +105,7 @@ pub(super) fn read(file: &[u8]) -> Result<(PieceTable, Specs), ModelError> {
     Ok((pieces, specs))
 }
 
-fn push_piece(pieces: &mut PieceTable, piece: PieceMessage<'_>) -> Result<(), ModelError> {
-    check_not_empty(pieces.len(), piece.text)?;
-    pieces.push(piece.text, piece.score, piece.kind);
-    Ok(())
-}
-
 /// Checks that the text of piece `id` is not empty.
-///
-/// # Errors
-/// [`PieceProblem::Empty`]
 pub(super) fn check_not_empty(id: usize, text: &[u8]) -> Result<(), ModelError> {
     if text.is_empty() {
         return Err(empty_piece(id));
@@ -130,9 +122,6 @@ fn empty_piece(id: usize) -> ModelError {
 }
 
 /// Reads the message of a piece.
-///
-/// # Errors
-/// The bytes are not a message.
 pub(super) fn read_piece(message: &[u8]) -> Result<PieceMessage<'_>, Problem> {
     let mut piece = PieceMessage::default();
     let mut reader = Reader::nested(message);

@@ -170,7 +170,10 @@ pub(super) fn charsmap_rules(
         return Ok(Vec::new());
     };
     let rules = charsmap.rules().ok_or_else(cyclic_rules)?;
-    Ok(rules.into_iter().map(rule_as_text).collect())
+    Ok(rules
+        .into_iter()
+        .map(|(source, target)| (lossy_string(&source), lossy_string(&target)))
+        .collect())
 }
 
 fn cyclic_rules() -> ModelError {
@@ -178,10 +181,6 @@ fn cyclic_rules() -> ModelError {
         field: SPEC_FIELD,
         source: "cyclic rule table; the model file is damaged, get a fresh copy".into(),
     }
-}
-
-fn rule_as_text((source, target): (Vec<u8>, Vec<u8>)) -> (String, String) {
-    (lossy_string(&source), lossy_string(&target))
 }
 
 /// The treatment of spaces, from a spec.
@@ -195,9 +194,6 @@ fn options(spec: &NormalizerSpec, treat_whitespace_as_suffix: bool) -> Normalize
 }
 
 /// The rules of a spec, if it has any; `field` names the spec in the error.
-///
-/// # Errors
-/// The charsmap is damaged.
 pub(super) fn parse_charsmap(
     spec: Option<&NormalizerSpec>,
     field: &'static str,

@@ -49,9 +49,6 @@ pub(super) trait Spec: Clone + Default + PartialEq {
     fn write_field(&self, number: u32, out: &mut Vec<u8>);
 
     /// Reads all fields of a message.
-    ///
-    /// # Errors
-    /// The bytes are not a message.
     fn merge(&mut self, message: &[u8]) -> Result<(), Problem> {
         let mut reader = Reader::nested(message);
         while let Some(field) = reader.field()? {

@@ -47,19 +47,15 @@ pub(crate) fn byte_of_piece(text: &[u8]) -> Option<u8> {
         return None;
     }
     let digits = text.strip_prefix(b"<0x")?.strip_suffix(b">")?;
-    let is_canonical = digits.len() == 2 && digits.iter().all(is_upper_hex_digit);
+    let is_canonical = digits.len() == 2
+        && digits
+            .iter()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'));
     let digits = std::str::from_utf8(digits).ok().filter(|_| is_canonical)?;
     u8::from_str_radix(digits, 16).ok()
 }
 
-fn is_upper_hex_digit(byte: &u8) -> bool {
-    matches!(byte, b'0'..=b'9' | b'A'..=b'F')
-}
-
 /// Checks all rules except that texts are different; see [`unique_texts`].
-///
-/// # Errors
-/// The first rule that is broken.
 pub(super) fn validate(pieces: &PieceTable, trainer_spec: &TrainerSpec) -> Result<(), ModelError> {
     check_count(pieces.len())?;
     check_text_bytes(pieces.all_texts().len())?;
@@ -80,9 +76,6 @@ pub(super) fn validate(pieces: &PieceTable, trainer_spec: &TrainerSpec) -> Resul
 /// [`Trie::always_fits`] decides it for all models with less than 900,000 pieces of 100 bytes. For
 /// others it depends on how the states happen to fit into each other, so the trie is built and
 /// dropped again to find out.
-///
-/// # Errors
-/// [`ModelError::TrieTooLarge`]
 pub(super) fn check_tries(pieces: &PieceTable, model_type: ModelType) -> Result<(), ModelError> {
     if Trie::always_fits(pieces.len(), pieces.all_texts().len()) {
         return Ok(());
@@ -160,9 +153,6 @@ fn check_nul(pieces: &PieceTable) -> Result<(), ModelError> {
 
 /// Checks that texts are different, except texts that are a single NUL, which are never looked up.
 /// Returns the lookup of pieces by text, which the check builds anyway.
-///
-/// # Errors
-/// [`PieceProblem::Duplicate`]
 pub(super) fn unique_texts(
     pieces: &PieceTable,
     model_type: ModelType,
@@ -195,7 +185,8 @@ fn check_has_unknown(pieces: &PieceTable) -> Result<(), ModelError> {
 fn check_byte_pieces(pieces: &PieceTable) -> Result<(), ModelError> {
     let mut is_missing = [true; 256];
     for id in pieces.ids_of(PieceKind::Byte) {
-        let byte = byte_of_id(pieces, id)?;
+        let byte = byte_of_piece(pieces.text(id))
+            .ok_or_else(|| refuse(pieces, id, PieceProblem::ByteText))?;
         is_missing[usize::from(byte)] = false;
     }
     match (0..=u8::MAX).find(|byte| is_missing[usize::from(*byte)]) {
@@ -204,26 +195,17 @@ fn check_byte_pieces(pieces: &PieceTable) -> Result<(), ModelError> {
     }
 }
 
-/// The byte that byte piece `id` stands for.
-fn byte_of_id(pieces: &PieceTable, id: usize) -> Result<u8, ModelError> {
-    let byte = byte_of_piece(pieces.text(id));
-    byte.ok_or_else(|| refuse(pieces, id, PieceProblem::ByteText))
-}
-
 /// Checks the rules for unigram models.
 fn check_unigram(pieces: &PieceTable) -> Result<(), ModelError> {
     let not_finite = (0..pieces.len()).find(|id| !pieces.score(*id).is_finite());
     refuse_any(pieces, not_finite, PieceProblem::Score)?;
-    if (0..pieces.len()).any(|id| is_for_text(pieces, id)) {
+    // A single NUL is no text.
+    let is_for_text = |id| pieces.kind(id).is_from_text() && pieces.text(id) != b"\0";
+    if (0..pieces.len()).any(is_for_text) {
         Ok(())
     } else {
         Err(ModelError::NoTextPiece)
     }
-}
-
-/// Whether piece `id` is one for text, other than a single NUL.
-fn is_for_text(pieces: &PieceTable, id: usize) -> bool {
-    pieces.kind(id).is_from_text() && pieces.text(id) != b"\0"
 }
 
 /// Returns the error for piece `id`, if there is one.

@@ -34,17 +34,12 @@ pub(crate) fn vocab_lines(pieces: &PieceTable, with_scores: bool) -> Vec<u8> {
     for id in 0..pieces.len() {
         lines.extend_from_slice(pieces.text(id));
         if with_scores {
-            push_score(pieces.score(id), &mut lines);
+            lines.push(b'\t');
+            lines.extend_from_slice(six_digits(pieces.score(id)).as_bytes());
         }
         lines.push(b'\n');
     }
     lines
-}
-
-/// Appends a tab and the score.
-fn push_score(score: f32, line: &mut Vec<u8>) {
-    line.push(b'\t');
-    line.extend_from_slice(six_digits(score).as_bytes());
 }
 
 /// The number with six significant digits, as C's `%g` prints it: without trailing zeros, and with
@@ -113,7 +108,7 @@ fn general(value: f32) -> String {
 /// negative. Formatting the number again would take as long as the first time. Example: `-1.23456`
 /// and -2 give `-0.0123456`.
 fn with_point(mantissa: &str, exponent: i32) -> String {
-    let (sign, digits) = split_sign(mantissa);
+    let (sign, digits) = mantissa.split_at(usize::from(mantissa.starts_with('-')));
     let digits = digits.replace('.', "");
     let shift = exponent.unsigned_abs() as usize;
     if exponent < 0 {
@@ -121,12 +116,6 @@ fn with_point(mantissa: &str, exponent: i32) -> String {
     }
     let (whole, decimals) = digits.split_at((shift + 1).min(digits.len()));
     format!("{sign}{whole}.{decimals}")
-}
-
-/// The minus sign, or nothing, and the rest of the number.
-fn split_sign(number: &str) -> (&str, &str) {
-    let sign_length = usize::from(number.starts_with('-'));
-    number.split_at(sign_length)
 }
 
 /// How C prints a number that is not finite.

@@ -117,7 +117,9 @@ impl Lead {
     fn of(trie: &DoubleArray, byte: u8) -> Self {
         match trie.step(trie.root(), byte) {
             None => Self::None,
-            Some((base, None)) if !ascii_follows(trie, base) => Self::BeforeNonAscii,
+            Some((base, None)) if (0..0x80).all(|byte| trie.step(base, byte).is_none()) => {
+                Self::BeforeNonAscii
+            }
             Some(_) => Self::Any,
         }
     }
@@ -127,21 +129,10 @@ impl Lead {
     fn allows(self, rest: &[u8]) -> bool {
         match self {
             Self::None => false,
-            Self::BeforeNonAscii => begins_non_ascii(rest),
+            Self::BeforeNonAscii => rest.first().is_some_and(|byte| !byte.is_ascii()),
             Self::Any => true,
         }
     }
-}
-
-/// Whether the source of a rule continues with an ASCII byte at `base`.
-fn ascii_follows(trie: &DoubleArray, base: usize) -> bool {
-    (0..0x80).any(|byte| trie.step(base, byte).is_some())
-}
-
-/// Whether the first byte of `text` is above 0x7F.
-#[inline]
-fn begins_non_ascii(text: &[u8]) -> bool {
-    text.first().is_some_and(|byte| !byte.is_ascii())
 }
 
 /// A [`Lead`] for each first byte.
@@ -168,8 +159,8 @@ impl Leads {
 /// What only counting asks.
 #[cfg(feature = "train")]
 impl Leads {
-    /// Whether `text` is ASCII in which no rule matches. Only true is certain. Cost: one load for
-    /// each byte.
+    /// Whether `text` is ASCII in which no rule matches. Only true is certain. It takes one load
+    /// for each byte.
     pub(crate) fn match_nothing_in(&self, text: &[u8]) -> bool {
         text.iter()
             .all(|&byte| byte.is_ascii() && self.0[usize::from(byte)] != Lead::Any)
@@ -309,7 +300,7 @@ impl Charsmap {
         (walk.is_ok() && text_bytes <= MAX_RULE_TEXT_BYTES).then_some(rules)
     }
 
-    /// The bytes of the longest target. Cost: linear in the pool.
+    /// The bytes of the longest target.
     #[cfg(feature = "inspect")]
     pub(crate) fn longest_target(&self) -> usize {
         let targets = self.pool.split(|byte| *byte == 0);
@@ -335,14 +326,10 @@ impl Charsmap {
     pub(crate) fn ends_of_space_rules(&self) -> [bool; 256] {
         let mut ends = [false; 256];
         self.trie.for_each_step(|byte, value| {
-            ends[usize::from(byte)] |= value.is_some_and(|value| self.is_space_target(value));
+            ends[usize::from(byte)] |=
+                value.is_some_and(|start| matches!(self.target(start).last(), None | Some(b' ')));
         });
         ends
-    }
-
-    /// Whether the target at this position in the pool is empty or ends in a space.
-    fn is_space_target(&self, start: usize) -> bool {
-        matches!(self.target(start).last(), None | Some(b' '))
     }
 
     /// Whether some rule's target contains `bytes` (which have no NUL).

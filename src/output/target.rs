@@ -65,11 +65,9 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
         };
         path = folder_of(&path).join(next);
     }
-    Err(cyclic_links())
-}
-
-fn cyclic_links() -> io::Error {
-    io::Error::other("its symbolic links form a cycle; remove one of them")
+    Err(io::Error::other(
+        "its symbolic links form a cycle; remove one of them",
+    ))
 }
 
 /// The folder of a file.

@@ -135,14 +135,9 @@ impl TextBuffers {
     fn memory_usage(&self) -> usize {
         self.normalized.capacity()
             + self.origins.capacity() * size_of::<usize>()
-            + self.id_bytes()
+            + (self.unresolved.capacity() + self.ids.capacity()) * size_of::<PieceId>()
             + self.lines.size_bytes()
             + self.tokens.memory_usage()
-    }
-
-    /// The memory of the two buffers of ids.
-    fn id_bytes(&self) -> usize {
-        (self.unresolved.capacity() + self.ids.capacity()) * size_of::<PieceId>()
     }
 }
 
@@ -197,16 +192,10 @@ impl CachePool {
     /// is emptied first.
     #[inline]
     pub(super) fn parts_of<'c>(&self, cache: &'c mut EncodeCache) -> &'c mut CacheParts {
-        if !self.owns(cache) {
+        if !Arc::ptr_eq(&cache.owner, &self.owner) {
             *cache = self.create();
         }
         &mut cache.parts
-    }
-
-    /// Whether the results in `cache` are those of this pool's tables.
-    #[inline]
-    fn owns(&self, cache: &EncodeCache) -> bool {
-        Arc::ptr_eq(&cache.owner, &self.owner)
     }
 
     /// The caches. A poisoned lock is ignored: a panic cannot leave them half changed.

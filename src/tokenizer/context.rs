@@ -62,8 +62,6 @@ pub(super) static NO_OPTIONS: CheckedOptions = CheckedOptions {
 };
 
 impl CheckedOptions {
-    /// # Errors
-    /// An option asks for a piece that the tokenizer does not have.
     pub(super) fn new(tokenizer: &Tokenizer, options: &EncodeOptions) -> Result<Self, EncodeError> {
         tokenizer.check_extra(&options.extra)?;
         let allowed = &options.allowed_special;
@@ -101,8 +99,6 @@ impl CheckedOptions {
         })
     }
 
-    /// # Errors
-    /// The text has a special piece that is refused.
     pub(super) fn check_special(&self, text: &[u8]) -> Result<(), EncodeError> {
         let found = self.refused.as_ref().and_then(|refused| refused.find(text));
         match found {

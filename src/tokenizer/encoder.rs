@@ -104,7 +104,7 @@ impl<'t> Encoder<'t> {
         options.check_special(text.as_ref())
     }
 
-    /// The ids of `text`, which need not be UTF-8. Cost: linear in the text.
+    /// The ids of `text`, which need not be UTF-8.
     ///
     /// ```
     /// # let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;

@@ -94,12 +94,6 @@ impl FlatPart {
             .into_par_iter()
             .for_each(|(copy, ids)| copy.copy_from_slice(ids));
     }
-
-    /// All ids, and the offset of each text in them, with the end as the last entry.
-    fn into_ids_and_offsets(self) -> (Vec<PieceId>, Vec<usize>) {
-        let offsets = offsets_of(&self.counts);
-        (self.ids, offsets)
-    }
 }
 
 /// The offsets of runs with these lengths, with the end as the last entry.
@@ -165,7 +159,8 @@ impl<P> PartQueue<P> {
 
     /// The ids of the parts that were taken from the end, in the order of the batch.
     fn into_last_parts(self) -> Vec<FlatPart> {
-        let mut parts = unlocked(self.last_parts);
+        let parts = self.last_parts.into_inner();
+        let mut parts = parts.unwrap_or_else(PoisonError::into_inner);
         parts.sort_unstable_by_key(|(number, _)| Reverse(*number));
         parts.into_iter().map(|(_, part)| part).collect()
     }
@@ -282,17 +277,13 @@ where
     let last_parts = queue.into_last_parts();
     let mut result = first_parts?;
     result.append(&last_parts);
-    Ok(result.into_ids_and_offsets())
+    let offsets = offsets_of(&result.counts);
+    Ok((result.ids, offsets))
 }
 
 /// Locks a mutex. Poisoning is ignored: a thread that panicked has not changed the value.
 fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Like [`locked`], when no other thread uses the mutex any more.
-fn unlocked<T>(lock: Mutex<T>) -> T {
-    lock.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -53,14 +53,9 @@ impl<'e> TokenRef<'e> {
         TokenMessage {
             piece: self.piece(),
             id: self.id().get().into(),
-            surface: self.stored_surface(),
+            surface: self.has_surface().then(|| self.surface()),
             span: self.span(),
         }
-    }
-
-    /// The surface, if the reference stores one for such a token.
-    fn stored_surface(&self) -> Option<&'e [u8]> {
-        self.has_surface().then(|| self.surface())
     }
 
     fn has_surface(&self) -> bool {

@@ -27,8 +27,6 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// # Errors
-    /// The pieces or the user-defined symbols need too many cells of a trie.
     pub(super) fn new(
         model: &Model,
         normalizer: Normalizer,

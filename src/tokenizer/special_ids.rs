@@ -60,12 +60,8 @@ fn name_or<'n>(name: &'n [u8], default: &'static str) -> &'n [u8] {
 
 fn control_id(model: &Model, name: &[u8]) -> Option<PieceId> {
     let id = model.piece_to_id(name)?;
-    is_control(model, id).then_some(id)
-}
-
-fn is_control(model: &Model, id: PieceId) -> bool {
-    let piece = model.piece(id);
-    piece.is_some_and(|piece| piece.kind == PieceKind::Control)
+    let piece = model.piece(id)?;
+    (piece.kind == PieceKind::Control).then_some(id)
 }
 
 /// The unknown piece, unless its name belongs to another piece. The reference maps any name that is

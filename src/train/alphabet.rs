@@ -44,9 +44,6 @@ impl CharacterCounts {
 
     /// Counts the characters of all `parts`, of which `count_part` counts one, on the threads of
     /// the current pool.
-    ///
-    /// # Errors
-    /// As [`CharacterCounts::of`].
     pub(crate) fn of_parts<P: Sync>(
         parts: &[P],
         count_part: impl Fn(&mut Vec<u64>, &P) + Sync,
@@ -140,7 +137,7 @@ fn add(mut sums: Vec<u64>, mut counts: Vec<u64>) -> Vec<u64> {
 pub(crate) struct KnownCharacters(Vec<bool>);
 
 impl KnownCharacters {
-    /// Whether the alphabet has this character. Cost: one load.
+    /// Whether the alphabet has this character. It takes one load.
     #[inline]
     pub(crate) fn contains(&self, c: char) -> bool {
         self.0.get(c as usize).is_some_and(|is_known| *is_known)
@@ -190,7 +187,9 @@ impl Alphabet {
         let mut characters = Vec::new();
         let mut taken = 0;
         for (c, count) in candidates(counts, &options.required_chars) {
-            if !options.use_all_vocab && share(taken, total) >= options.character_coverage {
+            // Like the reference, shares are divided in 64 bits and compared in 32.
+            let share = round_f32(ratio(taken, total));
+            if !options.use_all_vocab && share >= options.character_coverage {
                 break;
             }
             taken += count;
@@ -249,11 +248,6 @@ fn candidates(counts: &CharacterCounts, required_chars: &str) -> Vec<(char, u64)
 #[allow(clippy::cast_precision_loss)]
 fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
-}
-
-/// The share as the reference compares it: divided in 64 bits, compared in 32.
-fn share(part: u64, whole: u64) -> f32 {
-    round_f32(ratio(part, whole))
 }
 
 #[cfg(test)]

@@ -151,9 +151,6 @@ impl<'a> Corpus<'a> {
     }
 
     /// What a sentence of the files or the reader is, if it is a document of this kind.
-    ///
-    /// # Errors
-    /// The corpus has no such documents.
     pub(crate) fn documents(&self, document: Document) -> Result<Documents, OptionError> {
         if matches!(self.source, CorpusSource::Texts(_)) {
             // A text is a sentence, whatever the option.
@@ -297,9 +294,6 @@ enum OpenSource<'a> {
 
 impl<'a> Batches<'a> {
     /// Batches of about `batch_bytes`.
-    ///
-    /// # Errors
-    /// The corpus has no documents of this kind.
     pub(crate) fn new(
         corpus: Corpus<'a>,
         document: Document,

@@ -318,9 +318,6 @@ impl<T: Tally> WordTable<T> {
     }
 
     /// Adds `count` to the count of a text, which is not empty.
-    ///
-    /// # Errors
-    /// As [`TextCounts::add`].
     pub(crate) fn add(&mut self, text: &[u8], count: T) -> Result<(), TrainError> {
         let lookup = TextLookup::new(&self.hasher, text);
         self.shards[shard_of(lookup.hash)].add(&self.hasher, &lookup, count)
@@ -472,9 +469,6 @@ impl<T: Tally> PendingAdditions<T> {
 
 impl<T: Tally> TableAdder<'_, T> {
     /// Adds `count` to the count of a text, now or later.
-    ///
-    /// # Errors
-    /// As [`TextCounts::add`].
     pub(crate) fn add(&mut self, text: &[u8], count: T) -> Result<(), TrainError> {
         let lookup = TextLookup::new(&self.table.hasher, text);
         let shard = shard_of(lookup.hash);

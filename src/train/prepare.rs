@@ -49,7 +49,7 @@ impl Preparation {
         other
     }
 
-    /// The prepared form of `sentence`, made in `buffer`. Cost: linear.
+    /// The prepared form of `sentence`, made in `buffer`.
     ///
     /// # Errors
     /// The concatenation of a pre-tokenizer's chunks is not the sentence.

@@ -256,7 +256,7 @@ impl SplitRules {
     }
 
     /// The shape of `left` and `right` together, or `None` if they are not a valid piece together.
-    /// Each must be valid by itself. Cost: constant.
+    /// Each must be valid by itself.
     pub(crate) fn join(&self, left: &Shape, right: &Shape) -> Option<Shape> {
         let joined = left.followed_by(right);
         let valid = u32::from(joined.length) <= self.max_length
@@ -293,7 +293,7 @@ impl SplitRules {
         })
     }
 
-    /// Whether a text may be a piece. Cost: linear.
+    /// Whether a text may be a piece.
     pub(crate) fn allows(&self, text: &str) -> bool {
         let mut characters = text.chars();
         let Some(mut shape) = characters.next().and_then(|c| self.shape_of(c)) else {

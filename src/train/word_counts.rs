@@ -186,7 +186,7 @@ impl WordCounts {
         self.sentences.add(sentences);
     }
 
-    /// Adds the words and sentences of another table. Cost: linear in its distinct words.
+    /// Adds the words and sentences of another table.
     ///
     /// # Errors
     /// Its words were counted with other options: [`CountsError::Different`]; or on a selection of
@@ -461,8 +461,8 @@ impl Trainer {
     }
 
     /// Refuses words that the options never yield. A word that they do yield is a single part when
-    /// split again, since boundaries depend only on adjacent characters. Cost: linear in the
-    /// distinct words, on the threads of the current pool.
+    /// split again, since boundaries depend only on adjacent characters. The
+    /// words are divided among the threads of the current pool.
     fn check_words(&self, counts: &WordCounts) -> Result<(), CountsError> {
         let rules = PartRules::new(&self.options, KeptPairs::default());
         counts.shards().par_iter().try_for_each_init(

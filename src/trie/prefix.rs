@@ -35,9 +35,6 @@ impl Default for PrefixTrie {
 impl PrefixTrie {
     /// A set of `keys` whose values do not matter. Empty keys and keys that contain a NUL are left
     /// out: the reference never matches them.
-    ///
-    /// # Errors
-    /// [`TrieTooLarge`]
     #[cfg(any(feature = "train", test))]
     pub(crate) fn new<'s>(keys: impl IntoIterator<Item = &'s [u8]>) -> Result<Self, TrieTooLarge> {
         Self::with_values(keys.into_iter().map(|key| (key, 0)))
@@ -45,9 +42,6 @@ impl PrefixTrie {
 
     /// Like [`new`](Self::new), with a value for each key, other than `u32::MAX`; of equal keys the
     /// lowest value counts.
-    ///
-    /// # Errors
-    /// [`TrieTooLarge`] as for [`new`](Self::new).
     pub(crate) fn with_values<'s>(
         keys: impl IntoIterator<Item = (&'s [u8], u32)>,
     ) -> Result<Self, TrieTooLarge> {

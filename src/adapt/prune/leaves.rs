@@ -36,8 +36,6 @@ pub(super) struct HalvesFinder<'m> {
 }
 
 impl<'m> HalvesFinder<'m> {
-    /// # Errors
-    /// The user-defined symbols do not fit a trie; models that load do not have this error.
     pub(super) fn new(model: &'m Model) -> Result<Self, ModelError> {
         let tracer = Tracer::new(model)?;
         Ok(HalvesFinder { model, tracer })

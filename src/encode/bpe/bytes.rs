@@ -154,7 +154,7 @@ impl ByteEncoder {
     }
 
     /// For each token the ranks of the two tokens that merge to it, the same two in every text;
-    /// `None` for single bytes and for tokens that no text is merged to. Cost: that of merging each
+    /// `None` for single bytes and for tokens that no text is merged to. It costs merging each
     /// token.
     #[cfg(any(feature = "tokenizer-json", feature = "train"))]
     pub(crate) fn last_merges(&self) -> Vec<Option<[u32; 2]>> {

@@ -58,9 +58,6 @@ pub(crate) struct Tracer<'m> {
 
 impl<'m> Tracer<'m> {
     /// A tracer for a BPE model.
-    ///
-    /// # Errors
-    /// The user-defined symbols do not fit a trie; models that load do not have this error.
     pub(crate) fn new(model: &'m Model) -> Result<Self, ModelError> {
         let vocabulary = Vocabulary::new(model, true);
         let mergeable = vocabulary.mergeable();

@@ -210,19 +210,16 @@ impl Lattice {
     /// # Errors
     /// The lattice has more than [`MAX_NODE_PAIRS`] pairs of adjacent nodes.
     pub(super) fn check_pairs(&self) -> Result<(), EncodeError> {
-        let pairs = (0..=self.length()).map(|position| self.pairs_at(position));
+        let pairs = (0..=self.length())
+            .map(|position| self.beginning_at(position).len() * self.ending_at(position).len());
         check_limit(pairs.fold(0, usize::saturating_add), MAX_NODE_PAIRS)
-    }
-
-    /// The number of pairs of nodes of which one ends and the other one begins at a position.
-    fn pairs_at(&self, position: usize) -> usize {
-        self.beginning_at(position).len() * self.ending_at(position).len()
     }
 
     /// For each node, the best sum of scores of the paths from [`START`] to the end of the node,
     /// and the node before it on that path.
     ///
-    /// Cost: one step for each pair of adjacent nodes, see [`check_pairs`](Lattice::check_pairs).
+    /// It takes one step for each pair of adjacent nodes, see
+    /// [`check_pairs`](Lattice::check_pairs).
     pub(super) fn viterbi_forward(&self) -> (Vec<f32>, Vec<usize>) {
         let mut sums = vec![0.0; self.nodes.len()];
         let mut previous = vec![START; self.nodes.len()];
@@ -270,8 +267,6 @@ fn path_to_end(previous: &[usize]) -> Vec<usize> {
     path
 }
 
-/// # Errors
-/// `count` exceeds `limit`.
 fn check_limit(count: usize, limit: usize) -> Result<(), EncodeError> {
     if count > limit {
         Err(EncodeError::TooManyCandidates { limit })

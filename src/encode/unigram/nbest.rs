@@ -121,9 +121,6 @@ impl<'l> Search<'l> {
     }
 
     /// The best segmentations, as many as requested, or fewer if there are no more.
-    ///
-    /// # Errors
-    /// A limit is exceeded.
     fn run(mut self, request: NbestRequest) -> Result<Vec<ScoredIds>, LimitExceeded> {
         let mut results = Vec::new();
         let mut steps = 0_usize;
@@ -167,9 +164,6 @@ impl<'l> Search<'l> {
     }
 
     /// Reduces the agenda if it is too large.
-    ///
-    /// # Errors
-    /// There are too many hypotheses, or too many reductions.
     fn check_limits(&mut self) -> Result<(), LimitExceeded> {
         if self.added >= MAX_HYPOTHESES {
             return Err(LimitExceeded);

@@ -133,9 +133,5 @@ fn usable(weights: &[f64]) -> impl Iterator<Item = (usize, f64)> {
         .iter()
         .copied()
         .enumerate()
-        .filter(|(_, weight)| is_usable(*weight))
-}
-
-fn is_usable(weight: f64) -> bool {
-    weight.is_finite() && weight > 0.0
+        .filter(|(_, weight)| weight.is_finite() && *weight > 0.0)
 }

@@ -80,9 +80,6 @@ impl LastPiece {
 impl UnigramTables {
     /// The tables of `vocabulary`. `keys` are the texts and ids of the pieces that can occur in
     /// text, sorted by text.
-    ///
-    /// # Errors
-    /// The pieces need too many cells of a trie.
     pub(super) fn new(
         vocabulary: &Vocabulary<'_>,
         keys: &[(&[u8], u32)],

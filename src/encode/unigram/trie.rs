@@ -40,9 +40,6 @@ pub(super) struct PiecePrefix {
 impl PieceTrie {
     /// Builds the trie of `pieces` (text and id, sorted by text). `scores` has the finite score of
     /// each id.
-    ///
-    /// # Errors
-    /// The pieces need too many cells.
     pub(super) fn new(pieces: &[(&[u8], u32)], scores: &[f32]) -> Result<Self, TrieTooLarge> {
         let mut trie = Trie::build(pieces)?;
         let replace_by_score = |value: &mut u32| {

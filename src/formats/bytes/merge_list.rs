@@ -80,7 +80,7 @@ pub(super) struct ListOrder {
 impl ListOrder {
     /// The order of a list. The tokens have all single bytes.
     ///
-    /// Cost: a few searches for each pair, and merging of few tokens.
+    /// It takes a few searches for each pair, and merges few tokens.
     pub(super) fn new(tokens: &TokenList, pairs: &[ListedPair]) -> Self {
         let merges = pairs
             .iter()

@@ -107,9 +107,6 @@ impl TokenList {
 }
 
 /// An id that is not too large.
-///
-/// # Errors
-/// It is.
 pub(super) fn checked_id(
     format: FileFormat,
     id: u64,

@@ -234,7 +234,7 @@ impl ByteBpe {
     /// # Ok::<(), spiece::formats::ByteFormatError>(())
     /// ```
     ///
-    /// Cost: linear, plus that of merging each token once.
+    /// Each token is merged once.
     ///
     /// # Errors
     /// [`ByteFormatError::NoForm`]: the format cannot hold a part of the vocabulary, or no

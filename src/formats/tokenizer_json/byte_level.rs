@@ -41,9 +41,6 @@ const BYTE_LEVEL_PATTERN: &str =
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
 /// Reads a file; `None` if it is not byte-level.
-///
-/// # Errors
-/// It is malformed, or has a component that is not supported.
 pub(in crate::formats) fn read_byte_level(
     json: &str,
     options: &ByteFormatOptions,

@@ -66,7 +66,12 @@ impl<'m> JsonParts<'m> {
         match model.model_type() {
             ModelType::Bpe => parts.add_bpe()?,
             ModelType::Unigram => parts.add_unigram(),
-            model_type => return Err(unsupported_type(model_type)),
+            model_type => {
+                return Err(ConvertError::Type {
+                    model_type,
+                    format: FileFormat::TokenizerJson,
+                });
+            }
         }
         parts.add_control_pieces();
         Ok(parts)
@@ -146,11 +151,6 @@ impl<'m> JsonParts<'m> {
     }
 }
 
-fn unsupported_type(model_type: ModelType) -> ConvertError {
-    let format = FileFormat::TokenizerJson;
-    ConvertError::Type { model_type, format }
-}
-
 /// The piece that `option` puts at one end of every text; `None` unless it `is_wanted`.
 ///
 /// # Errors
@@ -200,9 +200,5 @@ fn stand_in(model: &Model, id: PieceId, taken: &mut HashSet<String>) -> String {
 
 /// Whether a piece is a control piece or the unknown piece, and `tokenizers` can find it in text.
 fn is_control_in_text(piece: &Piece<'_>) -> bool {
-    is_control(piece.kind) && json_text(piece.text).is_some()
-}
-
-fn is_control(kind: PieceKind) -> bool {
-    matches!(kind, PieceKind::Control | PieceKind::Unknown)
+    matches!(piece.kind, PieceKind::Control | PieceKind::Unknown) && json_text(piece.text).is_some()
 }

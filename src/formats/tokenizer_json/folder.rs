@@ -24,9 +24,6 @@ pub struct TransformersFolder {
 
 impl TransformersFolder {
     /// The files for a model.
-    ///
-    /// # Errors
-    /// As [`JsonParts::new`].
     pub(super) fn new(model: &Model, options: &JsonOptions) -> Result<Self, ConvertError> {
         let parts = JsonParts::new(model, options)?;
         let spec = model.trainer_spec();

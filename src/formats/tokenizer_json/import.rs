@@ -33,9 +33,6 @@ use crate::piece::{PieceId, PieceKind};
 const MAX_FILE_BYTES: usize = 1 << 31;
 
 /// Reads a file.
-///
-/// # Errors
-/// See [`Model::from_tokenizer_json`].
 pub(super) fn read(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
     if bytes.len() >= MAX_FILE_BYTES {
         return Err(syntax("the file has 2 GiB or more"));

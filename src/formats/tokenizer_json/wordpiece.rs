@@ -95,9 +95,6 @@ struct JsonTemplateToken {
 }
 
 /// Reads a file; `None` if its model is not WordPiece.
-///
-/// # Errors
-/// It is malformed, or has a component that is not supported.
 pub(in crate::formats) fn read_wordpiece(
     json: &str,
     options: &ByteFormatOptions,

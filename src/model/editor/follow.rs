@@ -9,7 +9,6 @@
 use super::{EditedSpec, ModelEditor, fields_of, is_piece, message_of};
 use crate::model::file::read_piece;
 use crate::model::spec::TrainerSpec;
-use crate::model::wire::Field;
 
 /// The fields of a special piece.
 struct Special {
@@ -91,7 +90,11 @@ impl ModelEditor {
         let Some(offset) = self.original_offset(special, &spec.original) else {
             return;
         };
-        let index = self.index_of_original(offset);
+        // `None` if the piece was removed.
+        let index = self
+            .pieces
+            .iter()
+            .position(|item| item.is_at(offset, &self.file));
         special.set_index(index, spec);
         let change = index.and_then(|index| self.pieces[index].change.as_ref());
         if let Some(text) = change.and_then(|change| change.text.as_ref()) {
@@ -103,20 +106,11 @@ impl ModelEditor {
     /// its text.
     fn original_offset(&self, special: &Special, spec: &TrainerSpec) -> Option<usize> {
         let id = usize::try_from((special.id_or_default)(spec)).ok()?;
-        let mut pieces = piece_fields(&self.file).skip(id);
+        let mut pieces = fields_of(&self.file)
+            .filter(|(_, field)| is_piece(field))
+            .skip(id);
         let (offset, field) = pieces.next()?;
         let piece = read_piece(message_of(field.raw)).ok()?;
         (piece.text == (special.text_or_default)(spec)).then_some(offset)
     }
-
-    /// The index of the piece that the original file has at `offset`; `None` if it was removed.
-    fn index_of_original(&self, offset: usize) -> Option<usize> {
-        let mut pieces = self.pieces.iter();
-        pieces.position(|item| item.is_at(offset, &self.file))
-    }
-}
-
-/// The fields of a file that are pieces, with their offsets.
-fn piece_fields(file: &[u8]) -> impl Iterator<Item = (usize, Field<'_>)> {
-    fields_of(file).filter(|(_, field)| is_piece(field))
 }

@@ -139,19 +139,10 @@ fn used_targets(rules: &Rules) -> Vec<usize> {
 
 fn encode(points: &[u32], out: &mut Vec<u8>) -> Result<(), CompileError> {
     for &point in points {
-        push_char(char_of(point)?, out);
+        let c = encode_point(point).ok_or(CompileError::Surrogate(point))?;
+        out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
     }
     Ok(())
-}
-
-/// The character of a code point.
-fn char_of(point: u32) -> Result<char, CompileError> {
-    encode_point(point).ok_or(CompileError::Surrogate(point))
-}
-
-/// Appends a character in UTF-8.
-fn push_char(c: char, out: &mut Vec<u8>) {
-    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
 /// The sources of all rules in UTF-8.
@@ -177,14 +168,9 @@ fn sorted_keys<'s>(
     let mut keys: Vec<(&[u8], u32)> = sources.iter().zip(values).collect();
     keys.sort();
     for (key, _) in &mut keys {
-        *key = before_nul(key);
+        *key = &key[..memchr::memchr(0, key).unwrap_or(key.len())];
     }
     keys
-}
-
-fn before_nul(key: &[u8]) -> &[u8] {
-    let end = memchr::memchr(0, key);
-    &key[..end.unwrap_or(key.len())]
 }
 
 /// The length of the longest chain of keys in which each key is a prefix of the next. Keys are

@@ -63,61 +63,25 @@ fn parse_points(field: &[u8]) -> Result<Vec<u32>, TsvFault> {
         .collect()
 }
 
-/// A code point, with or without `U+`.
+/// A code point, with or without `U+`: a hexadecimal number as Abseil's `SimpleHexAtoi` reads it.
 fn parse_word(word: &[u8]) -> Result<u32, TsvFault> {
-    parse_point(without_unicode_prefix(word)).ok_or_else(|| not_hexadecimal(word))
-}
-
-/// Removes `U+`.
-fn without_unicode_prefix(word: &[u8]) -> &[u8] {
-    word.strip_prefix(b"U+").unwrap_or(word)
-}
-
-fn not_hexadecimal(word: &[u8]) -> TsvFault {
-    TsvFault::NotHexadecimal(String::from_utf8_lossy(word).into_owned())
-}
-
-/// A hexadecimal number as Abseil's `SimpleHexAtoi` reads it.
-fn parse_point(word: &[u8]) -> Option<u32> {
-    digits_value(without_hex_prefix(trim_sign(word)))
-}
-
-/// Removes the white space at both ends and a plus sign.
-fn trim_sign(word: &[u8]) -> &[u8] {
-    let number = trim_spaces(word);
-    number.strip_prefix(b"+").unwrap_or(number)
-}
-
-/// Removes `0x`.
-fn without_hex_prefix(number: &[u8]) -> &[u8] {
-    match number {
+    let mut number = word.strip_prefix(b"U+").unwrap_or(word);
+    // Unlike `trim_ascii`, C's `isspace` accepts the vertical tab.
+    while let [b' ' | b'\t'..=b'\r', rest @ ..] | [rest @ .., b' ' | b'\t'..=b'\r'] = number {
+        number = rest;
+    }
+    let number = number.strip_prefix(b"+").unwrap_or(number);
+    let digits = match number {
         [b'0', b'x' | b'X', digits @ ..] => digits,
         digits => digits,
-    }
-}
-
-/// The number with these hexadecimal digits; `None` without digits.
-fn digits_value(digits: &[u8]) -> Option<u32> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0, push_digit)
-}
-
-/// The number `value` with one more hexadecimal digit; `None` if it does not fit 32 bits, or for
-/// another character.
-fn push_digit(value: u32, digit: &u8) -> Option<u32> {
-    let digit = char::from(*digit).to_digit(16)?;
-    value.checked_mul(16)?.checked_add(digit)
-}
-
-/// Removes the characters that C's `isspace` accepts at both ends: unlike `trim_ascii`, also the
-/// vertical tab.
-fn trim_spaces(mut word: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t'..=b'\r', rest @ ..] | [rest @ .., b' ' | b'\t'..=b'\r'] = word {
-        word = rest;
-    }
-    word
+    };
+    let value = digits.iter().try_fold(0_u32, |value, digit| {
+        let digit = char::from(*digit).to_digit(16)?;
+        value.checked_mul(16)?.checked_add(digit)
+    });
+    value
+        .filter(|_| !digits.is_empty())
+        .ok_or_else(|| TsvFault::NotHexadecimal(String::from_utf8_lossy(word).into_owned()))
 }
 
 #[cfg(test)]

@@ -72,8 +72,8 @@ impl PairCounts {
     /// `min_count` times.
     ///
     /// To save memory, the pairs of a large buffer are divided into classes, each counted in a pass
-    /// of its own; there is about one pass for each `slots_per_pass` slots. Cost: linear in the
-    /// slots for each pass. Memory: the pairs of a class in each part, and the frequent pairs.
+    /// of its own; there is about one pass for each `slots_per_pass` slots. In
+    /// memory are the pairs of a class in each part, and the frequent pairs.
     pub(crate) fn of(
         words: &WordBuffer,
         symbols: &SymbolArena,

@@ -98,7 +98,7 @@ impl BoundarySplitter {
     }
 
     /// Calls `emit` with every maximal part of `text` without a boundary inside, in order; breaking
-    /// characters are parts of their own. The concatenation of the parts is `text`. Cost: linear.
+    /// characters are parts of their own. The concatenation of the parts is `text`.
     pub(crate) fn split<'t>(&mut self, text: &'t str, emit: impl FnMut(&'t str)) {
         split_between(
             text,

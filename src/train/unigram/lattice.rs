@@ -187,7 +187,6 @@ impl TextLattice {
     /// before it must have been begun with [`TextLattice::next_summed_text`].
     ///
     /// The probability of an edge is that of all paths through it, divided by that of all paths.
-    /// Cost: linear in the edges.
     pub(super) fn expect(
         &mut self,
         math: &FastMath,

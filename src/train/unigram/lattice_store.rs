@@ -146,7 +146,7 @@ impl<'t> StoreBuilder<'t> {
 
     /// Adds a text.
     pub(super) fn push(&mut self, text: &[u8], frequency: f32) {
-        let shared = shared_bytes(&self.text, text);
+        let shared = floor_char_boundary(text, common_length(&self.text, text));
         self.search(text, shared);
         let (before, added) = text.split_at(shared);
         let is_end = |at: &usize| added.get(*at).is_none_or(|next| is_char_start(*next));
@@ -192,11 +192,6 @@ impl<'t> StoreBuilder<'t> {
         self.store.shrink();
         self.store
     }
-}
-
-/// The length of the common prefix in bytes, up to the last complete character.
-fn shared_bytes(before: &[u8], text: &[u8]) -> usize {
-    floor_char_boundary(text, common_length(before, text))
 }
 
 /// The number of characters of a text.

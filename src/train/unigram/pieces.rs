@@ -61,9 +61,6 @@ impl Seeds {
     }
 
     /// A trie of the seeds with their numbers. Runs on the current pool.
-    ///
-    /// # Errors
-    /// The seeds do not fit into a trie.
     pub(super) fn trie(&self) -> Result<Trie, TrainError> {
         Trie::build(&self.keys()).map_err(|_| TOO_MANY_SEEDS)
     }
@@ -257,9 +254,6 @@ impl PieceList {
     }
 
     /// Replaces the list by `pieces`.
-    ///
-    /// # Errors
-    /// As [`PieceList::new`].
     pub(super) fn replace(&mut self, pieces: Vec<ScoredSeed>) -> Result<(), TrainError> {
         if pieces.is_empty() || !pieces.iter().all(|piece| piece.score.is_finite()) {
             // The caller who read the sentences knows how many were skipped.

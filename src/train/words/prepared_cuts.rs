@@ -315,7 +315,7 @@ impl SpaceRuleEnds {
         }
     }
 
-    /// Whether a space follows one of these bytes in `sentence`. Cost: less than one instruction
+    /// Whether a space follows one of these bytes in `sentence`. It takes less than one instruction
     /// per byte for most sentences.
     fn precede_space_in(&self, sentence: &[u8]) -> bool {
         (self.has_printable || may_extend_run(sentence))

@@ -57,7 +57,9 @@ impl IndexKind {
             Some(other) => return Err(args::invalid("index", other, "offsets, megatron or none")),
         };
         if !is_file {
-            return Err(index_without_file());
+            return Err(CliError::usage(
+                "--index is a file beside the output; name a file with --output",
+            ));
         }
         if kind == Self::Megatron {
             check_megatron(args::text(matches, "output"), format)?;
@@ -116,11 +118,6 @@ impl IndexKind {
     }
 }
 
-/// The error for `--index` without an output file.
-fn index_without_file() -> CliError {
-    CliError::usage("--index is a file beside the output; name a file with --output")
-}
-
 /// Fails if Megatron cannot read ids of this format in the file `output`.
 fn check_megatron(output: &str, format: IdFormat) -> CliResult {
     if format.container != Container::Flat {
@@ -147,16 +144,15 @@ fn lengths(ends: &[u64]) -> io::Result<Vec<u8>> {
     let mut start = 0;
     let mut bytes = Vec::with_capacity(ends.len() * 4);
     for end in ends {
-        let length = i32::try_from(end - start).map_err(|_| too_long_document())?;
+        let length = i32::try_from(end - start).map_err(|_| {
+            io::Error::other(
+                "a document has 2^31 ids or more, which Megatron cannot count; divide it",
+            )
+        })?;
         bytes.extend_from_slice(&length.to_le_bytes());
         start = *end;
     }
     Ok(bytes)
-}
-
-/// The error for a document whose length does not fit.
-fn too_long_document() -> io::Error {
-    io::Error::other("a document has 2^31 ids or more, which Megatron cannot count; divide it")
 }
 
 /// Appends the positions and numbers of the documents, and writes the header.

@@ -98,14 +98,12 @@ impl Manifest {
     /// Replaces the manifest file.
     pub(super) fn write(&self, path: &Path) -> CliResult {
         let json = serde_json::to_vec_pretty(self);
-        let mut bytes = json.map_err(|error| cannot_write(path, &error))?;
+        let mut bytes = json.map_err(|error| {
+            CliError::Error(format!("cannot write {}: {error}", path.display()))
+        })?;
         bytes.push(b'\n');
         Ok(write_files(&[(path, &bytes)])?)
     }
-}
-
-fn cannot_write(path: &Path, error: &serde_json::Error) -> CliError {
-    CliError::Error(format!("cannot write {}: {error}", path.display()))
 }
 
 impl RunIdentity {

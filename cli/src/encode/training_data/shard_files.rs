@@ -120,7 +120,9 @@ impl ShardFiles {
     pub(super) fn finish(mut self, with_sums: bool) -> CliResult<Shard> {
         let header = self.format.header(self.ids)?;
         self.complete_index()?;
-        self.write_header(&header)?;
+        if !header.is_empty() {
+            self.write(IDS, |file| write_at_start(file, &header))?;
+        }
         let files = if with_sums { self.sums()? } else { Vec::new() };
         self.group.commit()?;
         Ok(Shard {
@@ -136,14 +138,6 @@ impl ShardFiles {
         let width = self.format.width;
         let documents = self.documents;
         self.write(INDEX, |file| index.complete(file, width, documents))
-    }
-
-    /// Writes the header of the ids, if there is one.
-    fn write_header(&mut self, header: &[u8]) -> CliResult {
-        if !header.is_empty() {
-            self.write(IDS, |file| write_at_start(file, header))?;
-        }
-        Ok(())
     }
 
     /// The sizes and checksums of the files.

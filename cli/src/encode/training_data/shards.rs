@@ -34,7 +34,7 @@ use crate::progress::Messages;
 use crate::stream::Stream;
 use spiece::input::plain_size;
 use spiece::output::check_writable;
-use spiece::{EncodeOptions, Model, PieceId, Tokenizer};
+use spiece::{EncodeOptions, Model, Tokenizer};
 
 /// The maximum number of shards: their numbers have five digits.
 const MAX_SHARDS: u32 = 99_999;
@@ -64,7 +64,10 @@ pub(super) fn identity(
     let options = [
         ("output_format", format!("{:?}", data.format)),
         ("index", data.index.name().to_owned()),
-        ("separator", id_text(data.separator)),
+        (
+            "separator",
+            data.separator.map_or(String::new(), |id| id.to_string()),
+        ),
         ("extra_options", format!("{:?}", options.extra)),
         ("documents", format!("{:?}", stream.documents().documents)),
         ("shards", count.to_string()),
@@ -94,11 +97,6 @@ fn content(tokenizer: &Tokenizer) -> Vec<u8> {
     let tokens = pieces.map(|piece| format!("{} {:?} {:?}", piece.id, piece.kind, piece.text));
     let lines: Vec<String> = tokens.chain([rules]).collect();
     lines.join("\n").into_bytes()
-}
-
-/// The id of a piece as text; empty for `None`.
-fn id_text(id: Option<PieceId>) -> String {
-    id.map_or(String::new(), |id| id.to_string())
 }
 
 /// The SHA-256 of bytes in hexadecimal.
@@ -243,7 +241,9 @@ impl ShardRun<'_> {
             locked(&input, |input| input.begin_part(end));
             let former = manifest.finished.get(entry).cloned().flatten();
             if let Some(kept) = former.filter(|shard| self.has_files(&path, shard)) {
-                skip_part(&input)?;
+                // The text is read without encoding it.
+                let mut block = Block::default();
+                while locked(&input, |input| input.read_block(&mut block))? {}
                 if !kept.has_text(locked(&input, |input| input.read_part())) {
                     return Ok(false);
                 }
@@ -292,13 +292,6 @@ impl ShardRun<'_> {
         let content = shard.content();
         self.stream.say(&format!("{what}: {path} ({content})"));
     }
-}
-
-/// Reads a part of the input without encoding it.
-fn skip_part(input: &SharedInput) -> CliResult {
-    let mut block = Block::default();
-    while locked(input, |input| input.read_block(&mut block))? {}
-    Ok(())
 }
 
 /// Calls `act` with the input, which no other thread uses between two shards.

@@ -191,19 +191,15 @@ impl CharTable {
         for char in chars {
             let symbol = symbols.add_char(pieces, char);
             let hash = symbols.hash(symbol);
-            self.push_info(unit(char, symbol, hash));
+            let char = unit(char, symbol, hash);
+            self.symbols.push(char.symbol);
+            self.chars.push(char);
         }
         self.ascii[1] = self.ascii[0];
         self.ascii[1][usize::from(b' ')] = self.whitespace_mark;
         self.ascii_chars = self
             .ascii
             .map(|classes| classes.map(|class| self.chars[class as usize]));
-    }
-
-    /// Adds the information of the next class.
-    fn push_info(&mut self, char: Unit) {
-        self.symbols.push(char.symbol);
-        self.chars.push(char);
     }
 
     /// Adds a character that is number `count`, from 1. Returns its class, which is that number.

@@ -90,15 +90,11 @@ impl ChunkScanner<'_> {
 
     /// The length of the text of an id at the start of `rest`: a piece or an unknown character.
     fn length_of(&self, id: PieceId, rest: &[u8]) -> usize {
-        if self.is_unknown(id) {
+        if id == self.context.tables.unknown {
             char_length(rest)
         } else {
             self.context.piece_length(id)
         }
-    }
-
-    fn is_unknown(&self, id: PieceId) -> bool {
-        id == self.context.tables.unknown
     }
 }
 

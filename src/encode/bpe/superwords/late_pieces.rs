@@ -218,7 +218,9 @@ impl LateMergeSearch<'_> {
         if let [left, right] = &self.tokens[..] {
             return self.map.insert(left.get(), right.get(), merge);
         }
-        self.add_adjacent_tokens();
+        for pair in self.tokens.windows(2) {
+            self.map.insert_adjacent(pair[0].get(), pair[1].get());
+        }
         self.hash_ends();
         let mut begin = TextHash::EMPTY;
         let mut at = 0;
@@ -230,13 +232,6 @@ impl LateMergeSearch<'_> {
             if let Some([left, right]) = self.parts(id, place) {
                 self.map.insert(left, right, merge);
             }
-        }
-    }
-
-    /// Adds each token and the next one as a pair that is only adjacent.
-    fn add_adjacent_tokens(&mut self) {
-        for pair in self.tokens.windows(2) {
-            self.map.insert_adjacent(pair[0].get(), pair[1].get());
         }
     }
 

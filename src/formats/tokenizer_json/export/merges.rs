@@ -62,7 +62,8 @@ impl<'m> MergeReasons<'m> {
 
     /// The reason if text is merged to unused pieces.
     pub(super) fn unused(&self) -> Option<Reason> {
-        let is_found = |piece: &Piece<'_>| self.is_merged_unused(piece);
+        let is_found =
+            |piece: &Piece<'_>| piece.kind == PieceKind::Unused && is_merged(self.table, piece.id);
         let pieces: Vec<Piece<'_>> = self.model.pieces().filter(is_found).collect();
         let first = pieces.first()?;
         let explanation = format!(
@@ -72,10 +73,6 @@ impl<'m> MergeReasons<'m> {
         );
         let reason = Reason::new(ReasonKind::UnusedPiece, explanation);
         Some(reason.with_example(plain_text(first.text)))
-    }
-
-    fn is_merged_unused(&self, piece: &Piece<'_>) -> bool {
-        piece.kind == PieceKind::Unused && is_merged(self.table, piece.id)
     }
 
     /// The reason if some single characters are pieces that SentencePiece does not give for text.
@@ -113,10 +110,7 @@ fn text_with(tokenizer: &Tokenizer, model: &Model, piece: PieceId) -> Option<Str
 /// Whether a piece is a single character that SentencePiece does not encode to it.
 fn is_meta_char(piece: &Piece<'_>) -> bool {
     // Most pieces are given for text.
-    !piece.kind.is_given_for_text() && is_found_char(piece.text)
-}
-
-/// Whether a text is one character that `tokenizers` can find.
-fn is_found_char(text: &[u8]) -> bool {
-    text.len() == char_length(text) && json_text(text).is_some()
+    !piece.kind.is_given_for_text()
+        && piece.text.len() == char_length(piece.text)
+        && json_text(piece.text).is_some()
 }

@@ -144,9 +144,6 @@ struct MergeEvidence<'m> {
 
 impl MergeEvidence<'_> {
     /// Reasons why text can be merged in another way.
-    ///
-    /// # Errors
-    /// The user-defined symbols do not fit in a trie, which cannot happen for a loaded model.
     fn reasons(
         &self,
         splits_at_marks: bool,
@@ -210,9 +207,6 @@ impl MergeEvidence<'_> {
     /// The reason if `tokenizers` merges text to a piece that SentencePiece never gives for text:
     /// if the list has the pair that SentencePiece would merge last for the text of the piece.
     /// User-defined symbols are found before anything is merged.
-    ///
-    /// # Errors
-    /// The user-defined symbols do not fit in a trie, which cannot happen for a loaded model.
     fn merged_meta_piece(&self) -> Result<Option<Reason>, ConvertError> {
         let meta = self.pairs.pieces.iter().copied();
         let mut meta = meta

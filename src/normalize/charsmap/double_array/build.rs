@@ -53,8 +53,7 @@ impl DoubleArray {
     }
 
     /// Calls `visit` with the byte and the value of every step of every path from the root, in no
-    /// particular order. A step that several paths share is visited once. Cost: linear in the
-    /// units.
+    /// particular order. A step that several paths share is visited once.
     pub(crate) fn for_each_step(&self, mut visit: impl FnMut(u8, Option<usize>)) {
         let children = ChildCells::of(&self.units);
         let mut seen = vec![false; self.units.len()];

@@ -37,7 +37,7 @@ pub(in crate::train::unigram) struct Viterbi {
 }
 
 impl Viterbi {
-    /// Finds the score of the best path to each position. Cost: linear in the edges.
+    /// Finds the score of the best path to each position.
     pub(in crate::train::unigram) fn search(&mut self, lattice: &TextLattice) {
         self.best.clear();
         self.search_rest(lattice, |edge, _| edge.score);
