@@ -1,19 +1,270 @@
-//! Training of byte-level BPE on an iterator of Python, for `spiece/rustbpe.py`.
+//! Training of byte-level BPE, for `model_type="byte_bpe"` and for `spiece/rustbpe.py`.
+//!
+//! Options come as texts by name, like the flags of other types. Those that concern characters,
+//! normalization or the `.model` file are refused.
 
+use std::fmt::Display;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer};
-use spiece::{ByteBpe, Corpus, Tokenizer, TokenizerConfig, TrainError};
+use pyo3::types::PyDict;
+use spiece::formats::{ByteFileOptions, FileFormat};
+use spiece::input::Document;
+use spiece::output::write_files;
+use spiece::train::{
+    ByteTieOrder, ByteTrainOptions, ByteTrainer, InputFormat, Summary, WordCounts,
+};
+use spiece::{ByteBpe, Corpus, Tokenizer, TokenizerConfig, TrainError, TrainFlags};
 
+use crate::counts::PyCountRows;
 use crate::errors;
 use crate::loaded::Loaded;
-use crate::tokenizer::PyTokenizer;
-use crate::trainer::{Failure, LineEnds, PyObserver, PySentences};
+use crate::tokenizer::{PyTokenizer, threads_or_all};
+use crate::trainer::{Failure, LineEnds, PyObserver, PySentences, Request, set_flag, summary_dict};
+
+/// The options of byte-level BPE alone: name, description and default.
+pub const OPTIONS: [(&str, &str, &str); 5] = [
+    (
+        "pattern",
+        "byte_bpe: how text is cut into the parts that no token crosses: a name such as cl100k, an expression, or none",
+        "gpt2",
+    ),
+    (
+        "tie_order",
+        "byte_bpe: whose tokens and ids: hf (the library tokenizers), rustbpe or minbpe",
+        "hf",
+    ),
+    (
+        "min_frequency",
+        "byte_bpe: merge only pairs that occur so often",
+        "0",
+    ),
+    (
+        "max_token_length",
+        "byte_bpe: tokens have fewer bytes than this; two are always allowed",
+        "",
+    ),
+    (
+        "special_tokens",
+        "byte_bpe: the special tokens; with the order hf they have the first ids, otherwise the last",
+        "",
+    ),
+];
+
+/// The options of other types that mean the same here.
+const SHARED_OPTIONS: [&str; 6] = [
+    "input",
+    "input_format",
+    "vocab_size",
+    "num_threads",
+    "json_field",
+    "on_bad_record",
+];
+
+/// What takes the place of options of other types.
+const REMEDIES: [(&str, &str); 6] = [
+    ("max_sentencepiece_length", "use max_token_length"),
+    ("control_symbols", "use special_tokens"),
+    ("user_defined_symbols", "use special_tokens"),
+    ("normalizer", "normalize the sentences before training"),
+    ("pretokenizer", "use pattern"),
+    ("model_prefix", "call save() of the model"),
+];
+
+/// The options of a run.
+struct ByteTraining {
+    trainer: ByteTrainer,
+    /// What is read.
+    flags: TrainFlags,
+}
+
+impl ByteTraining {
+    /// # Errors
+    /// `TrainingOptionError`, which names the option.
+    fn new(py: Python<'_>, values: &[(String, String)]) -> PyResult<ByteTraining> {
+        let mut flags = TrainFlags::default();
+        let mut order = ByteTieOrder::default();
+        let mut pattern = "gpt2";
+        let (mut min_frequency, mut max_token_length) = (0, None);
+        let mut special_tokens = Vec::new();
+        let mut document = None;
+        for (name, value) in values {
+            match name.as_str() {
+                "model_type" => (),
+                "pattern" => pattern = value,
+                "tie_order" => {
+                    order = ByteTieOrder::from_name(value)
+                        .ok_or_else(|| wrong(py, name, value, "hf, rustbpe or minbpe"))?;
+                }
+                "min_frequency" => min_frequency = number(py, name, value)?,
+                "max_token_length" => max_token_length = Some(number(py, name, value)?),
+                "special_tokens" => {
+                    // Read as other lists of texts are.
+                    let mut list = TrainFlags::default();
+                    set_flag(py, &mut list, "control_symbols", value)?;
+                    special_tokens = list.control_symbols;
+                }
+                "document" => {
+                    let found = Document::from_name(value);
+                    let found =
+                        found.ok_or_else(|| wrong(py, name, value, "line, record or file"))?;
+                    document = Some(found);
+                }
+                shared if SHARED_OPTIONS.contains(&shared) => {
+                    set_flag(py, &mut flags, name, value)?;
+                }
+                _ => return Err(not_here(py, name, value)),
+            }
+        }
+        let pretokenizer = order
+            .pretokenizer(pattern)
+            .map_err(|error| refused(py, format_args!("pattern: {error}")))?;
+        let size = u32::try_from(flags.vocab_size)
+            .map_err(|_| wrong(py, "vocab_size", flags.vocab_size, "a number of tokens"))?;
+        let mut options = ByteTrainOptions::new(size, pretokenizer);
+        options.tie_order = order;
+        options.min_frequency = min_frequency;
+        options.max_token_length = max_token_length;
+        options.special_tokens = special_tokens;
+        options.document = document;
+        options.input_format = match &*flags.input_format {
+            "" | "text" => InputFormat::Text,
+            "tsv" => InputFormat::Tsv,
+            other => {
+                let expected = "text or tsv; spiece.counts.train_counts() trains on tables";
+                return Err(wrong(py, "input_format", other, expected));
+            }
+        };
+        let trainer = ByteTrainer::new(options).map_err(|error| errors::of_train(py, &error))?;
+        let trainer = match most_threads(&flags) {
+            Some(threads) => trainer.with_threads(threads),
+            None => trainer,
+        };
+        Ok(ByteTraining { trainer, flags })
+    }
+}
+
+/// The number of cores, but at most `num_threads`.
+fn most_threads(flags: &TrainFlags) -> Option<NonZeroUsize> {
+    let most = usize::try_from(flags.num_threads).ok()?;
+    let cores = std::thread::available_parallelism().ok()?;
+    NonZeroUsize::new(cores.get().min(most))
+}
+
+fn number<T: FromStr>(py: Python<'_>, name: &str, value: &str) -> PyResult<T>
+where
+    T::Err: Display,
+{
+    let parsed = value.trim_ascii().parse();
+    parsed.map_err(|error| refused(py, format_args!("{name}: {value:?}: {error}")))
+}
+
+fn refused(py: Python<'_>, message: impl Display) -> PyErr {
+    errors::exception(py, "TrainingOptionError", (message.to_string(),))
+}
+
+fn wrong(py: Python<'_>, name: &str, value: impl Display, expected: &str) -> PyErr {
+    refused(py, format_args!("{name}: {value} is not {expected}"))
+}
+
+/// The exception for an option that byte-level BPE does not have.
+fn not_here(py: Python<'_>, name: &str, value: &str) -> PyErr {
+    let remedy = REMEDIES.iter().find(|(option, _)| *option == name);
+    let is_known = TrainFlags::DESCRIPTORS
+        .iter()
+        .any(|option| option.name == name);
+    if remedy.is_none() && !is_known {
+        // The error for an unknown name.
+        let set = set_flag(py, &mut TrainFlags::default(), name, value);
+        if let Err(error) = set {
+            return error;
+        }
+    }
+    let remedy = remedy.map_or("leave it out", |(_, remedy)| remedy);
+    refused(
+        py,
+        format_args!(
+            "{name}: byte-level BPE, which has all bytes and takes text as it is, does not have this; {remedy}"
+        ),
+    )
+}
+
+/// The exception for an option that only byte-level BPE has.
+pub fn only_here(py: Python<'_>, name: &str) -> PyErr {
+    refused(
+        py,
+        format_args!("{name} is for byte-level BPE; add model_type='byte_bpe'"),
+    )
+}
+
+fn python_tokenizer(trained: ByteBpe) -> PyTokenizer {
+    let tokenizer = Tokenizer::of_bytes(trained, TokenizerConfig::default());
+    PyTokenizer {
+        loaded: Arc::new(Loaded::new(tokenizer)),
+    }
+}
+
+/// A vocabulary and figures about the run.
+fn with_summary(
+    py: Python<'_>,
+    (trained, summary): (ByteBpe, Summary),
+) -> PyResult<(PyTokenizer, Bound<'_, PyDict>)> {
+    Ok((python_tokenizer(trained), summary_dict(py, &summary)?))
+}
+
+/// Trains on the sentences or files of a request as [`_train`](crate::trainer::_train) has it.
+/// Sentences are taken as they are, with their line ends.
+#[pyfunction]
+pub fn _train_byte_bpe<'py>(
+    py: Python<'py>,
+    request: &Bound<'py, PyDict>,
+) -> PyResult<(PyTokenizer, Bound<'py, PyDict>)> {
+    let request: Request<'py> = request.extract()?;
+    let ByteTraining { mut trainer, flags } = ByteTraining::new(py, &request.flags)?;
+    for (name, is_given) in [
+        ("normalizer", request.normalizer.is_some()),
+        ("pretokenizer", request.pretokenizer.is_some()),
+    ] {
+        if is_given {
+            return Err(not_here(py, name, ""));
+        }
+    }
+    if let Some(threads) = &request.threads
+        && let Some(threads) = NonZeroUsize::new(threads_or_all(Some(threads))?)
+    {
+        trainer = trainer.with_threads(threads);
+    }
+    let failure = Failure::default();
+    let has_document = trainer.options().document.is_some();
+    let corpus = request.corpus(py, &flags, has_document, LineEnds::Kept, &failure)?;
+    let progress = request.progress.map(Bound::unbind);
+    let mut observer = PyObserver::new(progress, failure.clone());
+    let trained = py.detach(|| trainer.train_observed(corpus, &mut observer));
+    with_summary(py, failure.or(py, trained)?)
+}
+
+/// Trains on rows of counted pretokens.
+#[pyfunction]
+pub fn _train_byte_counts<'py>(
+    py: Python<'py>,
+    rows: &PyCountRows,
+    flags: Vec<(String, String)>,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<(PyTokenizer, Bound<'py, PyDict>)> {
+    let ByteTraining { trainer, .. } = ByteTraining::new(py, &flags)?;
+    let counts: WordCounts = rows.take_counts(py)?;
+    let failure = Failure::default();
+    let mut observer = PyObserver::new(progress.map(Bound::unbind), failure.clone());
+    let trained = py.detach(|| trainer.train_counts_observed(counts, &mut observer));
+    with_summary(py, failure.or(py, trained)?)
+}
 
 /// The tokenizer that rustbpe trains on texts; with the bytes alone if there is none.
 #[pyfunction]
-pub fn _train_byte_bpe(
+pub fn _train_rustbpe(
     py: Python<'_>,
     texts: &Bound<'_, PyAny>,
     vocab_size: u32,
@@ -36,8 +287,43 @@ pub fn _train_byte_bpe(
             Err(error) => Err(error),
         }
     });
-    let tokenizer = Tokenizer::of_bytes(failure.or(py, trained)?, TokenizerConfig::default());
-    Ok(PyTokenizer {
-        loaded: Arc::new(Loaded::new(tokenizer)),
-    })
+    Ok(python_tokenizer(failure.or(py, trained)?))
+}
+
+/// Writes the files of a byte-level vocabulary in a format of `FileFormat::named`, all or none:
+/// PREFIX.json, PREFIX.tiktoken, PREFIX.model, or PREFIX- and the names of files that need each
+/// other.
+#[pyfunction]
+pub fn _save_byte_level(
+    py: Python<'_>,
+    tokenizer: &PyTokenizer,
+    prefix: PathBuf,
+    format: &str,
+) -> PyResult<()> {
+    let bpe = tokenizer.loaded.tokenizer.byte_bpe().ok_or_else(|| {
+        let message = format!("format: {format} is for byte-level vocabularies; leave it out");
+        errors::exception(py, "ModelError", (message,))
+    })?;
+    let format = FileFormat::named(format).ok_or_else(|| {
+        let expected = "tokenizer.json, tiktoken, vocab-merges, tekken or minbpe";
+        let message = format!("format: {format} is not {expected}");
+        errors::exception(py, "OptionValueError", (message,))
+    })?;
+    let written = py.detach(|| bpe.to_format(format, &ByteFileOptions::default()));
+    let written = written.map_err(|error| errors::refused(py, &error))?;
+    let files = written.files.into_iter().map(|(name, content)| {
+        let mut path = prefix.clone().into_os_string();
+        match format {
+            FileFormat::TokenizerJson => path.push(".json"),
+            FileFormat::Tiktoken => path.push(".tiktoken"),
+            FileFormat::Minbpe => path.push(".model"),
+            _ => path.push(format!("-{name}")),
+        }
+        (PathBuf::from(path), content)
+    });
+    let files: Vec<(PathBuf, Vec<u8>)> = files.collect();
+    let contents = files.iter().map(|(path, content)| (&**path, &**content));
+    let contents: Vec<_> = contents.collect();
+    let saved = py.detach(|| write_files(&contents));
+    saved.map_err(|error| errors::of_write(py, &error))
 }

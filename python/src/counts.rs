@@ -184,6 +184,16 @@ impl PyCountRows {
     }
 }
 
+impl PyCountRows {
+    /// The counts of the rows, which are removed.
+    pub fn take_counts(&self, py: Python<'_>) -> PyResult<WordCounts> {
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = rows.take().ok_or_else(taken)?;
+        let counts = py.detach(|| rows.finish());
+        counts.map_err(|error| errors::of_train(py, &error))
+    }
+}
+
 fn of_counting(py: Python<'_>, error: &CountingError) -> PyErr {
     match error {
         CountingError::Train(error) => errors::of_train(py, error),
@@ -212,19 +222,13 @@ pub fn _train_counts<'py>(
     let values = flags;
     let mut flags = TrainFlags::default();
     set_flags(py, &mut flags, &values)?;
-    let rows = rows
-        .rows
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take()
-        .ok_or_else(taken)?;
-    let error = |error: TrainError| errors::of_train(py, &error);
-    let counts = py.detach(|| rows.finish()).map_err(error)?;
+    let counts = rows.take_counts(py)?;
     if !counts.inputs().is_empty() {
         flags.input = counts.inputs().to_vec();
         counts.input_format().clone_into(&mut flags.input_format);
     }
-    let trainer = py.detach(|| flags.trainer()).map_err(error)?;
+    let trainer = py.detach(|| flags.trainer());
+    let trainer = trainer.map_err(|error| errors::of_train(py, &error))?;
     let failure = Failure::default();
     let mut observer = PyObserver::new(progress.map(Bound::unbind), failure.clone());
     let trained = py.detach(|| trainer.train_counts_observed(counts, &mut observer));

@@ -42,13 +42,20 @@ where
 fn file_error(py: Python<'_>, path: &Path, error: &io::Error, message: String) -> PyErr {
     let make = || -> PyResult<PyErr> {
         let make = py.import("spiece._errors")?.getattr("file_error")?;
-        let code = match (error.raw_os_error(), error.kind()) {
-            (Some(code), _) => code,
-            // The library has noticed it before the operating system.
-            (None, io::ErrorKind::IsADirectory) => {
-                py.import("errno")?.getattr("EISDIR")?.extract()?
+        let code = match error.raw_os_error() {
+            Some(code) => code,
+            None => {
+                // The library has noticed it before the operating system, or an error of a temporary
+                // file has the kind alone.
+                let name = match error.kind() {
+                    io::ErrorKind::IsADirectory => "EISDIR",
+                    io::ErrorKind::NotADirectory => "ENOTDIR",
+                    io::ErrorKind::NotFound => "ENOENT",
+                    io::ErrorKind::PermissionDenied => "EACCES",
+                    _ => return Ok(PyErr::from_value(make.call1((message,))?)),
+                };
+                py.import("errno")?.getattr(name)?.extract()?
             }
-            _ => return Ok(PyErr::from_value(make.call1((message,))?)),
         };
         let path = path.as_os_str();
         // Windows has codes of its own, from which Python computes `errno`.

@@ -7,7 +7,7 @@
 //! drop-in:  processor -> arguments, settings -> encode, decode, nbest, scored, vocabulary, normalizer
 //! tiktoken: tiktoken
 //! rustbpe:  byte_training
-//! modern:   tokenizer, model, editing, counts
+//! modern:   tokenizer, model, byte_training, editing, counts
 //! all:      loaded (tokenizer and ready objects), byte_level, tokens, spans, text, ids, buffer, pool, random, trainer, errors
 //! ```
 
@@ -71,6 +71,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trainer::_options, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::_save_with_vocab, module)?)?;
     module.add_function(wrap_pyfunction!(byte_training::_train_byte_bpe, module)?)?;
+    module.add_function(wrap_pyfunction!(byte_training::_train_byte_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(byte_training::_train_rustbpe, module)?)?;
+    module.add_function(wrap_pyfunction!(byte_training::_save_byte_level, module)?)?;
     module.add_class::<counts::PyWordCounter>()?;
     module.add_class::<counts::PyCountRows>()?;
     module.add_function(wrap_pyfunction!(counts::_train_counts, module)?)?;

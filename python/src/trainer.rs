@@ -16,9 +16,10 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyString};
 use spiece::input::Document;
-use spiece::train::{Event, Observer, Summary};
+use spiece::train::{Event, Observer, OptionError, Summary};
 use spiece::{Corpus, Model, NormalizerSpec, TrainError, TrainFlags};
 
+use crate::byte_training;
 use crate::errors;
 use crate::text::Text;
 use crate::tokenizer::threads_or_all;
@@ -323,16 +324,16 @@ pub fn summary_dict<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'
 /// The request for a training run: the items of the `dict` that `_train` takes.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Request<'py> {
+pub struct Request<'py> {
     /// Names and values of flags.
-    flags: Vec<(String, String)>,
+    pub flags: Vec<(String, String)>,
     sentences: Option<Bound<'py, PyAny>>,
-    pretokenizer: Option<Bound<'py, PyAny>>,
+    pub pretokenizer: Option<Bound<'py, PyAny>>,
     allow_inconsistent_pretokenization: bool,
-    normalizer: Option<Bound<'py, PyBytes>>,
-    progress: Option<Bound<'py, PyAny>>,
+    pub normalizer: Option<Bound<'py, PyBytes>>,
+    pub progress: Option<Bound<'py, PyAny>>,
     /// The number of threads that run; it does not change the model.
-    threads: Option<Bound<'py, PyAny>>,
+    pub threads: Option<Bound<'py, PyAny>>,
     /// Whether the flags have the reference's defaults.
     for_schema: bool,
 }
@@ -344,13 +345,51 @@ pub fn set_flags(
     values: &[(String, String)],
 ) -> PyResult<()> {
     for (name, value) in values {
-        let set = flags.set(name, value);
-        set.map_err(|error| errors::of_option(py, &error))?;
+        set_flag(py, flags, name, value)?;
     }
     Ok(())
 }
 
+/// Sets one flag by name.
+pub fn set_flag(py: Python<'_>, flags: &mut TrainFlags, name: &str, value: &str) -> PyResult<()> {
+    flags.set(name, value).map_err(|error| match error {
+        OptionError::Unknown { .. } if is_of_byte_level(name) => byte_training::only_here(py, name),
+        error => errors::of_option(py, &error),
+    })
+}
+
+fn is_of_byte_level(name: &str) -> bool {
+    byte_training::OPTIONS
+        .iter()
+        .any(|(option, ..)| *option == name)
+}
+
 impl Request<'_> {
+    /// What is read: the sentences, or the files that the flags name. `has_document` says whether
+    /// an option says what a text of files is.
+    pub fn corpus<'c>(
+        &self,
+        py: Python<'_>,
+        flags: &TrainFlags,
+        has_document: bool,
+        line_ends: LineEnds,
+        failure: &Failure,
+    ) -> PyResult<Corpus<'c>> {
+        match &self.sentences {
+            Some(_) if !flags.json_field.is_empty() || has_document => Err(PyValueError::new_err(
+                "json_field and document are for files; each of the sentences is one sentence",
+            )),
+            Some(sentences) => Ok(Corpus::texts(PySentences::new(
+                sentences,
+                line_ends,
+                failure.clone(),
+            )?)),
+            None => flags
+                .corpus()
+                .map_err(|error| errors::of_option(py, &error)),
+        }
+    }
+
     fn flags(&self, py: Python<'_>) -> PyResult<TrainFlags> {
         let mut flags = if self.for_schema {
             TrainFlags::for_schema()
@@ -430,21 +469,8 @@ pub fn _train<'py>(
     let request: Request<'py> = request.extract()?;
     let failure = Failure::default();
     let flags = request.flags(py)?;
-    let corpus = match &request.sentences {
-        Some(_) if !flags.json_field.is_empty() || flags.document != Document::Line => {
-            return Err(PyValueError::new_err(
-                "json_field and document are for files; each of the sentences is one sentence",
-            ));
-        }
-        Some(sentences) => Corpus::texts(PySentences::new(
-            sentences,
-            LineEnds::Removed,
-            failure.clone(),
-        )?),
-        None => flags
-            .corpus()
-            .map_err(|error| errors::of_option(py, &error))?,
-    };
+    let has_document = flags.document != Document::Line;
+    let corpus = request.corpus(py, &flags, has_document, LineEnds::Removed, &failure)?;
     let trainer = request.trainer(py, &flags, &failure)?;
     let progress = request
         .progress
@@ -459,15 +485,16 @@ pub fn _train<'py>(
     ))
 }
 
-/// The options of training: name, description and default.
+/// The options of training: name, description and default; at last those of byte-level BPE alone.
 #[pyfunction]
 pub fn _options() -> Vec<(&'static str, &'static str, String)> {
     let defaults = TrainFlags::default();
     let options = TrainFlags::DESCRIPTORS.iter();
     let default = |name| defaults.get(name).unwrap_or_default();
-    options
-        .map(|option| (option.name, option.help, default(option.name)))
-        .collect()
+    let options = options.map(|option| (option.name, option.help, default(option.name)));
+    let own = byte_training::OPTIONS.iter();
+    let own = own.map(|(name, help, default)| (*name, *help, (*default).to_owned()));
+    options.chain(own).collect()
 }
 
 /// Writes PREFIX.model and PREFIX.vocab together.

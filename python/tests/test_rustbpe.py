@@ -88,6 +88,9 @@ def test_what_cannot_be_trained_on_is_said():
         (lambda: tokenizer.train_from_iterator(TEXTS, 300, pattern="("), ValueError),
         (lambda: tokenizer.train_from_iterator(failing(), 300), KeyError),
         (lambda: tokenizer.train_from_iterator(5, 300), TypeError),
+        (lambda: tokenizer.train_from_iterator(["a", b"b"], 300), TypeError),
+        (lambda: tokenizer.train_from_iterator(["a", None], 300), TypeError),
+        (lambda: tokenizer.train_from_iterator(["\ud800"], 300), UnicodeEncodeError),
     ):
         with pytest.raises(error):
             call()

@@ -123,7 +123,7 @@ def test_models_are_saved_whole_or_not_at_all(corpus, tmp_path):
     model = spiece.train(corpus, **OPTIONS)
     model.save(tmp_path / "saved")
     assert spiece.Model.open(tmp_path / "saved.model") == model
-    with pytest.raises(OSError, match="no_such_folder"):
+    with pytest.raises(FileNotFoundError, match="no_such_folder"):
         model.save(tmp_path / "no_such_folder" / "m")
     assert sorted(os.listdir(tmp_path)) == ["saved.model", "saved.vocab"]
 

@@ -65,6 +65,13 @@ def trained(files: list[pathlib.Path]) -> spiece.Model:
     return spiece.Model(model.to_bytes())
 
 
+def byte_level(files: list[pathlib.Path], texts: Iterator[str]) -> spiece.Model:
+    options: dict[str, Any] = {"pattern": "o200k", "special_tokens": ["<|end|>"]}
+    model = spiece.train(texts, model_type="byte_bpe", vocab_size=1000, tie_order="rustbpe", **options)
+    model.save("mine", format="tiktoken")
+    return spiece.train(files=files, model_type="byte_bpe", min_frequency=2, max_token_length=None, document="file")
+
+
 def caught(path: str) -> str | None:
     try:
         spiece.Tokenizer(path)

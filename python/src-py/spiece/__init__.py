@@ -1,4 +1,4 @@
-"""Trains and runs SentencePiece models, with the results of SentencePiece 0.2.3.
+"""Trains and runs SentencePiece models, with the results of SentencePiece 0.2.3, and byte-level BPE.
 
 >>> import spiece
 >>> sentences = ["a pen", "a pineapple", "an apple"] * 10

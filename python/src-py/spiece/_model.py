@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from . import _native
 from ._progress import Progress, callback
 from ._tokenizer import Tokenizer
-from ._training import flag_text
-from ._training import train as _train
+from ._training import flag_text, is_byte_level, request
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -19,7 +18,7 @@ __all__ = ["Model", "Trainer", "train"]
 
 
 class Model:
-    """A model: the content of a ``.model`` file. It does not change; methods that edit it return another model.
+    """A model: the content of a ``.model`` file, or a byte-level vocabulary. It does not change; methods that edit it return another model.
 
     ``summary`` has figures about the run for a model that was just trained, and is ``None`` for others.
 
@@ -49,17 +48,17 @@ class Model:
         return cls(Tokenizer.from_bytes(model))
 
     @classmethod
-    def _trained(cls, model: bytes, summary: dict[str, Any]) -> Self:
-        self = cls(model)
+    def _trained(cls, model: bytes | _native.Tokenizer, summary: dict[str, Any]) -> Self:
+        self = cls(Tokenizer(model))
         self.summary = summary
         return self
 
     def to_bytes(self) -> bytes:
-        """The bytes of the model file."""
+        """The bytes of the model file, or of the tokenizer.json of a byte-level vocabulary."""
         return self._tokenizer.to_bytes()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.to_bytes(),), (None, {"summary": self.summary})
+        return type(self), (self._tokenizer,), (None, {"summary": self.summary})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Model) and self._tokenizer == other._tokenizer
@@ -75,7 +74,7 @@ class Model:
 
     @property
     def model_type(self) -> str:
-        """The algorithm: 'bpe', 'unigram', 'word' or 'char'."""
+        """The algorithm: 'bpe', 'unigram', 'word', 'char', 'byte_bpe' or 'wordpiece'."""
         return self._tokenizer.model_type
 
     def tokenizer(self) -> Tokenizer:
@@ -181,9 +180,17 @@ class Model:
         serialized, report = change
         return Model(serialized), report
 
-    def save(self, prefix: str | os.PathLike[str]) -> None:
-        """Writes PREFIX.model and PREFIX.vocab: both or, if that fails, none."""
-        _native._save_with_vocab(self.to_bytes(), prefix)
+    def save(self, prefix: str | os.PathLike[str], *, format: str | None = None) -> None:
+        """Writes PREFIX.model and PREFIX.vocab: both or, if that fails, none.
+
+        For a byte-level vocabulary, ``format`` is ``"tokenizer.json"`` (PREFIX.json, if it is not given), ``"tiktoken"``
+        (PREFIX.tiktoken, which has neither pattern nor special tokens), ``"vocab-merges"`` (PREFIX-vocab.json and
+        PREFIX-merges.txt), ``"tekken"`` (PREFIX-tekken.json) or ``"minbpe"`` (PREFIX.model).
+        """
+        if format is not None or self.model_type == "byte_bpe":
+            _native._save_byte_level(self._tokenizer, prefix, format or "tokenizer.json")
+        else:
+            _native._save_with_vocab(self.to_bytes(), prefix)
 
 
 def _sentences(sentences: Iterable[str | bytes]) -> Any:
@@ -203,6 +210,9 @@ class Trainer:
 
     :meth:`options` lists all. ``threads`` is the number of threads that run, on which no model depends; ``normalizer`` is a
     ``SentencePieceNormalizer`` or the bytes of its spec; ``pretokenizer`` divides a text into parts that no piece crosses.
+
+    ``model_type="byte_bpe"`` is byte-level BPE, with ``pattern``, ``tie_order``, ``min_frequency``, ``max_token_length`` and
+    ``special_tokens``. Sentences are then taken as they are: line feeds at their ends are text.
 
     >>> trainer = Trainer(vocab_size=30, hard_vocab_limit=False)
     >>> trainer
@@ -252,13 +262,16 @@ class Trainer:
         with ``document="record"`` each text is one sentence, with its line feeds. ``on_bad_record="skip"`` skips records
         without a text; ``summary["bad_records"]`` of the model is their number.
 
-                ``progress`` is called with a ``dict`` for each step, about 20 times a second; ``progress=True`` shows a bar for
+        ``progress`` is called with a ``dict`` for each step, about 20 times a second; ``progress=True`` shows a bar for
         each stage with ``tqdm``. Ctrl-C stops training.
         """
         if (sentences is None) == (files is None):
             raise TypeError("pass either sentences or files")
         if isinstance(sentences, (str, bytes)):
             raise TypeError("sentences: a text is no collection of sentences; pass [text], or files=[path]")
+        is_bytes = is_byte_level(self._options)
+        run: Callable[[dict[str, Any]], tuple[bytes | _native.Tokenizer, dict[str, Any]]]
+        run = _native._train_byte_bpe if is_bytes else _native._train
         flags = flags_of(self._options)
         if files is not None:
             paths = [files] if isinstance(files, (str, bytes, os.PathLike)) else files
@@ -267,13 +280,15 @@ class Trainer:
         if normalizer is not None and not isinstance(normalizer, bytes):
             normalizer = normalizer.serialized_normalizer_spec()
         with callback(progress) as call:
-            trained = _train(
-                flags,
-                sentences=None if sentences is None else iter(sentences),
-                pretokenizer=self._pretokenizer,
-                normalizer=normalizer,
-                progress=call,
-                threads=self._threads,
+            trained = run(
+                request(
+                    flags,
+                    sentences=None if sentences is None else iter(sentences),
+                    pretokenizer=self._pretokenizer,
+                    normalizer=normalizer,
+                    progress=call,
+                    threads=self._threads,
+                )
             )
         return Model._trained(*trained)
 
@@ -293,15 +308,22 @@ def train(
     >>> model = train(["a pen", "an apple"], vocab_size=30, hard_vocab_limit=False)
     >>> model.model_type
     'bpe'
+    >>> model = train(["low lower lowest"], model_type="byte_bpe", vocab_size=259, special_tokens=["<|end|>"])
+    >>> model.tokenizer().encode("low<|end|>", allowed_special="all")
+    [258, 0]
     """
     trainer = Trainer(threads=threads, normalizer=normalizer, pretokenizer=pretokenizer, **options)
     return trainer.train(sentences, files=files, progress=progress)
 
 
 def flags_of(options: Mapping[str, object]) -> dict[str, str]:
-    """Options as flags. Sets are sorted, since the order of symbols decides their ids."""
+    """Options as flags. Sets are sorted, since the order of symbols decides their ids. With byte-level BPE, ``None`` is an
+    option that is not given."""
+    is_bytes = is_byte_level(options)
     flags = {}
     for name, value in options.items():
+        if is_bytes and value is None:
+            continue
         if isinstance(value, (set, frozenset)):
             value = sorted(value)
         elif isinstance(value, os.PathLike):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from . import _native
-
 
 def flag_text(value: object) -> str:
     """A value as the text of a flag: lists are separated by commas, with quotes where needed."""
@@ -20,7 +18,12 @@ def flag_text(value: object) -> str:
     return line.getvalue()
 
 
-def train(
+def is_byte_level(options: Mapping[str, object]) -> bool:
+    """Whether options of training ask for byte-level BPE."""
+    return str(options.get("model_type")).lower() == "byte_bpe"
+
+
+def request(
     flags: Mapping[str, str],
     *,
     sentences: Iterator[str | bytes] | None = None,
@@ -30,17 +33,15 @@ def train(
     progress: Callable[[dict[str, Any]], object] | None = None,
     threads: int | None = None,
     for_schema: bool = False,
-) -> tuple[bytes, dict[str, Any]]:
-    """The bytes of a model, and figures about the run. ``for_schema``: the flags have the defaults of the reference."""
-    return _native._train(
-        {
-            "flags": list(flags.items()),
-            "sentences": sentences,
-            "pretokenizer": pretokenizer,
-            "allow_inconsistent_pretokenization": allow_inconsistent_pretokenization,
-            "normalizer": normalizer,
-            "progress": progress,
-            "threads": threads,
-            "for_schema": for_schema,
-        }
-    )
+) -> dict[str, Any]:
+    """The argument of ``_native._train``. ``for_schema``: the flags have the defaults of the reference."""
+    return {
+        "flags": list(flags.items()),
+        "sentences": sentences,
+        "pretokenizer": pretokenizer,
+        "allow_inconsistent_pretokenization": allow_inconsistent_pretokenization,
+        "normalizer": normalizer,
+        "progress": progress,
+        "threads": threads,
+        "for_schema": for_schema,
+    }

@@ -20,6 +20,7 @@ from . import _native
 from ._convert import load
 from ._model import Model, flags_of
 from ._progress import Progress, callback
+from ._training import is_byte_level
 
 __all__ = ["Counter", "add", "count", "train_counts"]
 
@@ -149,7 +150,8 @@ def train_counts(table: Any, *, progress: Progress = None, **options: object) ->
 
     ``table`` is a table of pyarrow, a Parquet file, a folder of such files or a list of them; rows of several tables need not be
     added. The options have to be those of counting, but for ``vocab_size``, ``character_coverage``, ``required_chars`` and
-    ``hard_vocab_limit``.
+    ``hard_vocab_limit``. ``model_type="byte_bpe"`` takes tables that ``spiece count --model_type=byte_bpe`` has made with the
+    same ``pattern``.
     """
     rows = _native.CountRows()
     for batch in _table(table).to_batches(max_chunksize=_BATCH_ROWS):
@@ -160,5 +162,8 @@ def train_counts(table: Any, *, progress: Progress = None, **options: object) ->
             continue
         numbers = memoryview(counts.buffers()[1]).cast("B").cast("q")[counts.offset : counts.offset + len(counts)]
         rows.add(*_bytes_and_offsets(words), numbers)
+    flags = list(flags_of(options).items())
     with callback(progress) as call:
-        return Model._trained(*_native._train_counts(rows, list(flags_of(options).items()), call))
+        if is_byte_level(options):
+            return Model._trained(*_native._train_byte_counts(rows, flags, call))
+        return Model._trained(*_native._train_counts(rows, flags, call))

@@ -38,7 +38,7 @@ class Tokenizer:
         ``buffer_size`` is not used: memory grows with the distinct words.
         """
         pattern = _PATTERN if pattern is None else pattern
-        self._tokenizer = _native._train_byte_bpe(iter(iterator), vocab_size, pattern)
+        self._tokenizer = _native._train_rustbpe(map(_encoded, iterator), vocab_size, pattern)
         self._pattern = pattern
 
     def get_pattern(self) -> str:
@@ -62,8 +62,7 @@ class Tokenizer:
     def batch_encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, made on all cores."""
         for text in texts:
-            if not isinstance(text, str):
-                raise TypeError(f"argument 'texts': {type(text).__name__!r} object cannot be cast as 'str'")
+            _check(text, "argument 'texts': ")
         return [[] for _ in texts] if self._tokenizer is None else self._tokenizer.encode_batch(texts)
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -73,3 +72,14 @@ class Tokenizer:
                 raise ValueError(f"Unknown token id: {id}")
         data = bytes(ids) if self._tokenizer is None else self._tokenizer.decode_bytes(ids)
         return data.decode("utf-8")
+
+
+def _check(text: object, place: str = "") -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"{place}{type(text).__name__!r} object cannot be cast as 'str'")
+
+
+def _encoded(text: str) -> bytes:
+    """The bytes of a text of the training; ``UnicodeEncodeError`` for half a surrogate pair."""
+    _check(text)
+    return text.encode()

@@ -36,7 +36,8 @@ def train(flags, log=None, **request):
                 raise ValueError(f"INVALID_ARGUMENT: normalizer and {name} exclude each other; use one of them")
     if flags.pop("escape_whitespaces", "1").lower() in ("0", "false", "f", "n", "no"):
         raise RuntimeError("INTERNAL: escape_whitespaces=false: models are trained on text with marks for spaces")
-    model, summary = _training.train(flags, progress=log and _log_event(log), for_schema=True, **request)
+    request = _training.request(flags, progress=log and _log_event(log), for_schema=True, **request)
+    model, summary = _native._train(request)
     if log:
         log.write(f"spiece: trained {summary['pieces']} pieces from {summary['sentences']} sentences\n")
     return model
