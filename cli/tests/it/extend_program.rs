@@ -302,7 +302,10 @@ fn flags_of_models_and_of_byte_level_vocabularies_are_told_apart() {
         ("--new_characters=gain", "--new_characters is for models"),
         ("--max_words=3", "--max_words is for models"),
         ("--split_digits", "--split_digits is for models"),
-        ("--format=gguf", "tokenizer.json, tiktoken or vocab-merges"),
+        (
+            "--format=gguf",
+            "tokenizer.json, tiktoken, vocab-merges or minbpe",
+        ),
         ("--max_token_length=0", "max_token_length"),
     ] {
         let arguments = [&fixed, &[flag][..]].concat();
