@@ -291,7 +291,7 @@ pub fn _train_rustbpe(
 }
 
 /// Writes the files of a byte-level vocabulary in a format of `FileFormat::named`, all or none:
-/// PREFIX.json, PREFIX.tiktoken, PREFIX.model, or PREFIX- and the names of files that need each
+/// PREFIX.json, PREFIX.tiktoken, PREFIX.model, PREFIX.gguf, or PREFIX- and the names of files that need each
 /// other.
 #[pyfunction]
 pub fn _save_byte_level(
@@ -305,7 +305,7 @@ pub fn _save_byte_level(
         errors::exception(py, "ModelError", (message,))
     })?;
     let format = FileFormat::named(format).ok_or_else(|| {
-        let expected = "tokenizer.json, tiktoken, vocab-merges, tekken or minbpe";
+        let expected = "tokenizer.json, tiktoken, vocab-merges, tekken, minbpe or gguf";
         let message = format!("format: {format} is not {expected}");
         errors::exception(py, "OptionValueError", (message,))
     })?;
@@ -317,6 +317,7 @@ pub fn _save_byte_level(
             FileFormat::TokenizerJson => path.push(".json"),
             FileFormat::Tiktoken => path.push(".tiktoken"),
             FileFormat::Minbpe => path.push(".model"),
+            FileFormat::Gguf => path.push(".gguf"),
             _ => path.push(format!("-{name}")),
         }
         (PathBuf::from(path), content)

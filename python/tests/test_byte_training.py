@@ -81,12 +81,22 @@ def test_saved_files_are_read_back_in_each_format(tmp_path):
         assert read.encode("low<|end|>", allowed_special="all")[-1] == 279
 
 
+def test_files_of_llama_cpp_and_minbpe_are_saved(tmp_path, small_corpus):
+    model = train(files=small_corpus, vocab_size=300, tie_order="rustbpe", pattern="llama3")
+    for format, name in (("gguf", "m.gguf"), ("minbpe", "m.model")):
+        model.save(tmp_path / "m", format=format)
+        read = spiece.Tokenizer.open(tmp_path / name)
+        texts = ["All human beings are born free", "low lower 123"]
+        assert [read.decode(ids) for ids in read.encode_batch(texts)] == texts
+        assert read.count_batch(texts).tolist() == model.tokenizer().count_batch(texts).tolist()
+
+
 def test_what_cannot_be_saved_is_said(tmp_path, bpe_path):
     model = train(TEXTS, vocab_size=260)
     with pytest.raises(ValueError, match="format: json is not tokenizer.json"):
         model.save(tmp_path / "m", format="json")
     with pytest.raises(spiece.ModelError):
-        model.save(tmp_path / "m", format="gguf")
+        model.save(tmp_path / "m", format="model")
     with pytest.raises(spiece.MissingFileError):
         model.save(tmp_path / "missing" / "m")
     with pytest.raises(spiece.ModelError, match="format: tiktoken is for byte-level"):

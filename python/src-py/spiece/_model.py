@@ -185,7 +185,7 @@ class Model:
 
         For a byte-level vocabulary, ``format`` is ``"tokenizer.json"`` (PREFIX.json, if it is not given), ``"tiktoken"``
         (PREFIX.tiktoken, which has neither pattern nor special tokens), ``"vocab-merges"`` (PREFIX-vocab.json and
-        PREFIX-merges.txt), ``"tekken"`` (PREFIX-tekken.json) or ``"minbpe"`` (PREFIX.model).
+        PREFIX-merges.txt), ``"tekken"`` (PREFIX-tekken.json), ``"minbpe"`` (PREFIX.model) or ``"gguf"`` (PREFIX.gguf).
         """
         if format is not None or self.model_type == "byte_bpe":
             _native._save_byte_level(self._tokenizer, prefix, format or "tokenizer.json")
