@@ -250,20 +250,24 @@ impl ByteBpe {
         self.encoder.last_merges()
     }
 
-    /// Whether a pretoken that is a token as a whole is this token.
-    pub(crate) fn looks_up_pretokens(&self) -> bool {
+    /// Whether a pretoken that is a token as a whole is this token, before any merging.
+    pub fn looks_up_pretokens(&self) -> bool {
         self.encoder.whole_pretokens_first()
     }
 
     /// The form in which text is encoded.
-    #[cfg(feature = "tokenizer-json")]
-    pub(crate) fn text_form(&self) -> TextForm {
+    pub fn text_form(&self) -> TextForm {
         self.text_form
     }
 
-    /// Whether a space is put before texts.
-    #[cfg(feature = "tokenizer-json")]
-    pub(crate) fn adds_prefix_space(&self) -> bool {
+    /// Whether a text is in the form in which text is encoded.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn is_in_form(&self, text: &[u8]) -> bool {
+        *in_form(self.text_form, text).0 == *text
+    }
+
+    /// Whether a space is put before texts that do not begin with one.
+    pub fn adds_prefix_space(&self) -> bool {
         self.adds_prefix_space
     }
 

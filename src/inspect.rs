@@ -6,7 +6,7 @@
 //!
 //! | type | answers | module |
 //! |---|---|---|
-//! | [`Inspection`] | which pieces the model has, and which of them text can never give | `inventory`, `reachability`, `production`, `scores` |
+//! | [`Inspection`] | which pieces the model has, and which of them text can never give | `inventory`, `reachability`, `production`, `scores`, `byte_level` |
 //! | [`TextStatistics`] | how many tokens, unknown tokens and byte tokens a text takes, which words and lines take most | `statistics`, `text_counter`, `top_list` |
 //! | [`OlderReleaseProblem`] | why SentencePiece 0.2.2 and older refuse the model | `older_releases` |
 //! | [`Comparison`] | whether two models give the same ids and the same boundaries on a text | `comparison` |
@@ -30,9 +30,10 @@
 //!
 //! # Cost
 //! [`Inspection::new`] is linear in the texts of the pieces, except for pieces that the normalizer
-//! does not seem to produce, which together take at most a few seconds. Statistics and comparisons
+//! does not seem to produce and tokens that are not encoded as themselves, which together take at most a few seconds. Statistics and comparisons
 //! are linear in the text.
 
+mod byte_level;
 mod comparison;
 mod inventory;
 mod older_releases;
@@ -45,18 +46,20 @@ mod tests;
 mod text_counter;
 mod top_list;
 
+pub use self::byte_level::ByteInspection;
+use self::byte_level::inspect_bytes;
 pub use self::comparison::{
     Comparison, ComparisonCounter, ComparisonSums, DifferentLine, IdChange, VocabularyComparison,
 };
 pub use self::inventory::{KindCount, LengthCount, ScriptCount, UnusualPieces};
 pub use self::older_releases::OlderReleaseProblem;
 use self::production::find_unproduced;
-pub use self::reachability::UnreachablePiece;
 use self::reachability::find_unreachable;
+pub use self::reachability::{UnreachablePiece, UnreachableReason};
 pub use self::scores::ScoreSummary;
 pub use self::statistics::{ExtremeLine, FragmentedWord, TextStatistics};
 pub use self::text_counter::TextCounter;
-use crate::model::{Model, ModelError, ModelType, Piece};
+use crate::model::{ModelError, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::Tokenizer;
 
@@ -64,13 +67,8 @@ use crate::tokenizer::Tokenizer;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Inspection {
-    /// The type of the model.
-    pub model_type: ModelType,
     /// The number of pieces.
     pub piece_count: usize,
-    /// The number of pieces that the trainer was asked for. A number other than `piece_count`
-    /// indicates an edit, or training that found fewer pieces.
-    pub trainer_vocab_size: i32,
     /// The number of pieces of each kind, in the order of
     /// [`PieceKind::ALL`](crate::PieceKind::ALL); kinds without pieces included.
     pub kinds: Vec<KindCount>,
@@ -82,11 +80,35 @@ pub struct Inspection {
     pub longest: Vec<PieceId>,
     /// Pieces whose texts are unusual.
     pub unusual: UnusualPieces,
-    /// Scores of normal pieces: range, ties, order.
-    pub scores: ScoreSummary,
     /// The normal and user-defined pieces that encoding never gives, by id, each with the ids that
     /// win.
     pub unreachable: Vec<UnreachablePiece>,
+    /// What only one kind of vocabulary has.
+    pub details: InspectionDetails,
+}
+
+/// What only one kind of vocabulary has.
+#[derive(Debug, Clone, PartialEq)]
+pub enum InspectionDetails {
+    /// A SentencePiece model.
+    Model(ModelInspection),
+    /// A byte-level vocabulary.
+    ByteLevel(ByteInspection),
+}
+
+/// What only SentencePiece models have.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ModelInspection {
+    /// The type of the model.
+    pub model_type: ModelType,
+    /// The number of pieces that the trainer was asked for. Another number than that of the pieces
+    /// indicates an edit, or training that found fewer pieces.
+    pub trainer_vocab_size: i32,
+    /// Whether the model has as many pieces.
+    pub has_trained_size: bool,
+    /// Scores of normal pieces: range, ties, order.
+    pub scores: ScoreSummary,
     /// The normal and user-defined pieces whose texts occur in no normalized text, by id.
     pub never_normalized: Vec<PieceId>,
     /// Pieces for which neither a text that produces them nor a proof that there is none was found,
@@ -98,30 +120,40 @@ impl Inspection {
     /// Inspects a model. See the [module](self) for the cost and an example.
     ///
     /// # Errors
-    /// [`ModelError::ByteLevel`]
+    /// [`ModelError::WordPiece`]
     pub fn new(tokenizer: &Tokenizer) -> Result<Self, ModelError> {
-        let tables = tokenizer.model_tables()?;
-        let model = tables.model();
-        let unproduced = find_unproduced(tables);
+        let (unreachable, details) = match tokenizer.byte_bpe() {
+            Some(bpe) => {
+                let (details, unreachable) = inspect_bytes(bpe);
+                (unreachable, InspectionDetails::ByteLevel(details))
+            }
+            None => {
+                let tables = tokenizer.model_tables()?;
+                let unproduced = find_unproduced(tokenizer, tables);
+                let model = tables.model();
+                let trainer_vocab_size = model.trainer_spec().vocab_size();
+                let details = ModelInspection {
+                    model_type: model.model_type(),
+                    trainer_vocab_size,
+                    has_trained_size: usize::try_from(trainer_vocab_size) == Ok(model.len()),
+                    scores: ScoreSummary::new(tokenizer),
+                    never_normalized: unproduced.never,
+                    normalization_undecided: unproduced.undecided,
+                };
+                let unreachable = find_unreachable(tokenizer, tables);
+                (unreachable, InspectionDetails::Model(details))
+            }
+        };
         Ok(Self {
-            model_type: model.model_type(),
-            piece_count: model.len(),
-            trainer_vocab_size: model.trainer_spec().vocab_size(),
-            kinds: inventory::count_kinds(model),
-            scripts: inventory::count_scripts(model),
-            lengths: inventory::count_lengths(model),
-            longest: inventory::longest_pieces(model),
-            unusual: UnusualPieces::new(model),
-            scores: ScoreSummary::new(model),
-            unreachable: find_unreachable(tables),
-            never_normalized: unproduced.never,
-            normalization_undecided: unproduced.undecided,
+            piece_count: tokenizer.pieces().count(),
+            kinds: inventory::count_kinds(tokenizer),
+            scripts: inventory::count_scripts(tokenizer),
+            lengths: inventory::count_lengths(tokenizer),
+            longest: inventory::longest_pieces(tokenizer),
+            unusual: UnusualPieces::new(tokenizer),
+            unreachable,
+            details,
         })
-    }
-
-    /// Whether the model has as many pieces as its trainer was asked for.
-    pub fn has_trained_size(&self) -> bool {
-        usize::try_from(self.trainer_vocab_size).is_ok_and(|size| size == self.piece_count)
     }
 }
 
@@ -131,15 +163,16 @@ fn as_lossy_text<S: serde::Serializer>(text: &[u8], serializer: S) -> Result<S::
     serializer.serialize_str(&String::from_utf8_lossy(text))
 }
 
-fn pieces_of_kind(model: &Model, kind: PieceKind) -> impl Iterator<Item = Piece<'_>> {
-    model.pieces().filter(move |piece| piece.kind == kind)
+fn pieces_of_kind(tokenizer: &Tokenizer, kind: PieceKind) -> impl Iterator<Item = Piece<'_>> {
+    tokenizer.pieces().filter(move |piece| piece.kind == kind)
 }
 
 /// The normal pieces and user-defined symbols of a model. A piece that is a single NUL is also one
 /// of them: models with byte fallback load it as unused, because the reference never gives it.
-fn pieces_for_text(model: &Model) -> impl Iterator<Item = Piece<'_>> {
-    let has_byte_fallback = model.trainer_spec().byte_fallback();
-    model.pieces().filter(move |piece| {
+fn pieces_for_text(tokenizer: &Tokenizer) -> impl Iterator<Item = Piece<'_>> {
+    let model = tokenizer.model();
+    let has_byte_fallback = model.is_ok_and(|model| model.trainer_spec().byte_fallback());
+    tokenizer.pieces().filter(move |piece| {
         piece.kind.is_given_for_text() || (has_byte_fallback && piece.text == [0])
     })
 }

@@ -96,7 +96,7 @@
 //!
 //! | feature | content |
 //! |---|---|
-//! | `inspect` | the module `inspect`: facts about models and texts |
+//! | `inspect` | the module `inspect`: facts about models and texts; implies `regex` |
 //! | `train` | training, normalization rules by name or from files, atomic output files; implies `inspect` |
 //! | `regex` | pretokens by any regular expression, beside those of well-known tokenizers; implied by `train` and `tokenizer-json` |
 //! | `compressed` | training on files in gzip and Zstandard; implies `train` |

@@ -18,6 +18,8 @@ mod scan;
 mod split;
 #[cfg(all(test, feature = "regex"))]
 mod tests;
+#[cfg(feature = "inspect")]
+mod within;
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,6 +28,8 @@ use std::sync::Arc;
 use self::general::Machine;
 use self::known::Scanner;
 pub use self::split::{Pretokenizer, Split, SplitBehavior};
+#[cfg(feature = "inspect")]
+pub(crate) use self::within::UncutStrings;
 
 /// A regular expression that cuts texts into pretokens.
 ///

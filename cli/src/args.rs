@@ -149,13 +149,12 @@ pub(crate) fn model_flag() -> Arg {
 
 /// The flags that name a tokenizer.
 pub(crate) fn tokenizer_flags() -> [Arg; 2] {
-    let model = file(
-        "model",
-        "The model: a .model file, tokenizer.json, GGUF, .tiktoken, tekken.json, minbpe's .model, BERT's vocab.txt, vocab.json beside \
-         merges.txt, or a folder with one of them; the content decides",
-    );
-    [model, pattern_flag()]
+    [file("model", MODEL_HELP), pattern_flag()]
 }
+
+/// What a model may be.
+pub(crate) const MODEL_HELP: &str = "The model: a .model file, tokenizer.json, GGUF, .tiktoken, tekken.json, minbpe's .model, \
+                                     BERT's vocab.txt, vocab.json beside merges.txt, or a folder with one of them; the content decides";
 
 /// The flag for the pattern of a byte-level vocabulary.
 pub(crate) fn pattern_flag() -> Arg {

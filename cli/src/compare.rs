@@ -33,7 +33,7 @@ use super::table::TextTable;
 use super::visible::visible;
 use spiece::Tokenizer;
 use spiece::inspect::{
-    Comparison, ComparisonCounter, ComparisonSums, DifferentLine, Inspection, VocabularyComparison,
+    Comparison, ComparisonCounter, ComparisonSums, DifferentLine, VocabularyComparison,
 };
 
 /// The command line: two models, texts, format and output.
@@ -42,14 +42,15 @@ pub(crate) fn command() -> Command {
         .about("Compares two models on a text; exit status 1 if ids differ")
         .long_about(
             "Compares two models on a text: shared pieces, changed ids, equal lines, boundaries that only one of them \
-             has, tokens of each. The exit status is 0 if all lines have equal ids, 1 if not (and if the run fails, \
+             has, tokens of each. Both may be SentencePiece models or byte-level vocabularies. The exit status is 0 if all lines have equal ids, 1 if not (and if the run fails, \
              with a message), 2 if the command line is wrong.\n\nExample:\n  spiece compare old.model new.model \
              --text=text.txt\n  spiece compare old.model new.model --format=html \
              --output=report.html   # type a text, see both tokenizations",
         )
         .args([
-            model_argument("a", "A", "The first .model file"),
-            model_argument("b", "B", "The second .model file"),
+            model_argument("a", "A", args::MODEL_HELP),
+            model_argument("b", "B", "The second model, of any of these formats"),
+            args::pattern_flag(),
             text_flag("The text to encode; repeat it for several files; - is standard input; required unless --format=html"),
             format_flag(),
             args::output_flag(),
@@ -77,14 +78,7 @@ struct Side<'t> {
 impl<'t> Side<'t> {
     /// The report on the model.
     fn inspect(&self) -> CliResult<InspectReport<'t>> {
-        Ok(InspectReport {
-            model_name: self.name.clone(),
-            tokenizer: self.tokenizer,
-            model: self.tokenizer.model()?,
-            inspection: Inspection::new(self.tokenizer)?,
-            text: None,
-            languages: None,
-        })
+        InspectReport::new(self.name.clone(), self.tokenizer)
     }
 }
 
@@ -107,8 +101,8 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         let remedy = "it names the text that both models encode";
         return Err(args::missing("text", remedy));
     }
-    let (name_a, a) = open_argument(matches, "a")?;
-    let (name_b, b) = open_argument(matches, "b")?;
+    let (name_a, a) = open_side(matches, "a")?;
+    let (name_b, b) = open_side(matches, "b")?;
     let mut has_equal_ids = false;
     with_output(args::output_file(matches).map(str::as_ref), |output| {
         let (files, comparison) = compare(matches, &files, &Comparing { a: &a, b: &b })?;
@@ -133,6 +127,17 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         Ok(())
     } else {
         Err(CliError::Different)
+    }
+}
+
+/// Opens one of the models, with `--pattern` only if its file needs that: the other one may have its
+/// own.
+fn open_side(matches: &ArgMatches, id: &str) -> CliResult<(String, Tokenizer)> {
+    let path: Option<&PathBuf> = matches.get_one(id);
+    let opened = path.and_then(|path| Some((path, Tokenizer::open(path).ok()?)));
+    match opened {
+        Some((path, tokenizer)) => Ok((path.display().to_string(), tokenizer)),
+        None => open_argument(matches, id),
     }
 }
 
@@ -191,7 +196,7 @@ impl ComparisonReport<'_> {
             ReportFormat::Text => self.text(),
             ReportFormat::Json => json::document(&self.json()),
             ReportFormat::Html => {
-                render_comparison([&self.a.inspect()?, &self.b.inspect()?], &self.json())
+                render_comparison([&self.a.inspect()?, &self.b.inspect()?], &self.json())?
             }
         })
     }

@@ -31,7 +31,7 @@ use super::documents::document_flags;
 use super::io::{CliError, CliResult};
 use super::stream::{Gathering, Lines, output_error, threads_flag, with_output};
 use spiece::Tokenizer;
-use spiece::inspect::{Inspection, TextCounter};
+use spiece::inspect::TextCounter;
 
 /// The command line: model, texts, format and output.
 pub(crate) fn command() -> Command {
@@ -40,13 +40,15 @@ pub(crate) fn command() -> Command {
         .long_about(
             "Reports what a model contains: flags, special ids, pieces by kind, script and length, the pieces that no \
              text gives, the pieces that the normalizer never produces, and the options of training that the model \
-             records. With --text also what encoding the text costs, with --languages what 28 languages cost.\n\nExample:\n  spiece inspect my.model --text=text.txt \
+             records. Of a byte-level vocabulary: special tokens, pattern, pieces, and the tokens that no UTF-8 text \
+             gives, with the reason. With --text also what encoding the text costs, with --languages what 28 languages cost.\n\nExample:\n  spiece inspect my.model --text=text.txt \
              --format=json --output=report.json\n  spiece inspect my.model --format=html --output=report.html   # \
              open it in a browser\n  \
              eval \"spiece train $(spiece inspect my.model --format=flags)\"   # train it again",
         )
         .args([
-            model_argument("model", "MODEL", "The .model file"),
+            model_argument("model", "MODEL", args::MODEL_HELP),
+            args::pattern_flag(),
             text_flag("Report on this text, too; repeat it for several files; - is standard input"),
             args::value("format", "text, json, html, or flags: the recorded options as flags of spiece train")
                 .default_value("text"),
@@ -107,10 +109,10 @@ impl ReportFormat {
     }
 
     /// The report in this format.
-    fn render(self, report: &InspectReport<'_>) -> Vec<u8> {
+    fn render(self, report: &InspectReport<'_>) -> CliResult<Vec<u8>> {
         match self {
-            Self::Text => text::render(report),
-            Self::Json => json::document(&json::InspectJson::new(report, true)),
+            Self::Text => Ok(text::render(report)),
+            Self::Json => Ok(json::document(&json::InspectJson::new(report, true))),
             Self::Html => html::render(report),
         }
     }
@@ -132,8 +134,10 @@ pub(crate) fn text_files(matches: &ArgMatches) -> CliResult<Vec<PathBuf>> {
 pub(crate) fn open_argument(matches: &ArgMatches, id: &str) -> CliResult<(String, Tokenizer)> {
     let path: &PathBuf = matches
         .get_one(id)
-        .ok_or_else(|| CliError::usage("MODEL is missing; it names the .model file"))?;
-    Ok((path.display().to_string(), Tokenizer::open(path)?))
+        .ok_or_else(|| CliError::usage("MODEL is missing; it names the file of the model"))?;
+    let options = args::byte_format_options(matches)?;
+    let tokenizer = Tokenizer::open_with(path, &options)?;
+    Ok((path.display().to_string(), tokenizer))
 }
 
 /// Inspects the model and the texts, and writes the report.
@@ -147,14 +151,11 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let (model_name, tokenizer) = open_argument(matches, "model")?;
     with_output(args::output_file(matches).map(str::as_ref), |output| {
         let report = InspectReport {
-            model_name,
-            inspection: Inspection::new(&tokenizer)?,
             text: text_report(matches, &files, &tokenizer)?,
             languages: wants_languages.then(|| language_costs(&tokenizer)),
-            tokenizer: &tokenizer,
-            model: tokenizer.model()?,
+            ..InspectReport::new(model_name, &tokenizer)?
         };
-        let bytes = format.render(&report);
+        let bytes = format.render(&report)?;
         output.write_all(&bytes).map_err(output_error)
     })
 }

@@ -13,7 +13,7 @@ use spiece::adapt::{
     MergeOptions, NormalizerFlag, PieceUsage, PruneGoal, PruneOptions, SpecialRole, TextChange,
     UsageCounter,
 };
-use spiece::inspect::{ComparisonCounter, Inspection};
+use spiece::inspect::{ComparisonCounter, Inspection, InspectionDetails};
 use spiece::{Corpus, Model, PieceId, PieceKind};
 
 use crate::arguments::to_int_in;
@@ -322,9 +322,7 @@ pub fn _inspect<'py>(
     let found = py.detach(|| Inspection::new(tokenizer));
     let found = found.map_err(|error| errors::of_model(py, &error))?;
     let report = PyDict::new(py);
-    report.set_item("model_type", found.model_type.to_string())?;
     report.set_item("pieces", found.piece_count)?;
-    report.set_item("trainer_vocab_size", found.trainer_vocab_size)?;
     let kinds = PyDict::new(py);
     for count in &found.kinds {
         kinds.set_item(count.kind.to_string(), count.pieces)?;
@@ -333,10 +331,19 @@ pub fn _inspect<'py>(
     report.set_item("longest", numbers(found.longest.iter().copied()))?;
     let unreachable = found.unreachable.iter().map(|piece| piece.id.get());
     report.set_item("unreachable", unreachable.collect::<Vec<_>>())?;
-    report.set_item(
-        "never_normalized",
-        numbers(found.never_normalized.iter().copied()),
-    )?;
+    match &found.details {
+        InspectionDetails::Model(model) => {
+            report.set_item("model_type", model.model_type.to_string())?;
+            report.set_item("trainer_vocab_size", model.trainer_vocab_size)?;
+            let never = numbers(model.never_normalized.iter().copied());
+            report.set_item("never_normalized", never)?;
+        }
+        InspectionDetails::ByteLevel(bytes) => {
+            report.set_item("model_type", "byte_bpe")?;
+            report.set_item("only_whole", numbers(bytes.only_whole.iter().copied()))?;
+            report.set_item("undecided", numbers(bytes.undecided.iter().copied()))?;
+        }
+    }
     Ok(report)
 }
 

@@ -23,6 +23,16 @@ pub enum TextForm {
     Nfc,
 }
 
+impl TextForm {
+    /// A short name: `as_is` or `nfc`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AsIs => "as_is",
+            Self::Nfc => "nfc",
+        }
+    }
+}
+
 /// What a [`ByteBpe`](super::ByteBpe) is made of.
 ///
 /// ```

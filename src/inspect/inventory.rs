@@ -20,8 +20,8 @@ use unicode_script::{Script as CurrentScript, UnicodeScript as _};
 
 use super::{pieces_for_text, pieces_of_kind};
 use crate::base::{WHITESPACE_MARK_STR, char_length};
-use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
+use crate::tokenizer::Tokenizer;
 
 /// The number of entries of [`Inspection::longest`](super::Inspection::longest).
 const LONGEST_PIECES: usize = 10;
@@ -60,7 +60,8 @@ pub struct LengthCount {
     pub pieces: u64,
 }
 
-/// Pieces for text whose texts often cause problems; each list is sorted by id.
+/// Pieces for text whose texts often cause problems; each list is sorted by id. In byte-level
+/// vocabularies, the first and the last list are empty: spaces and marks are usual there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -79,10 +80,15 @@ pub struct UnusualPieces {
 
 impl UnusualPieces {
     /// Finds the pieces.
-    pub(super) fn new(model: &Model) -> Self {
+    pub(super) fn new(tokenizer: &Tokenizer) -> Self {
         let mut found = Self::default();
-        for piece in pieces_for_text(model) {
+        for piece in pieces_for_text(tokenizer) {
             found.add(piece.id, piece.kind, piece.text);
+        }
+        // Spaces are what marks are for other models, and marks are characters as any.
+        if tokenizer.byte_bpe().is_some() {
+            found.with_space.clear();
+            found.symbols_with_mark.clear();
         }
         found
     }
@@ -110,17 +116,17 @@ impl UnusualPieces {
 }
 
 /// The number of pieces of each kind.
-pub(super) fn count_kinds(model: &Model) -> Vec<KindCount> {
+pub(super) fn count_kinds(tokenizer: &Tokenizer) -> Vec<KindCount> {
     let count = |kind| KindCount {
         kind,
-        pieces: pieces_of_kind(model, kind).count() as u64,
+        pieces: pieces_of_kind(tokenizer, kind).count() as u64,
     };
     PieceKind::ALL.map(count).to_vec()
 }
 
 /// The number of pieces of each script, most frequent first.
-pub(super) fn count_scripts(model: &Model) -> Vec<ScriptCount> {
-    let names = pieces_for_text(model).map(|piece| script_name(piece.text));
+pub(super) fn count_scripts(tokenizer: &Tokenizer) -> Vec<ScriptCount> {
+    let names = pieces_for_text(tokenizer).map(|piece| script_name(piece.text));
     let counts = count_each(names).into_iter();
     let counts = counts.map(|(script, pieces)| ScriptCount { script, pieces });
     let mut counts: Vec<ScriptCount> = counts.collect();
@@ -166,8 +172,8 @@ fn script_name(text: &[u8]) -> &'static str {
 }
 
 /// The number of pieces of each length, shortest first.
-pub(super) fn count_lengths(model: &Model) -> Vec<LengthCount> {
-    let lengths = pieces_for_text(model).map(|piece| char_count(piece.text));
+pub(super) fn count_lengths(tokenizer: &Tokenizer) -> Vec<LengthCount> {
+    let lengths = pieces_for_text(tokenizer).map(|piece| char_count(piece.text));
     count_each(lengths)
         .into_iter()
         .map(|(characters, pieces)| LengthCount { characters, pieces })
@@ -186,8 +192,8 @@ fn char_count(text: &[u8]) -> u64 {
 }
 
 /// The longest normal pieces, longest first; of equal lengths the lowest ids.
-pub(super) fn longest_pieces(model: &Model) -> Vec<PieceId> {
-    let normal = pieces_of_kind(model, PieceKind::Normal);
+pub(super) fn longest_pieces(tokenizer: &Tokenizer) -> Vec<PieceId> {
+    let normal = pieces_of_kind(tokenizer, PieceKind::Normal);
     let lengths = normal.map(|piece| (Reverse(char_count(piece.text)), piece.id));
     let mut lengths: Vec<(Reverse<u64>, PieceId)> = lengths.collect();
     lengths.sort();

@@ -42,7 +42,7 @@ use super::pieces_for_text;
 use crate::base::decode_char;
 use crate::normalize::Normalizer;
 use crate::piece::PieceId;
-use crate::tokenizer::ModelTables;
+use crate::tokenizer::{ModelTables, Tokenizer};
 
 /// Longer pieces are not covered.
 const MAX_PIECE_BYTES: usize = 512;
@@ -74,10 +74,10 @@ enum Production {
 }
 
 /// Finds the pieces that the normalizer does not produce.
-pub(super) fn find_unproduced(tables: &ModelTables) -> Unproduced {
+pub(super) fn find_unproduced(tokenizer: &Tokenizer, tables: &ModelTables) -> Unproduced {
     let mut search = ProductionSearch::new(tables);
     let mut found = Unproduced::default();
-    for piece in pieces_for_text(tables.model()) {
+    for piece in pieces_for_text(tokenizer) {
         match search.production_of(piece.text) {
             Production::Produced => {}
             Production::Never => found.never.push(piece.id),

@@ -1,4 +1,5 @@
-//! Pieces that encoding never gives.
+//! Pieces that encoding never gives, in SentencePiece models; `byte_level` finds those of byte-level
+//! vocabularies.
 //!
 //! A piece is *reachable* if some normalized text is encoded with it. The test encodes the text of
 //! the piece alone, without normalizer and dummy prefix: the piece is reachable if and only if the
@@ -39,7 +40,7 @@ use super::pieces_for_text;
 use crate::encode::ModelEncoder;
 use crate::model::Piece;
 use crate::piece::PieceId;
-use crate::tokenizer::{ModelTables, NormalizedEncoder};
+use crate::tokenizer::{ModelTables, NormalizedEncoder, Tokenizer};
 
 /// A piece that encoding never gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,16 +48,39 @@ use crate::tokenizer::{ModelTables, NormalizedEncoder};
 pub struct UnreachablePiece {
     /// The piece.
     pub id: PieceId,
-    /// The ids that encoding gives for the text of the piece.
+    /// The ids that encoding gives for the text of the piece; empty if no text has its bytes.
     pub winner: Vec<PieceId>,
+    /// Why encoding never gives it.
+    pub reason: UnreachableReason,
     /// Whether the piece loses by so little that rounding may let it win in a long text; unigram
     /// models only. If this is false, no text of any length is encoded with the piece.
     pub is_close: bool,
 }
 
-/// Finds the unreachable pieces, by id.
-pub(super) fn find_unreachable(tables: &ModelTables) -> Vec<UnreachablePiece> {
-    let pieces = || pieces_for_text(tables.model());
+/// Why encoding never gives a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum UnreachableReason {
+    /// Its text is always encoded with other pieces.
+    OthersWin,
+    /// The pattern of the byte-level vocabulary cuts its text, or leaves it out, wherever it stands.
+    Pattern,
+    /// An added token of the byte-level vocabulary is found in its text wherever it stands.
+    AddedToken,
+    /// Its text is not in the form in which the byte-level vocabulary encodes text.
+    Form,
+    /// No UTF-8 text has its bytes.
+    NotUtf8,
+}
+
+/// Finds the unreachable pieces of a model, by id.
+pub(super) fn find_unreachable(
+    tokenizer: &Tokenizer,
+    tables: &ModelTables,
+) -> Vec<UnreachablePiece> {
+    let pieces = || pieces_for_text(tokenizer);
     let unigram = match tables.encoder() {
         ModelEncoder::Unigram(unigram) => {
             let greatest_score = unigram.greatest_score(pieces().map(|piece| piece.id));
@@ -77,6 +101,7 @@ pub(super) fn find_unreachable(tables: &ModelTables) -> Vec<UnreachablePiece> {
                 !unigram.always_loses(id, winner, text.len(), greatest_score)
             }),
             winner: encoder.encode_resolved(text).to_vec(),
+            reason: UnreachableReason::OthersWin,
         });
     }
     found

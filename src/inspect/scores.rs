@@ -8,8 +8,8 @@
 //! pieces (-2), and one inversion, at the fourth piece.
 
 use super::pieces_of_kind;
-use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
+use crate::tokenizer::Tokenizer;
 
 /// The scores of the normal pieces of a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -32,8 +32,8 @@ pub struct ScoreSummary {
 
 impl ScoreSummary {
     /// Summarizes the scores of a model.
-    pub(super) fn new(model: &Model) -> Self {
-        let normal = pieces_of_kind(model, PieceKind::Normal);
+    pub(super) fn new(tokenizer: &Tokenizer) -> Self {
+        let normal = pieces_of_kind(tokenizer, PieceKind::Normal);
         let scores: Vec<(PieceId, f32)> = normal.map(|piece| (piece.id, piece.score)).collect();
         Self::of(&scores)
     }

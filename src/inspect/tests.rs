@@ -6,10 +6,13 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 
 use super::*;
+use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken};
+use crate::model::Model;
 use crate::normalize::charsmap::compile;
 use crate::normalize::rules::Rules;
+use crate::pattern::{Pattern, Pretokenizer};
 use crate::piece::PieceKind;
-use crate::tokenizer::{NormalizedEncoder, Tokenizer};
+use crate::tokenizer::{NormalizedEncoder, Tokenizer, TokenizerConfig};
 
 /// A piece of a random model.
 #[derive(Debug, Clone)]
@@ -83,10 +86,78 @@ fn assert_unreachable_pieces_are_never_given(tokenizer: &Tokenizer, given: &Hash
     let inspection = Inspection::new(tokenizer).unwrap();
     let found = inspection.unreachable.iter().map(|piece| piece.id);
     let found: HashSet<PieceId> = found.collect();
-    let pieces = pieces_for_text(tokenizer.model().unwrap());
+    let pieces = pieces_for_text(tokenizer);
     for piece in pieces {
         let is_given = given.contains(&piece.id);
         assert_ne!(is_given, found.contains(&piece.id), "{piece:?}");
+    }
+}
+
+/// A byte-level vocabulary of all bytes and these tokens, with an added token.
+fn byte_level_of(texts: &[Vec<u8>], pattern: &str, options: [bool; 3]) -> Tokenizer {
+    let pattern = Pattern::named(pattern).map_or_else(|| Pattern::new(pattern), Ok);
+    let mut parts = ByteBpeParts::new(Pretokenizer::of(pattern.unwrap()));
+    let bytes = (0..=255).map(|byte| vec![byte]);
+    let mut seen = HashSet::new();
+    let texts = bytes.chain(texts.iter().cloned());
+    let texts = texts.filter(|text| seen.insert(text.clone()));
+    parts.tokens = (0..)
+        .zip(texts)
+        .map(|(id, text)| ByteToken {
+            bytes: text.into(),
+            id,
+        })
+        .collect();
+    let [finds_whole, adds_space, has_added] = options;
+    parts.whole_pretokens_first = finds_whole;
+    parts.adds_prefix_space = adds_space;
+    if has_added {
+        let mut added = SpecialToken::new("ba", 1000);
+        added.special = false;
+        parts.special_tokens.push(added);
+    }
+    Tokenizer::of_bytes(ByteBpe::new(parts).unwrap(), TokenizerConfig::default())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn a_byte_level_token_is_unreachable_only_if_no_text_gives_it(
+        texts in prop::collection::vec("[ab1é ]{1,4}", 1..14),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 14),
+        pattern in prop::sample::select(vec!["gpt2", "cl100k", r"\p{L}{1,3}| ?1|\s"]),
+        options in any::<[bool; 3]>(),
+    ) {
+        // Some of the texts begin or end within a character.
+        let texts: Vec<Vec<u8>> = texts.iter().zip(cuts).map(|(text, cut)| {
+            let bytes = text.as_bytes();
+            let cut = cut.index(bytes.len());
+            if cut % 2 == 0 { bytes[cut..].to_vec() } else { bytes[..cut].to_vec() }
+        }).collect();
+        let tokenizer = byte_level_of(&texts, pattern, options);
+        let mut encoder = tokenizer.encoder();
+        let mut given = HashSet::new();
+        for text in all_texts("ab1é ", 5) {
+            given.extend(encoder.encode(text.as_bytes()).iter().copied());
+        }
+        let inspection = Inspection::new(&tokenizer).unwrap();
+        for piece in &inspection.unreachable {
+            prop_assert!(!given.contains(&piece.id), "{piece:?}");
+            prop_assert!(!piece.winner.contains(&piece.id), "{piece:?}");
+        }
+        let InspectionDetails::ByteLevel(details) = &inspection.details else {
+            panic!("{inspection:?}");
+        };
+        // Whole characters need no others around them than those of these texts.
+        let unreachable: HashSet<PieceId> = inspection.unreachable.iter().map(|it| it.id).collect();
+        for piece in tokenizer.pieces().filter(|piece| piece.text.len() > 1) {
+            let is_short = str::from_utf8(piece.text).is_ok_and(|text| text.chars().count() < 4);
+            let is_decided = !details.undecided.contains(&piece.id);
+            if is_short && is_decided && !options[1] {
+                prop_assert_ne!(given.contains(&piece.id), unreachable.contains(&piece.id), "{:?}", piece);
+            }
+        }
     }
 }
 
@@ -140,8 +211,8 @@ proptest! {
         let tokenizer = Tokenizer::new(builder.build().unwrap());
         let raw = all_texts("abcd ▁", 5);
         let normalized: Vec<String> = raw.iter().map(|raw| tokenizer.normalize(raw)).collect();
-        let unproduced = find_unproduced(tokenizer.model_tables().unwrap());
-        for piece in pieces_for_text(tokenizer.model().unwrap()) {
+        let unproduced = find_unproduced(&tokenizer, tokenizer.model_tables().unwrap());
+        for piece in pieces_for_text(&tokenizer) {
             let text = std::str::from_utf8(piece.text).unwrap();
             let is_given = normalized.iter().any(|normalized| normalized.contains(text));
             let is_never = unproduced.never.contains(&piece.id);
@@ -238,6 +309,25 @@ fn assert_equals_naive_count(tokenizer: &Tokenizer, lines: &[String], found: &Te
 }
 
 #[test]
+fn a_token_that_merging_does_not_give_needs_a_whole_pretoken() {
+    let texts = [b"abc".to_vec(), b"ab1".to_vec()];
+    let found = |finds_whole| {
+        let tokenizer = byte_level_of(&texts, "gpt2", [finds_whole, false, false]);
+        let inspection = Inspection::new(&tokenizer).unwrap();
+        let InspectionDetails::ByteLevel(details) = inspection.details else {
+            panic!("a byte-level vocabulary");
+        };
+        assert!(details.undecided.is_empty());
+        let unreachable = inspection.unreachable.into_iter();
+        let others_win = unreachable.filter(|it| it.reason == UnreachableReason::OthersWin);
+        let others_win = others_win.map(|it| (it.id.get(), it.winner.len()));
+        (details.only_whole, others_win.collect::<Vec<_>>())
+    };
+    assert_eq!(found(true), (vec![PieceId::new(256)], vec![(257, 3)]));
+    assert_eq!(found(false), (vec![], vec![(256, 3), (257, 3)]));
+}
+
+#[test]
 fn an_unreachable_piece_has_what_wins() {
     let piece = |text: &str, score| RandomPiece {
         text: text.to_owned(),
@@ -254,6 +344,7 @@ fn an_unreachable_piece_has_what_wins() {
     ];
     let inspection = Inspection::new(&tokenizer_of(ModelType::Bpe, &pieces)).unwrap();
     let expected = UnreachablePiece {
+        reason: UnreachableReason::OthersWin,
         id: PieceId::new(3),
         // The characters `c` and `d` follow; `d` is no piece.
         winner: [1, 6, 0].map(PieceId::new).to_vec(),

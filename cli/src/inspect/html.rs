@@ -29,6 +29,7 @@ use serde::Serialize;
 use self::data::ModelData;
 use self::escape::{escape_markup, escape_script_json};
 use super::report::InspectReport;
+use crate::io::CliResult;
 
 /// The page with markers `{{name}}` for what differs.
 const TEMPLATE: &str = include_str!("html/page.html");
@@ -61,7 +62,7 @@ const STYLE_HASH: &str = "sha256-21a8qBJJRLodJ/7I4hbjQrdHbeZaFzSDPQj84YKsPR4=";
 const SCRIPT_HASH: &str = "sha256-GGxifkLufmFMgs36Rr/wd1e19RCX6ETBi9MdAY3/Wpo=";
 
 /// The report on one model.
-pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
+pub(super) fn render(report: &InspectReport<'_>) -> CliResult<Vec<u8>> {
     let name = report.visible_name();
     let title = format!("{name} - spiece inspect");
     write_page(&title, &[report], &())
@@ -71,17 +72,21 @@ pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
 pub(crate) fn render_comparison(
     reports: [&InspectReport<'_>; 2],
     comparison: &impl Serialize,
-) -> Vec<u8> {
+) -> CliResult<Vec<u8>> {
     let names = reports.map(InspectReport::visible_name);
     let title = format!("{} - spiece compare", names.join(" and "));
     write_page(&title, &reports, comparison)
 }
 
 /// The page with its style, scripts and data.
-fn write_page(title: &str, reports: &[&InspectReport<'_>], comparison: &impl Serialize) -> Vec<u8> {
+fn write_page(
+    title: &str,
+    reports: &[&InspectReport<'_>],
+    comparison: &impl Serialize,
+) -> CliResult<Vec<u8>> {
     let title = escape_markup(title);
     let policy = policy();
-    let data = data(reports, comparison);
+    let data = data(reports, comparison)?;
     let script = script();
     let values = [
         ("policy", policy.as_str()),
@@ -90,7 +95,7 @@ fn write_page(title: &str, reports: &[&InspectReport<'_>], comparison: &impl Ser
         ("data", data.as_str()),
         ("script", script.as_str()),
     ];
-    fill(TEMPLATE, &values).into_bytes()
+    Ok(fill(TEMPLATE, &values).into_bytes())
 }
 
 /// The document for the scripts.
@@ -101,17 +106,15 @@ struct PageData<'r, C> {
 }
 
 /// The document for the scripts, as the content of a script element.
-fn data(reports: &[&InspectReport<'_>], comparison: &impl Serialize) -> String {
+fn data(reports: &[&InspectReport<'_>], comparison: &impl Serialize) -> CliResult<String> {
+    let models = reports.iter().map(|report| ModelData::new(report));
     let document = PageData {
-        models: reports
-            .iter()
-            .map(|report| ModelData::new(report))
-            .collect(),
+        models: models.collect::<CliResult<_>>()?,
         comparison,
     };
     // Neither writing to memory nor a value of these types fails.
     let json = serde_json::to_string(&document).unwrap_or_default();
-    escape_script_json(&json)
+    Ok(escape_script_json(&json))
 }
 
 /// All scripts as one, in a scope of its own.

@@ -9,12 +9,12 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 
 use super::report::{
-    InspectReport, LanguageCost, RENYI_ALPHA, TextCosts, TextFile, TextReport, normalizer_flags,
-    piece_text, share, special_ids, trainer_flags,
+    InspectReport, LanguageCost, RENYI_ALPHA, TextCosts, TextFile, TextReport, Vocabulary,
+    byte_flags, normalizer_flags, piece_text, share, special_ids, trainer_flags, type_name,
 };
 use spiece::inspect::{
-    ExtremeLine, FragmentedWord, LengthCount, ScoreSummary, ScriptCount, UnreachablePiece,
-    UnusualPieces,
+    ByteInspection, ExtremeLine, FragmentedWord, Inspection, InspectionDetails, LengthCount,
+    ScoreSummary, ScriptCount, UnreachablePiece, UnreachableReason, UnusualPieces,
 };
 use spiece::train::RecordGap;
 use spiece::{PieceId, Tokenizer};
@@ -53,27 +53,63 @@ pub(crate) struct InspectJson<'r> {
     model: &'r str,
     model_type: &'static str,
     pieces: usize,
-    trainer_vocab_size: i32,
-    has_trained_size: bool,
-    flags: Object<bool>,
-    normalizer: NormalizerJson<'r>,
-    special_ids: Object<Option<PieceId>>,
-    training_options: Object<String>,
-    training_gaps: Vec<String>,
+    #[serde(flatten)]
+    settings: SettingsJson<'r>,
     kinds: Object<u64>,
     scripts: &'r [ScriptCount],
     lengths: &'r [LengthCount],
     longest: Vec<PieceJson<'r>>,
-    scores: ScoreSummary,
     unusual: &'r UnusualPieces,
     #[serde(flatten)]
     unreachable: Option<UnreachableJson<'r>>,
-    never_normalized: &'r [PieceId],
-    normalization_undecided: &'r [PieceId],
+    #[serde(flatten)]
+    findings: FindingsJson<'r>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<TextJson<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     languages: Option<&'r [LanguageCost]>,
+}
+
+/// How the vocabulary was made and is used.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum SettingsJson<'r> {
+    Model {
+        flags: Object<bool>,
+        normalizer: NormalizerJson<'r>,
+        special_ids: Object<Option<PieceId>>,
+        training_options: Object<String>,
+        training_gaps: Vec<String>,
+    },
+    ByteLevel {
+        ids: usize,
+        flags: Object<bool>,
+        form: &'static str,
+        pattern_name: Option<&'static str>,
+        patterns: Vec<&'r str>,
+        special_tokens: Vec<SpecialTokenJson<'r>>,
+    },
+}
+
+#[derive(Serialize)]
+struct SpecialTokenJson<'r> {
+    id: u32,
+    text: &'r str,
+    special: bool,
+}
+
+/// What only one kind of vocabulary has.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum FindingsJson<'r> {
+    Model {
+        trainer_vocab_size: i32,
+        has_trained_size: bool,
+        scores: ScoreSummary,
+        never_normalized: &'r [PieceId],
+        normalization_undecided: &'r [PieceId],
+    },
+    ByteLevel(&'r ByteInspection),
 }
 
 #[derive(Serialize)]
@@ -104,6 +140,7 @@ struct UnreachablePieceJson<'r> {
     piece: PieceJson<'r>,
     winner: &'r [PieceId],
     winner_pieces: Vec<Cow<'r, str>>,
+    reason: UnreachableReason,
     is_close: bool,
 }
 
@@ -144,27 +181,14 @@ impl<'r> InspectJson<'r> {
     pub(super) fn new(report: &'r InspectReport<'_>, with_unreachable: bool) -> Self {
         let InspectReport {
             tokenizer,
-            model,
             inspection,
             ..
         } = report;
-        let normalizer = model.normalizer_spec();
-        let record = model.training_record();
         Self {
             model: &report.model_name,
-            model_type: inspection.model_type.name(),
+            model_type: type_name(inspection),
             pieces: inspection.piece_count,
-            trainer_vocab_size: inspection.trainer_vocab_size,
-            has_trained_size: inspection.has_trained_size(),
-            flags: trainer_flags(model.trainer_spec()).into_iter().collect(),
-            normalizer: NormalizerJson {
-                name: text(normalizer.name()),
-                flags: normalizer_flags(normalizer).into_iter().collect(),
-                has_rules: !normalizer.precompiled_charsmap().is_empty(),
-            },
-            special_ids: special_ids(tokenizer).into_iter().collect(),
-            training_options: record.flags.recorded().collect(),
-            training_gaps: record.gaps.iter().map(RecordGap::to_string).collect(),
+            settings: settings(report),
             kinds: (inspection.kinds.iter())
                 .map(|count| (count.kind.name(), count.pieces))
                 .collect(),
@@ -173,14 +197,61 @@ impl<'r> InspectJson<'r> {
             longest: (inspection.longest.iter())
                 .map(|id| piece(tokenizer, *id))
                 .collect(),
-            scores: inspection.scores,
             unusual: &inspection.unusual,
             unreachable: with_unreachable.then(|| unreachable(tokenizer, &inspection.unreachable)),
-            never_normalized: &inspection.never_normalized,
-            normalization_undecided: &inspection.normalization_undecided,
+            findings: findings(inspection),
             text: (report.text.as_ref()).map(|report| text_costs(tokenizer, report)),
             languages: report.languages.as_deref(),
         }
+    }
+}
+
+fn settings<'r>(report: &'r InspectReport<'_>) -> SettingsJson<'r> {
+    match report.vocabulary {
+        Vocabulary::Model(model) => {
+            let normalizer = model.normalizer_spec();
+            let record = model.training_record();
+            SettingsJson::Model {
+                flags: trainer_flags(model.trainer_spec()).into_iter().collect(),
+                normalizer: NormalizerJson {
+                    name: text(normalizer.name()),
+                    flags: normalizer_flags(normalizer).into_iter().collect(),
+                    has_rules: !normalizer.precompiled_charsmap().is_empty(),
+                },
+                special_ids: special_ids(report.tokenizer).into_iter().collect(),
+                training_options: record.flags.recorded().collect(),
+                training_gaps: record.gaps.iter().map(RecordGap::to_string).collect(),
+            }
+        }
+        Vocabulary::ByteLevel(bpe) => SettingsJson::ByteLevel {
+            ids: bpe.vocab_size(),
+            flags: byte_flags(bpe).into_iter().collect(),
+            form: bpe.text_form().name(),
+            pattern_name: bpe.pretokenizer().name(),
+            patterns: (bpe.pretokenizer().splits().iter())
+                .map(|split| split.pattern.expression())
+                .collect(),
+            special_tokens: (bpe.special_tokens().iter())
+                .map(|token| SpecialTokenJson {
+                    id: token.id,
+                    text: &token.text,
+                    special: token.special,
+                })
+                .collect(),
+        },
+    }
+}
+
+fn findings(inspection: &Inspection) -> FindingsJson<'_> {
+    match &inspection.details {
+        InspectionDetails::Model(model) => FindingsJson::Model {
+            trainer_vocab_size: model.trainer_vocab_size,
+            has_trained_size: model.has_trained_size,
+            scores: model.scores,
+            never_normalized: &model.never_normalized,
+            normalization_undecided: &model.normalization_undecided,
+        },
+        InspectionDetails::ByteLevel(found) => FindingsJson::ByteLevel(found),
     }
 }
 
@@ -202,6 +273,7 @@ fn unreachable<'r>(
         winner_pieces: (found.winner.iter())
             .map(|id| text(piece_text(tokenizer, *id)))
             .collect(),
+        reason: found.reason,
         is_close: found.is_close,
     });
     UnreachableJson {

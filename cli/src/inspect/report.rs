@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use crate::io::CliResult;
 use crate::visible::visible;
-use spiece::inspect::{Inspection, TextStatistics};
-use spiece::{Model, NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
+use spiece::inspect::{Inspection, InspectionDetails, TextStatistics};
+use spiece::{ByteBpe, Model, NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
 
 /// The order of the Rényi entropy in reports.
 pub(crate) const RENYI_ALPHA: f64 = 2.5;
@@ -14,8 +15,7 @@ pub(crate) struct InspectReport<'t> {
     /// The model as the command line names it.
     pub(crate) model_name: String,
     pub(crate) tokenizer: &'t Tokenizer,
-    /// The model of the tokenizer.
-    pub(crate) model: &'t Model,
+    pub(crate) vocabulary: Vocabulary<'t>,
     pub(crate) inspection: Inspection,
     /// `None` without `--text`.
     pub(crate) text: Option<TextReport>,
@@ -23,7 +23,27 @@ pub(crate) struct InspectReport<'t> {
     pub(crate) languages: Option<Vec<LanguageCost>>,
 }
 
-impl InspectReport<'_> {
+/// What a tokenizer is made of.
+pub(crate) enum Vocabulary<'t> {
+    Model(&'t Model),
+    ByteLevel(&'t ByteBpe),
+}
+
+impl<'t> InspectReport<'t> {
+    /// The report on the vocabulary alone.
+    pub(crate) fn new(model_name: String, tokenizer: &'t Tokenizer) -> CliResult<Self> {
+        Ok(Self {
+            model_name,
+            vocabulary: match tokenizer.byte_bpe() {
+                Some(bpe) => Vocabulary::ByteLevel(bpe),
+                None => Vocabulary::Model(tokenizer.model()?),
+            },
+            inspection: Inspection::new(tokenizer)?,
+            tokenizer,
+            text: None,
+            languages: None,
+        })
+    }
     /// The name of the model, escaped for a terminal or a page.
     pub(crate) fn visible_name(&self) -> String {
         visible(self.model_name.as_bytes())
@@ -155,6 +175,22 @@ pub(crate) fn trainer_flags(spec: &TrainerSpec) -> [(&'static str, bool); 7] {
             "allow_whitespace_only_pieces",
             spec.allow_whitespace_only_pieces(),
         ),
+    ]
+}
+
+/// The name of the type of the model.
+pub(crate) fn type_name(inspection: &Inspection) -> &'static str {
+    match &inspection.details {
+        InspectionDetails::Model(model) => model.model_type.name(),
+        InspectionDetails::ByteLevel(_) => "byte_bpe",
+    }
+}
+
+/// The names and values of what a byte-level vocabulary does with a text besides merging.
+pub(crate) fn byte_flags(bpe: &ByteBpe) -> [(&'static str, bool); 2] {
+    [
+        ("ignore_merges", bpe.looks_up_pretokens()),
+        ("add_prefix_space", bpe.adds_prefix_space()),
     ]
 }
 

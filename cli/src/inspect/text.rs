@@ -4,14 +4,16 @@
 //! lists that are not findings, only the first entries are.
 
 use super::report::{
-    InspectReport, LanguageCost, RENYI_ALPHA, TextCosts, TextReport, normalizer_flags, piece_text,
-    share, special_ids, trainer_flags,
+    InspectReport, LanguageCost, RENYI_ALPHA, TextCosts, TextReport, Vocabulary, byte_flags,
+    normalizer_flags, piece_text, share, special_ids, trainer_flags, type_name,
 };
 use crate::table::TextTable;
 use crate::visible::visible;
-use spiece::inspect::{ExtremeLine, Inspection, ScoreSummary};
+use spiece::inspect::{
+    ExtremeLine, Inspection, InspectionDetails, ScoreSummary, UnreachableReason,
+};
 use spiece::train::RecordGap;
-use spiece::{PieceId, Tokenizer};
+use spiece::{ByteBpe, Model, PieceId, Tokenizer};
 
 /// The maximum numbers of entries in lists that are not findings.
 const MAX_SCRIPTS: usize = 12;
@@ -19,6 +21,7 @@ const MAX_LONGEST_PIECES: usize = 5;
 const MAX_WORDS: usize = 20;
 const MAX_EXTREME_LINES: usize = 5;
 const MAX_UNUSUAL_IDS: usize = 10;
+const MAX_SPECIAL_TOKENS: usize = 5;
 /// The maximum number of characters of a word or line.
 const MAX_CHARACTERS: usize = 80;
 
@@ -29,13 +32,8 @@ pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
     write_inventory(report.tokenizer, &report.inspection, &mut out);
     write_findings(report.tokenizer, &report.inspection, &mut out);
 
-    let record = report.model.training_record();
-    let options = record.flags.recorded();
-    let options = options.map(|(name, value)| format!("{name}={}", visible(value.as_bytes())));
-    out.list("training options that the model records", options);
-    if !record.gaps.is_empty() {
-        let gaps = record.gaps.iter().map(RecordGap::to_string);
-        out.list("training that these options do not describe", gaps);
+    if let Vocabulary::Model(model) = report.vocabulary {
+        write_training_options(model, &mut out);
     }
     if let Some(text) = &report.text {
         write_text(report.tokenizer, text, &mut out);
@@ -47,23 +45,78 @@ pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
     out.into_bytes()
 }
 
+fn write_training_options(model: &Model, out: &mut TextTable) {
+    let record = model.training_record();
+    let options = record.flags.recorded();
+    let options = options.map(|(name, value)| format!("{name}={}", visible(value.as_bytes())));
+    out.list("training options that the model records", options);
+    if !record.gaps.is_empty() {
+        let gaps = record.gaps.iter().map(RecordGap::to_string);
+        out.list("training that these options do not describe", gaps);
+    }
+}
+
 /// Name, type, size, special ids and flags.
 fn write_model(report: &InspectReport<'_>, out: &mut TextTable) {
-    let model = report.model;
     let inspection = &report.inspection;
     out.row("model", &report.visible_name());
-    out.row("type", inspection.model_type.name());
+    out.row("type", type_name(inspection));
     let pieces = inspection.piece_count;
     out.row(
         "pieces",
-        &match inspection.has_trained_size() {
-            true => format!("{pieces}, as its trainer was asked for"),
-            false => {
-                let asked = inspection.trainer_vocab_size;
+        &match &inspection.details {
+            InspectionDetails::Model(model) if model.has_trained_size => {
+                format!("{pieces}, as its trainer was asked for")
+            }
+            InspectionDetails::Model(model) => {
+                let asked = model.trainer_vocab_size;
                 format!("{pieces}; its trainer was asked for {asked}")
+            }
+            InspectionDetails::ByteLevel(_) => {
+                format!("{pieces}; ids are below {}", report.tokenizer.vocab_size())
             }
         },
     );
+    match report.vocabulary {
+        Vocabulary::Model(model) => write_model_settings(report, model, out),
+        Vocabulary::ByteLevel(bpe) => write_byte_settings(bpe, out),
+    }
+}
+
+/// Special tokens, pattern and flags of a byte-level vocabulary.
+fn write_byte_settings(bpe: &ByteBpe, out: &mut TextTable) {
+    let special = bpe.special_tokens();
+    let first = special.iter().take(MAX_SPECIAL_TOKENS);
+    let first = first.map(|token| format!("{} {}", visible(token.text.as_bytes()), token.id));
+    let more = special.len().saturating_sub(MAX_SPECIAL_TOKENS);
+    let more = (more > 0).then(|| format!("{more} more"));
+    let list = joined(first.chain(more));
+    out.row(
+        "special tokens",
+        &match special.len() {
+            0 => "none".to_owned(),
+            count => format!("{count} ({list})"),
+        },
+    );
+    let pretokenizer = bpe.pretokenizer();
+    let name = pretokenizer.name();
+    if let Some(name) = name {
+        out.row("pattern", name);
+    }
+    for split in pretokenizer.splits() {
+        // The escapes of `visible` are those of expressions, too, so backslashes stay as they are.
+        let expression = visible(split.pattern.expression().as_bytes());
+        out.row("expression", &expression.replace(r"\\", r"\"));
+    }
+    if pretokenizer.splits().is_empty() {
+        out.row("pattern", "none; a text is one pretoken");
+    }
+    out.row("form", bpe.text_form().name());
+    out.row("flags", &flag_list(&byte_flags(bpe)));
+}
+
+/// Special ids, flags and normalizer of a SentencePiece model.
+fn write_model_settings(report: &InspectReport<'_>, model: &Model, out: &mut TextTable) {
     let special = special_ids(report.tokenizer).map(|(name, id)| match id {
         Some(id) => format!("{name} {id}"),
         None => format!("{name} none"),
@@ -106,7 +159,9 @@ fn write_inventory(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut Tex
     let lengths = inspection.lengths.iter();
     let lengths = lengths.map(|count| format!("{}: {}", count.characters, count.pieces));
     out.row("lengths", &joined(lengths));
-    write_scores(&inspection.scores, out);
+    if let InspectionDetails::Model(model) = &inspection.details {
+        write_scores(&model.scores, out);
+    }
     let longest = inspection.longest.iter().take(MAX_LONGEST_PIECES);
     let longest = longest.map(|id| shortened(piece_text(tokenizer, *id)));
     out.row("longest pieces", &joined(longest));
@@ -160,20 +215,32 @@ fn write_findings(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut Text
             true => " (within rounding)",
             false => "",
         };
-        format!("{} -> {}{close}", item(&piece.id), winner.join(" "))
+        let reason = match piece.reason {
+            UnreachableReason::Pattern => " (the pattern cuts it, or leaves it out)",
+            UnreachableReason::AddedToken => " (an added token is found in it)",
+            UnreachableReason::Form => " (text is not in this form)",
+            UnreachableReason::NotUtf8 => "no UTF-8 text has it",
+            _ => "",
+        };
+        let winner = winner.join(" ");
+        format!("{} -> {winner}{close}{reason}", item(&piece.id))
     });
     let heading = format!("unreachable pieces: {}", inspection.unreachable.len());
     out.list(&heading, unreachable);
-    for (name, ids) in [
-        (
-            "never produced by the normalizer",
-            &inspection.never_normalized,
-        ),
-        (
-            "perhaps never produced by the normalizer",
-            &inspection.normalization_undecided,
-        ),
-    ] {
+    let lists = match &inspection.details {
+        InspectionDetails::Model(model) => [
+            ("never produced by the normalizer", &model.never_normalized),
+            (
+                "perhaps never produced by the normalizer",
+                &model.normalization_undecided,
+            ),
+        ],
+        InspectionDetails::ByteLevel(found) => [
+            ("perhaps unreachable, not decided", &found.undecided),
+            ("only found as whole pretokens", &found.only_whole),
+        ],
+    };
+    for (name, ids) in lists {
         out.list(&format!("{name}: {}", ids.len()), ids.iter().map(item));
     }
 }

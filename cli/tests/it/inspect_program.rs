@@ -163,6 +163,55 @@ fn equal_models_have_status_0_and_different_ones_1() {
     assert!(spiece(&["compare", &a, &b, &text]).stderr.is_empty());
 }
 
+/// The fixtures have the same vocabulary in two formats, and in one of them no pattern.
+#[test]
+fn byte_level_vocabularies_are_inspected_and_compared() {
+    let a = testdata_argument("bytes/gpt2.json");
+    let b = testdata_argument("bytes/gpt2.tiktoken");
+    let text = format!("--text={}", testdata_argument("udhr_small.txt"));
+    let json = stdout(&["inspect", &a, &text, "--languages", "--format=json"]);
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["model_type"], "byte_bpe");
+    assert_eq!(report["pattern_name"], "gpt2");
+    assert_eq!(report["unreachable"].as_array().unwrap().len(), 13);
+    for details in report["unreachable_details"].as_array().unwrap() {
+        assert_eq!(details["reason"], "not_utf8", "{details}");
+    }
+    let tokens = report["text"]["tokens"].as_u64().unwrap();
+    assert!(tokens > 1000, "{json}");
+    assert_eq!(report["languages"].as_array().unwrap().len(), 28);
+    let plain = stdout(&["inspect", &b, "--pattern=gpt2", &text]);
+    assert!(
+        plain.contains(&format!("\ntokens               {tokens}\n")),
+        "{plain}"
+    );
+
+    // In this file the pattern leaves white space out.
+    let words = testdata_argument("bytes/words.json");
+    let words = stdout(&["inspect", &words, "--format=json"]);
+    let report: serde_json::Value = serde_json::from_str(&words).unwrap();
+    let details = report["unreachable_details"].as_array().unwrap();
+    let space = details.iter().find(|details| details["piece"] == " ");
+    assert_eq!(space.unwrap()["reason"], "pattern");
+
+    let equal = stdout(&["compare", &a, &b, "--pattern=gpt2", &text]);
+    assert!(equal.contains("equal lines          274 of 274"), "{equal}");
+    let llama = testdata_argument("golden/llama2.model");
+    let other = output_with_status(&["compare", &a, &llama, &text, "--format=json"], 1);
+    let report: serde_json::Value = serde_json::from_str(&other).unwrap();
+    assert_eq!(report["tokens_a"], tokens);
+
+    let page = spiece(&["compare", &llama, &a, "--format=html"]);
+    let message = String::from_utf8_lossy(&page.stderr);
+    assert_eq!(page.status.code(), Some(1));
+    assert!(
+        message.contains("gpt2.json") && message.contains("--format=text"),
+        "{message}"
+    );
+    let flags = spiece(&["inspect", &a, "--format=flags"]);
+    assert_eq!(flags.status.code(), Some(1));
+}
+
 #[test]
 fn wrong_command_lines_have_status_2_and_missing_files_1() {
     let model = testdata_argument("golden/llama2.model");

@@ -13,7 +13,6 @@ use std::collections::HashMap;
 
 use memchr::memmem;
 
-use crate::inspect::pieces_of_kind;
 use crate::normalize::Normalizer;
 use crate::piece::PieceKind;
 use crate::tokenizer::ModelTables;
@@ -57,7 +56,8 @@ impl PartTable {
         for (source, target) in &rules {
             parts.add_rule(source, target);
         }
-        for symbol in pieces_of_kind(tables.model(), PieceKind::UserDefined) {
+        let pieces = tables.model().pieces();
+        for symbol in pieces.filter(|piece| piece.kind == PieceKind::UserDefined) {
             parts.add_rule(symbol.text, symbol.text);
         }
         Some(Self::of(parts.sources))

@@ -18,7 +18,8 @@ use base64::prelude::BASE64_STANDARD;
 use serde::Serialize;
 
 use crate::inspect::json;
-use crate::inspect::report::InspectReport;
+use crate::inspect::report::{InspectReport, Vocabulary};
+use crate::io::{CliError, CliResult};
 use spiece::PieceKind;
 use spiece::inspect::UnreachablePiece;
 
@@ -49,8 +50,14 @@ enum PieceText<'r> {
 }
 
 impl<'r> ModelData<'r> {
-    pub(super) fn new(report: &'r InspectReport<'_>) -> Self {
-        let model = report.model;
+    pub(super) fn new(report: &'r InspectReport<'_>) -> CliResult<Self> {
+        let Vocabulary::Model(model) = report.vocabulary else {
+            return Err(CliError::Error(format!(
+                "{}: --format=html needs a SentencePiece model, since its page encodes as they do; use --format=text or json for \
+                 a byte-level vocabulary",
+                report.visible_name()
+            )));
+        };
         let scores = model.pieces().flat_map(|piece| piece.score.to_le_bytes());
         let scores: Vec<u8> = scores.collect();
         let kinds: Vec<PieceKind> = model.pieces().map(|piece| piece.kind).collect();
@@ -62,7 +69,7 @@ impl<'r> ModelData<'r> {
                 Ok(text) => PieceText::Text(text),
                 Err(_) => PieceText::Bytes(piece.text),
             });
-        Self {
+        Ok(Self {
             report: json::InspectJson::new(report, false),
             pieces: texts.collect(),
             scores: BASE64_STANDARD.encode(scores),
@@ -74,7 +81,7 @@ impl<'r> ModelData<'r> {
                 .map(unreachable_numbers)
                 .collect(),
             unreachable_count: unreachable.len(),
-        }
+        })
     }
 }
 

@@ -6,20 +6,12 @@ use sha2::{Digest as _, Sha256};
 use super::*;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use spiece::inspect::Inspection;
 use spiece::{Model, ModelType, PieceKind, Tokenizer};
 
 /// The page of a model whose file has this name.
 fn page_of(tokenizer: &Tokenizer, name: &str) -> String {
-    let report = InspectReport {
-        model_name: name.to_owned(),
-        tokenizer,
-        model: tokenizer.model().unwrap(),
-        inspection: Inspection::new(tokenizer).unwrap(),
-        text: None,
-        languages: None,
-    };
-    String::from_utf8(render(&report)).unwrap()
+    let report = InspectReport::new(name.to_owned(), tokenizer).unwrap();
+    String::from_utf8(render(&report).unwrap()).unwrap()
 }
 
 /// A unigram model with these normal pieces.
