@@ -582,3 +582,42 @@ fn a_model_with_more_pieces_than_two_bytes_count_needs_u32() {
     let npy = fs::read(folder.join("t.npy")).unwrap();
     assert!(npy[10..].starts_with(b"{'descr': '<u4'"));
 }
+
+/// A special token of a byte-level vocabulary separates documents; which one begins or ends a text,
+/// such a vocabulary does not say.
+#[test]
+fn byte_level_vocabularies_write_training_data() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in.txt"), "the right\n<|endoftext|>\n").unwrap();
+    let path = testdata("bytes/gpt2.json");
+    let model = format!("--model={}", path.display());
+    let tokenizer = Tokenizer::open(&path).unwrap();
+    let end = tokenizer.piece_to_id("<|endoftext|>").unwrap().get();
+    let mut ids = Vec::new();
+    for text in ["the right", "<|endoftext|>"] {
+        ids.extend(tokenizer.encode(text).into_iter().map(PieceId::get));
+        ids.push(end);
+    }
+    let run = |arguments: &[&str]| {
+        let mut command = program();
+        command
+            .current_dir(folder.path())
+            .args(["encode", &model, "--input=in.txt"]);
+        command.args(arguments).output().unwrap()
+    };
+    let arguments = [
+        "--output_format=u16",
+        "--separator=<|endoftext|>",
+        "--output=out.bin",
+    ];
+    report_of(&arguments, &run(&arguments));
+    assert_eq!(read_u16(&folder.path().join("out.bin")), ids);
+    let refused = run(&[
+        "--output_format=u16",
+        "--extra_options=eos",
+        "--output=no.bin",
+    ]);
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success());
+    assert!(message.contains("leave out the option eos"), "{message}");
+}
