@@ -145,8 +145,9 @@ class Conversions:
         if len(kinds) != len(tokens) or fields["tokenizer.ggml.model"].contents() != "gpt2":
             self.failures.append("out.gguf: tokens and types")
         # Normalization and the properties of added tokens are not in the file.
-        text = self.source.read_text("utf-8") if self.source.suffix == ".json" else ""
-        if "NFC" not in text and '"lstrip": true' not in text and '"add_prefix_space": true,\n        "trim' not in text:
+        whole = json.loads(self.source.read_text("utf-8")) if self.source.suffix == ".json" else {}
+        lost = json.dumps([whole.get(part) for part in ("normalizer", "added_tokens", "pre_tokenizer")])
+        if not any(setting in lost for setting in ("NFC", '"lstrip": true', '"add_prefix_space": true')):
             spiece = byte_level.Spiece(self.program, self.folder / "out.gguf", [])
             self.check("out.gguf", spiece.ids(self.lines))
 

@@ -189,9 +189,17 @@ const ENDS: [&str; 6] = [
 /// llama.cpp has no name for the pattern, or two tokens have the same text.
 pub(in crate::formats) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatError> {
     let bpe = tokens.bpe;
-    let pattern = pattern_of(bpe, tokens)?;
     let special = tokens.special_by_id();
     let (vocab, more_special) = vocabulary(FORMAT, tokens, &special, Placement::All)?;
+    // A special token that can be a pretoken.
+    let mut found = more_special.iter().filter_map(|token| {
+        let text = spelled(&token.text)?;
+        bpe.pretokenizer()
+            .may_cut_out(&text)
+            .then_some(&*token.text)
+    });
+    let found = found.next();
+    let pattern = pattern_of(bpe, tokens, found.is_some())?;
     let mut texts = Vec::new();
     let mut types = Vec::new();
     let mut count = 0;
@@ -246,13 +254,7 @@ pub(in crate::formats) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, 
     let mut written = ByteFiles::one("vocabulary.gguf", fields.into_file());
     written.add_reasons(deviations(pattern.cuts));
     written.add_reasons(tokens.rule_reason(pattern.rule));
-    let mut found = more_special.iter().filter_map(|token| {
-        let text = spelled(&token.text)?;
-        bpe.pretokenizer()
-            .may_cut_out(&text)
-            .then_some(&*token.text)
-    });
-    if let (PretokenRule::LookUpFirst, Some(text)) = (pattern.rule, found.next()) {
+    if let (PretokenRule::LookUpFirst, Some(text)) = (pattern.rule, found) {
         let explanation = format!(
             "llama.cpp finds the special token {text:?} as a pretoken, although it is not allowed"
         );
@@ -262,10 +264,11 @@ pub(in crate::formats) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, 
     Ok(written)
 }
 
-/// The pattern of a vocabulary.
+/// The pattern of a vocabulary. `has_special_pretokens` says whether a special token can be a pretoken.
 fn pattern_of(
     bpe: &ByteBpe,
     tokens: &RankedTokens<'_>,
+    has_special_pretokens: bool,
 ) -> Result<&'static GgufPattern, ByteFormatError> {
     let pretokenizer = bpe.pretokenizer();
     let is_same = |cuts: Cuts| match cuts {
@@ -280,7 +283,10 @@ fn pattern_of(
     };
     let mut patterns: Vec<_> = PATTERNS.iter().filter(|it| is_same(it.cuts)).collect();
     // Of two patterns that differ in the rule for pretokens, the one that fits.
-    patterns.sort_by_key(|it| tokens.rule_reason(it.rule).is_some());
+    patterns.sort_by_key(|it| {
+        let finds_special = it.rule == PretokenRule::LookUpFirst && has_special_pretokens;
+        u8::from(tokens.rule_reason(it.rule).is_some()) + u8::from(finds_special)
+    });
     patterns.first().copied().ok_or_else(|| ByteFormatError::NoForm {
         format: FORMAT,
         what: "the pattern, for which llama.cpp has no name".to_owned(),
