@@ -601,6 +601,20 @@ fn gguf_files_are_read_with_the_same_ids() {
         assert_eq!(back.pretokenizer().name(), bpe.pretokenizer().name());
         assert_equal_ids(&bpe, &back);
     }
+    // By the name whose rule looks up whole pretokens, `zqx` would be found in all text.
+    let mut merging = read(&golden("llama3.json")).parts();
+    merging.whole_pretokens_first = false;
+    let id = u32::try_from(read(&golden("llama3.json")).vocab_size()).unwrap();
+    merging.special_tokens.push(SpecialToken::new("zqx", id));
+    let bpe = ByteBpe::new(merging).unwrap();
+    let written = gguf(&bpe).unwrap();
+    let reasons = written.verdict.reasons();
+    assert!(
+        reasons
+            .iter()
+            .all(|reason| reason.kind == ReasonKind::Pattern)
+    );
+    assert!(!reread(&written).looks_up_pretokens());
     let written = std::cell::Cell::new(0);
     proptest!(ProptestConfig::with_cases(200), |(mut parts in parts())| {
         for token in &mut parts.special_tokens {
