@@ -38,7 +38,7 @@ use crate::special::{Cutter, Segment};
 pub use crate::special::{SpecialNames, SpecialSet, SpecialToken};
 
 /// Parts of a long text that threads encode have at least so many bytes.
-const MIN_PART_BYTES: usize = 128 << 10;
+pub(crate) const MIN_PART_BYTES: usize = 128 << 10;
 
 /// A byte-level tokenizer; see the [module page](self).
 ///
@@ -549,15 +549,7 @@ fn texts_by_id(tokens: &[ByteToken], special: &[SpecialToken]) -> Result<TextAre
     if highest > ByteBpe::MAX_ID {
         return Err(ByteBpeError::IdTooLarge { id: highest });
     }
-    let bytes = by_id.iter().map(|(_, text)| text.len()).sum();
-    let mut texts = TextArena::with_capacity(highest as usize + 1, bytes);
-    for (id, text) in by_id {
-        while texts.len() < id as usize {
-            texts.push(b"");
-        }
-        texts.push(text);
-    }
-    Ok(texts)
+    Ok(TextArena::by_id(&by_id))
 }
 
 /// A part of a text that is encoded on its own: a pretoken, or a special token.

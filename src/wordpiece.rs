@@ -35,15 +35,12 @@ pub use self::error::WordPieceError;
 pub use self::normalize::BertNormalizer;
 use self::normalize::NormalizedText;
 use crate::base::TextArena;
-use crate::byte_bpe::ByteBpeError;
+use crate::byte_bpe::{ByteBpeError, MIN_PART_BYTES};
 pub use crate::decode::words::WordDecoding;
 use crate::encode::bpe::BpeCache;
 use crate::encode::wordpiece::{WordPieceEncoder, encode_chunks};
 use crate::piece::{MAX_TEXT_BYTES, PieceId};
 use crate::special::{Cutter, Segment, SpecialNames, SpecialSet, SpecialToken};
-
-/// Parts of a long text that threads encode have at least so many bytes.
-const MIN_PART_BYTES: usize = 128 << 10;
 
 /// What a [`WordPiece`] is made of.
 ///
@@ -112,9 +109,8 @@ pub struct WordPiece {
     special: Cutter,
     /// The tokens that are found in every text.
     found_always: SpecialSet,
-    /// The texts of all ids, and whether there is a piece.
+    /// The texts of all ids.
     texts: TextArena,
-    has_piece: Vec<bool>,
     ids: HashMap<String, PieceId>,
     unknown: PieceId,
     text_ends: [Option<PieceId>; 2],
@@ -164,7 +160,7 @@ impl WordPiece {
         }
         let encoder = WordPieceEncoder::new(&pieces, &parts.prefix, unknown, parts.max_chars);
         let encoder = encoder.map_err(|_| WordPieceError::TooLarge)?;
-        let (texts, has_piece) = texts_by_id(&pieces, &parts.special_tokens)?;
+        let texts = texts_by_id(&pieces, &parts.special_tokens)?;
         let mut ids: HashMap<String, PieceId> = ids
             .into_iter()
             .map(|(text, id)| (text, PieceId::new(id)))
@@ -192,7 +188,6 @@ impl WordPiece {
             max_chars: parts.max_chars,
             special,
             texts,
-            has_piece,
             ids,
             unknown,
             text_ends: parts.text_ends,
@@ -207,8 +202,12 @@ impl WordPiece {
 
     /// The text of a piece or special token; `None` if none has the id.
     pub fn id_to_bytes(&self, id: PieceId) -> Option<&[u8]> {
-        let has_piece = self.has_piece.get(id.index()).copied().unwrap_or(false);
-        has_piece.then(|| self.texts.get(id.index()))
+        if id.index() >= self.texts.len() {
+            return None;
+        }
+        let text = self.texts.get(id.index());
+        // An id without a piece has an empty text, but a vocabulary may have the empty piece.
+        (!text.is_empty() || self.ids.get("") == Some(&id)).then_some(text)
     }
 
     /// The id of the piece or special token with this text.
@@ -287,10 +286,7 @@ impl WordPiece {
         self.for_each_part(text, special, |part| match part {
             Part::Special(id, _) => ids.push(id),
             Part::Raw(text, _) => self.encode_part(text, cache, ids),
-            Part::Normalized(text, range, _) => words(&text.text[range.clone()], |word| {
-                let word = range.start + word.start..range.start + word.end;
-                self.encoder.encode_word(&text.text[word], ids);
-            }),
+            Part::Normalized(text, range, _) => self.encode_normalized(&text.text[range], ids),
         });
     }
 
@@ -299,10 +295,14 @@ impl WordPiece {
         let mut normalized = NormalizedText::default();
         encode_chunks(part, self.chunks(part), cache, ids, |chunk, ids| {
             self.normalizer.normalize(chunk, &mut normalized);
-            let text = &normalized.text;
-            words(text, |word| {
-                self.encoder.encode_word(&text[word], ids);
-            });
+            self.encode_normalized(&normalized.text, ids);
+        });
+    }
+
+    /// Appends the ids of normalized text without special tokens.
+    fn encode_normalized(&self, text: &[u8], ids: &mut Vec<PieceId>) {
+        words(text, |word| {
+            self.encoder.encode_word(&text[word], ids);
         });
     }
 
@@ -315,11 +315,9 @@ impl WordPiece {
         encode_parts: impl Fn(&[&[u8]]) -> Vec<PieceId>,
         ids: &mut Vec<PieceId>,
     ) {
-        if !special.normalized.is_empty() {
-            return self.encode_into(text, special, &mut BpeCache::default(), ids);
-        }
         self.for_each_part(text, special, |part| match part {
             Part::Special(id, _) => ids.push(id),
+            Part::Normalized(text, range, _) => self.encode_normalized(&text.text[range], ids),
             Part::Raw(text, _) => {
                 let mut parts = Vec::new();
                 let mut rest = text;
@@ -330,7 +328,6 @@ impl WordPiece {
                 }
                 ids.extend(encode_parts(&parts));
             }
-            Part::Normalized(..) => {}
         });
     }
 
@@ -356,40 +353,48 @@ impl WordPiece {
         mut on_token: impl FnMut(PieceId, Range<usize>),
     ) {
         let mut normalized = NormalizedText::default();
-        let mut ids = Vec::new();
-        let mut pass_words =
-            |text: &NormalizedText,
-             range: Range<usize>,
-             start: usize,
-             on_token: &mut dyn FnMut(PieceId, Range<usize>)| {
-                words(&text.text[range.clone()], |word| {
-                    ids.clear();
-                    let mut at = range.start + word.start;
-                    let end = range.start + word.end;
-                    let has_pieces = self.encoder.encode_word(&text.text[at..end], &mut ids);
-                    let mut prefix_bytes = 0;
-                    for id in &ids {
-                        let length = match has_pieces {
-                            true => self.texts.get(id.index()).len() - prefix_bytes,
-                            false => end - at,
-                        };
-                        let origin = text.origin(&(at..at + length));
-                        on_token(*id, start + origin.start..start + origin.end);
-                        at += length;
-                        prefix_bytes = self.prefix.len();
-                    }
-                });
-            };
         self.for_each_part(text, special, |part| match part {
             Part::Special(id, span) => on_token(id, span),
-            Part::Normalized(text, range, start) => pass_words(text, range, start, &mut on_token),
+            Part::Normalized(text, range, start) => {
+                self.for_each_normalized_token(text, range, |id, span| {
+                    on_token(id, start + span.start..start + span.end);
+                });
+            }
             Part::Raw(text, start) => {
                 for chunk in self.chunks(text) {
-                    self.normalizer
-                        .normalize(&text[chunk.clone()], &mut normalized);
+                    let start = start + chunk.start;
+                    self.normalizer.normalize(&text[chunk], &mut normalized);
                     let all = 0..normalized.text.len();
-                    pass_words(&normalized, all, start + chunk.start, &mut on_token);
+                    self.for_each_normalized_token(&normalized, all, |id, span| {
+                        on_token(id, start + span.start..start + span.end);
+                    });
                 }
+            }
+        });
+    }
+
+    /// Passes the ids of a range of normalized text with their spans in the raw text.
+    fn for_each_normalized_token(
+        &self,
+        text: &NormalizedText,
+        range: Range<usize>,
+        mut on_token: impl FnMut(PieceId, Range<usize>),
+    ) {
+        let mut ids = Vec::new();
+        words(&text.text[range.clone()], |word| {
+            ids.clear();
+            let mut at = range.start + word.start;
+            let end = range.start + word.end;
+            let has_pieces = self.encoder.encode_word(&text.text[at..end], &mut ids);
+            let mut prefix_bytes = 0;
+            for id in &ids {
+                let length = match has_pieces {
+                    true => self.texts.get(id.index()).len() - prefix_bytes,
+                    false => end - at,
+                };
+                on_token(*id, text.origin(&(at..at + length)));
+                at += length;
+                prefix_bytes = self.prefix.len();
             }
         });
     }
@@ -526,18 +531,16 @@ fn normalized(normalizer: &BertNormalizer, text: &str) -> Vec<u8> {
     out.text
 }
 
-/// The text of each id, and whether there is one.
+/// The text of each id.
 fn texts_by_id(
     pieces: &[(&str, u32)],
     special: &[SpecialToken],
-) -> Result<(TextArena, Vec<bool>), WordPieceError> {
-    let special = special.iter().map(|token| (&*token.text, token.id));
-    let mut by_id: Vec<(u32, &str)> = pieces
+) -> Result<TextArena, WordPieceError> {
+    let pieces = pieces.iter().map(|(text, id)| (*id, text.as_bytes()));
+    let special = special
         .iter()
-        .copied()
-        .chain(special)
-        .map(|(text, id)| (id, text))
-        .collect();
+        .map(|token| (token.id, token.text.as_bytes()));
+    let mut by_id: Vec<(u32, &[u8])> = pieces.chain(special).collect();
     by_id.sort_unstable();
     by_id.dedup();
     if let Some(pair) = by_id.windows(2).find(|pair| pair[0].0 == pair[1].0) {
@@ -547,16 +550,5 @@ fn texts_by_id(
     if highest > WordPiece::MAX_ID {
         return Err(WordPieceError::IdTooLarge { id: highest });
     }
-    let bytes = by_id.iter().map(|(_, text)| text.len()).sum();
-    let mut texts = TextArena::with_capacity(highest as usize + 1, bytes);
-    let mut has_piece = Vec::with_capacity(highest as usize + 1);
-    for (id, text) in by_id {
-        while texts.len() < id as usize {
-            texts.push(b"");
-            has_piece.push(false);
-        }
-        texts.push(text.as_bytes());
-        has_piece.push(true);
-    }
-    Ok((texts, has_piece))
+    Ok(TextArena::by_id(&by_id))
 }

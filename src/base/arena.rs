@@ -26,6 +26,22 @@ pub(crate) struct Arena<T> {
 /// Texts, which need not be UTF-8.
 pub(crate) type TextArena = Arena<u8>;
 
+impl TextArena {
+    /// The texts by their ids, which ascend. Ids without a text have an empty one.
+    pub(crate) fn by_id(texts: &[(u32, &[u8])]) -> Self {
+        let ids = texts.last().map_or(0, |(id, _)| *id as usize + 1);
+        let bytes = texts.iter().map(|(_, text)| text.len()).sum();
+        let mut arena = Self::with_capacity(ids, bytes);
+        for (id, text) in texts {
+            while arena.len() < *id as usize {
+                arena.push(b"");
+            }
+            arena.push(text);
+        }
+        arena
+    }
+}
+
 impl<T> Default for Arena<T> {
     fn default() -> Self {
         Self {

@@ -78,9 +78,9 @@ impl WideCharacters {
         }
         let mut with_parts = Vec::new();
         for (symbol, text) in texts().filter(|(_, text)| text.len() > 1 && !text[0].is_ascii()) {
-            let behind_part = text.iter().take_while(|byte| !is_lead(**byte)).count();
-            let (characters, part) = text[behind_part..].as_chunks::<3>();
-            if behind_part + part.len() > 0 {
+            let part_before = text.iter().take_while(|byte| !is_lead(**byte)).count();
+            let (characters, part) = text[part_before..].as_chunks::<3>();
+            if part_before + part.len() > 0 {
                 with_parts.push(text);
                 continue;
             }
