@@ -1,11 +1,12 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::train::alphabet::{Alphabet, CharacterCounts};
-use crate::train::bpe::queue::{PairPlaces, ShortestText};
+use crate::train::bpe::queue::ShortestText;
 use crate::train::bpe::word_buffer::{ByteSpelling, CharacterSpelling};
+use crate::train::bytes::SmallestIds;
 use crate::train::counts::WordTable;
 use crate::train::options::TrainOptions;
 
@@ -188,17 +189,6 @@ fn long_words_are_merged_like_by_recounting() {
     );
 }
 
-/// The smallest ids first: the order of `tokenizers` and rustbpe.
-struct SmallestIds;
-
-impl TieOrder for SmallestIds {
-    type Key = std::cmp::Reverse<(Symbol, Symbol)>;
-
-    fn key(&self, places: &PairPlaces<'_>) -> Self::Key {
-        std::cmp::Reverse(places.pair)
-    }
-}
-
 /// The merges of bytes, best first, by recounting before each merge.
 fn slow_byte_merges(words: &BTreeMap<String, u64>, wanted: usize) -> Vec<(Vec<u8>, u64)> {
     let mut texts: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
@@ -255,7 +245,9 @@ proptest! {
         let table = WordTable::of(words.iter().map(|(word, count)| (word, *count)));
         let symbols = SymbolArena::of_bytes(&Vec::from_iter(0..=u8::MAX));
         let words = pool.install(|| WordBuffer::new(table, &ByteSpelling::of(&symbols), &hasher)).unwrap();
-        let mut merger = MergeTrainer::new((&rules, SmallestIds), &pool, &hasher, symbols, words);
+        let special = HashMap::new();
+        let order = SmallestIds { special: &special };
+        let mut merger = MergeTrainer::new((&rules, order), &pool, &hasher, symbols, words);
         merger.tuning = tuning;
         let merges = merger.run_occurring((wanted, 0), &|_| false, &mut |_| Ok(())).unwrap();
         let merges: Vec<_> = merges.into_iter().map(|merge| (merge.text.into_vec(), merge.count)).collect();
