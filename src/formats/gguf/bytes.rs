@@ -42,20 +42,20 @@ const UNUSED: i32 = 5;
 struct GgufPattern {
     /// The names, the first of which is written.
     names: &'static [&'static str],
-    cuts: Cuts,
+    cuts: GgufCuts,
     rule: PretokenRule,
 }
 
 /// How text is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cuts {
+enum GgufCuts {
     /// As the pretokenizer of this name.
     Named(&'static str),
     /// At each digit, then by GPT-2's pattern.
     DigitsAndGpt2,
 }
 
-impl Cuts {
+impl GgufCuts {
     fn pretokenizer(self) -> Option<Pretokenizer> {
         match self {
             Self::Named(name) => Pretokenizer::named(name),
@@ -92,7 +92,7 @@ const PATTERNS: [GgufPattern; 9] = [
             "trillion",
             "granite-docling",
         ],
-        cuts: Cuts::Named("gpt2"),
+        cuts: GgufCuts::Named("gpt2"),
         rule: PretokenRule::Merge,
     },
     GgufPattern {
@@ -107,12 +107,12 @@ const PATTERNS: [GgufPattern; 9] = [
             "lfm2",
             "jina-v5-nano",
         ],
-        cuts: Cuts::Named("llama3"),
+        cuts: GgufCuts::Named("llama3"),
         rule: PretokenRule::LookUpFirst,
     },
     GgufPattern {
         names: &["dbrx", "smaug-bpe", "glm4", "chatglm-bpe"],
-        cuts: Cuts::Named("llama3"),
+        cuts: GgufCuts::Named("llama3"),
         rule: PretokenRule::Merge,
     },
     GgufPattern {
@@ -127,27 +127,27 @@ const PATTERNS: [GgufPattern; 9] = [
             "megrez",
             "grok-2",
         ],
-        cuts: Cuts::Named("qwen2"),
+        cuts: GgufCuts::Named("qwen2"),
         rule: PretokenRule::Merge,
     },
     GgufPattern {
         names: &["gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"],
-        cuts: Cuts::Named("o200k"),
+        cuts: GgufCuts::Named("o200k"),
         rule: PretokenRule::Merge,
     },
     GgufPattern {
         names: &["tekken"],
-        cuts: Cuts::Named("tekken"),
+        cuts: GgufCuts::Named("tekken"),
         rule: PretokenRule::LookUpFirst,
     },
     GgufPattern {
         names: &["kimi-k2"],
-        cuts: Cuts::Named("kimi"),
+        cuts: GgufCuts::Named("kimi"),
         rule: PretokenRule::Merge,
     },
     GgufPattern {
         names: &["deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"],
-        cuts: Cuts::Named("deepseek-v3"),
+        cuts: GgufCuts::Named("deepseek-v3"),
         rule: PretokenRule::Merge,
     },
     GgufPattern {
@@ -161,7 +161,7 @@ const PATTERNS: [GgufPattern; 9] = [
             "minerva-7b",
             "mellum2",
         ],
-        cuts: Cuts::DigitsAndGpt2,
+        cuts: GgufCuts::DigitsAndGpt2,
         rule: PretokenRule::Merge,
     },
 ];
@@ -271,9 +271,9 @@ fn pattern_of(
     has_special_pretokens: bool,
 ) -> Result<&'static GgufPattern, ByteFormatError> {
     let pretokenizer = bpe.pretokenizer();
-    let is_same = |cuts: Cuts| match cuts {
-        Cuts::Named(name) => pretokenizer.name() == Some(name),
-        Cuts::DigitsAndGpt2 => match pretokenizer.splits() {
+    let is_same = |cuts: GgufCuts| match cuts {
+        GgufCuts::Named(name) => pretokenizer.name() == Some(name),
+        GgufCuts::DigitsAndGpt2 => match pretokenizer.splits() {
             [digits, gpt2] => {
                 Split::at_numbers(true).is_ok_and(|split| split == *digits)
                     && Pretokenizer::new(vec![gpt2.clone()]).name() == Some("gpt2")
@@ -296,15 +296,15 @@ fn pattern_of(
 
 /// Where llama.cpp cuts text in another way than the pattern says. Whether ids differ then depends on
 /// the tokens, so that there is no example.
-fn deviations(cuts: Cuts) -> impl Iterator<Item = Reason> {
+fn deviations(cuts: GgufCuts) -> impl Iterator<Item = Reason> {
     let contraction = "llama.cpp takes an apostrophe with U+017F for no contraction";
     let case = "llama.cpp knows upper and lower case of ASCII letters only, and takes no marks for parts of words, as in \"\u{e9}\u{c9}\"";
     let marks = "llama.cpp cuts marks beside symbols in another way, as in \"\u{903}.t\"";
     let explanations = match cuts {
-        Cuts::Named("llama3" | "qwen2") => vec![contraction],
-        Cuts::Named("o200k") => vec![contraction, case],
-        Cuts::Named("tekken") => vec![case],
-        Cuts::Named("kimi") => vec![contraction, marks],
+        GgufCuts::Named("llama3" | "qwen2") => vec![contraction],
+        GgufCuts::Named("o200k") => vec![contraction, case],
+        GgufCuts::Named("tekken") => vec![case],
+        GgufCuts::Named("kimi") => vec![contraction, marks],
         _ => Vec::new(),
     };
     let version =

@@ -66,9 +66,9 @@ impl SymbolMerge {
 /// compare a token with others, so many bytes at a place that its number tells are loaded at once,
 /// and otherwise where it begins, then its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ShortText(u128);
+struct PackedShortText(u128);
 
-impl ShortText {
+impl PackedShortText {
     const LONG: Self = Self(0);
     const MAX_BYTES: usize = 15;
     const LENGTH_SHIFT: u32 = 8 * 15;
@@ -107,8 +107,8 @@ pub(in crate::encode::bpe) struct SymbolTable {
     ranks: Vec<u32>,
     /// Whether the merge rank of each piece is its id.
     ranks_are_ids: bool,
-    /// By piece, see [`ShortText`]; empty if there are none.
-    short_texts: Vec<ShortText>,
+    /// By piece, see [`PackedShortText`]; empty if there are none.
+    short_texts: Vec<PackedShortText>,
     /// The texts of the symbols that are no pieces.
     chars: Vec<Box<[u8]>>,
     /// The hashes of the pieces. Most joined texts are no pieces, and the filter answers fastest.
@@ -149,7 +149,7 @@ impl SymbolTable {
     /// The same table, which compares texts of pieces without reading `texts`.
     pub(in crate::encode::bpe) fn with_short_texts(mut self, texts: &PieceTable) -> Self {
         let texts = (0..texts.len()).map(|id| texts.text(id));
-        self.short_texts = texts.map(ShortText::of).collect();
+        self.short_texts = texts.map(PackedShortText::of).collect();
         self
     }
 
@@ -187,8 +187,8 @@ impl SymbolTable {
         text: &[u8],
         hash: u64,
     ) -> Option<u32> {
-        let id = match ShortText::of(text) {
-            short if short != ShortText::LONG && !self.short_texts.is_empty() => {
+        let id = match PackedShortText::of(text) {
+            short if short != PackedShortText::LONG && !self.short_texts.is_empty() => {
                 self.pieces.find(hash, |id| self.short_text(id) == short)?
             }
             _ => self
@@ -293,9 +293,9 @@ impl SymbolTable {
 
     /// The text of a symbol if it is known to be short.
     #[inline]
-    fn short_text(&self, symbol: u32) -> ShortText {
+    fn short_text(&self, symbol: u32) -> PackedShortText {
         let text = self.short_texts.get(symbol as usize).copied();
-        text.unwrap_or(ShortText::LONG)
+        text.unwrap_or(PackedShortText::LONG)
     }
 
     /// Whether all symbols, and so all ranks, are below 65,535.
