@@ -94,50 +94,43 @@ impl InputLocation {
 }
 
 impl Batch {
-    pub(crate) fn lines(bytes: Vec<u8>, path: Option<PathBuf>, first_line: u64) -> Self {
-        let newlines = Newlines::Separators;
+    fn new(bytes: Vec<u8>, kind: BatchContent) -> Self {
         Self {
             bytes,
+            kind,
             bytes_before: 0,
-            kind: BatchContent::Lines {
-                path,
-                first_line,
-                newlines,
-            },
         }
+    }
+
+    /// Lines whose newlines separate them.
+    pub(crate) fn lines(bytes: Vec<u8>, path: Option<PathBuf>, first_line: u64) -> Self {
+        let kind = BatchContent::Lines {
+            path,
+            first_line,
+            newlines: Newlines::Separators,
+        };
+        Self::new(bytes, kind)
     }
 
     /// Lines whose newlines are text. The last one may lack it.
     pub(crate) fn raw_lines(bytes: Vec<u8>, path: Option<PathBuf>, first_line: u64) -> Self {
-        let newlines = Newlines::Text;
-        Self {
-            bytes,
-            bytes_before: 0,
-            kind: BatchContent::Lines {
-                path,
-                first_line,
-                newlines,
-            },
-        }
+        let kind = BatchContent::Lines {
+            path,
+            first_line,
+            newlines: Newlines::Text,
+        };
+        Self::new(bytes, kind)
     }
 
     /// One text.
     pub(crate) fn text(bytes: Vec<u8>) -> Self {
         let ends = vec![(bytes.len(), 1)];
-        Self {
-            bytes,
-            bytes_before: 0,
-            kind: BatchContent::Texts(ends),
-        }
+        Self::new(bytes, BatchContent::Texts(ends))
     }
 
     /// An empty batch of texts, to be filled with [`Batch::push`].
     pub(crate) fn texts() -> Self {
-        Self {
-            bytes: Vec::new(),
-            bytes_before: 0,
-            kind: BatchContent::Texts(Vec::new()),
-        }
+        Self::new(Vec::new(), BatchContent::Texts(Vec::new()))
     }
 
     pub(crate) fn push(&mut self, text: &[u8], count: u64) {
@@ -148,7 +141,7 @@ impl Batch {
     }
 
     /// The batch after others of so many bytes.
-    pub(crate) fn behind(self, bytes_before: u64) -> Self {
+    pub(crate) fn after(self, bytes_before: u64) -> Self {
         Self {
             bytes_before,
             ..self

@@ -113,7 +113,7 @@ pub(crate) fn count_into<C: Cuts>(
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(count_batches)).collect();
         let bytes_sent = Cell::new(0);
         let fed = feed(&|batch: Batch| {
-            let batch = batch.behind(bytes_sent.get());
+            let batch = batch.after(bytes_sent.get());
             bytes_sent.set(bytes_sent.get() + batch.bytes() as u64);
             !failed.load(Ordering::Relaxed) && sender.send(batch).is_ok()
         });

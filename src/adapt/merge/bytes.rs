@@ -2,7 +2,7 @@
 //! the first lacks.
 //!
 //! Tokens of the first keep their ids and ranks. The added ones have the last ranks, in the order
-//! of the second's ranks, and the ids behind all others; special tokens that the first lacks
+//! of the second's ranks, and the ids after all others; special tokens that the first lacks
 //! follow. The pattern and everything else is that of the first.
 //!
 //! 1. A text that contains none of the added tokens has the same ids as before.
@@ -110,7 +110,7 @@ fn cuts_differently(first: &ByteBpeParts, second: &ByteBpeParts) -> bool {
         || first.adds_prefix_space != second.adds_prefix_space
 }
 
-/// The first vocabulary with these parts, and more tokens with the ids behind its own.
+/// The first vocabulary with these parts, and more tokens with the ids after its own.
 fn with_tokens(
     first: &ByteBpe,
     parts: &ByteBpeParts,
