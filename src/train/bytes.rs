@@ -48,16 +48,15 @@ use super::bpe::queue::TieOrder;
 use super::bpe::symbols::SymbolArena;
 use super::bpe::word_buffer::{ByteSpelling, WordBuffer};
 use super::corpus::{Batches, Corpus, ReadAs};
-use super::counts::{PlacedCount, SharedTable, WordTable};
+use super::counts::{PlacedCount, SharedTable, Tally, WordTable};
 use super::execution::ExecutionConfig;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Stage, Summary};
 use super::options::{InputFormat, OptionError};
 use super::reading::next_batch;
 use super::split::SplitRules;
-use super::words::{Cuts, PatternCuts, count_into};
+use super::words::{PatternCuts, PretokenSource, count_into};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken};
 use crate::input::Document;
-use crate::pattern::Pretokenizer;
 
 /// Trains byte-level BPE.
 ///
@@ -149,17 +148,14 @@ impl ByteTrainer {
     ) -> Result<(ByteBpe, Summary), TrainError> {
         let mut run = Run::new(observer, self.work.thread_pool()?);
         let reader = self.reader();
-        let pretokenizer = &self.options.pretokenizer;
         // Step 1 reads the corpus, and counts its pretokens.
         let merges = match self.options.tie_order {
             ByteTieOrder::Tokenizers | ByteTieOrder::Rustbpe => {
-                let cuts = PatternCuts::<u64>::new(pretokenizer);
-                let words = reader.count(corpus, &cuts, &mut run)?;
+                let words = reader.count(corpus, &mut run)?;
                 self.merge_counted(words, &mut run)?
             }
             ByteTieOrder::Minbpe => {
-                let cuts = PatternCuts::<PlacedCount>::new(pretokenizer);
-                let words = reader.count(corpus, &cuts, &mut run)?;
+                let words = reader.count(corpus, &mut run)?;
                 self.merge_placed(words, &mut run)?
             }
         };
@@ -168,7 +164,7 @@ impl ByteTrainer {
 
     fn reader(&self) -> PretokenReader<'_> {
         PretokenReader {
-            pretokenizer: &self.options.pretokenizer,
+            source: PretokenSource::Pattern(&self.options.pretokenizer),
             document: self.options.document,
             input_format: self.options.input_format,
             work: &self.work,
@@ -257,23 +253,21 @@ impl ByteTrainer {
 
 /// Reads a corpus of raw text, and counts its pretokens.
 pub(crate) struct PretokenReader<'t> {
-    /// Where long texts can be divided.
-    pub(crate) pretokenizer: &'t Pretokenizer,
+    pub(crate) source: PretokenSource<'t>,
     pub(crate) document: Option<Document>,
     pub(crate) input_format: InputFormat,
     pub(crate) work: &'t ExecutionConfig,
 }
 
 impl PretokenReader<'_> {
-    /// What `cuts` counts of the corpus.
-    pub(crate) fn count<C: Cuts>(
+    /// The pretokens of the corpus.
+    pub(crate) fn count<T: Tally>(
         &self,
         corpus: Corpus<'_>,
-        cuts: &C,
         run: &mut Run<'_>,
-    ) -> Result<WordTable<C::Tally>, TrainError> {
+    ) -> Result<WordTable<T>, TrainError> {
         let words = WordTable::new(self.work.hasher.clone()).into_shared();
-        let sentences = self.count_into(corpus, cuts, &words, &mut run.reporter)?;
+        let sentences = self.count_into(corpus, &words, &mut run.reporter)?;
         if sentences.used == 0 {
             return Err(TrainError::NoText {
                 sentences,
@@ -286,13 +280,11 @@ impl PretokenReader<'_> {
         Ok(words)
     }
 
-    /// Adds what `cuts` counts of the corpus to `counts`. Returns the texts, by what became of
-    /// them.
-    fn count_into<C: Cuts>(
+    /// Adds the pretokens of the corpus to `counts`. Returns the texts, by what became of them.
+    fn count_into<T: Tally>(
         &self,
         corpus: Corpus<'_>,
-        cuts: &C,
-        counts: &SharedTable<C::Tally>,
+        counts: &SharedTable<T>,
         reporter: &mut Reporter<'_>,
     ) -> Result<SentenceCounts, TrainError> {
         let document = self.document.unwrap_or(match corpus.has_records() {
@@ -304,10 +296,11 @@ impl PretokenReader<'_> {
         corpus.check_files()?;
         reporter.start(Stage::Reading)?;
         reporter.expect_bytes(corpus.total_bytes());
-        let read_as = ReadAs::Raw(self.pretokenizer.clone());
+        let read_as = ReadAs::Raw(self.source.pretokenizer().clone());
         let mut batches = Batches::new(corpus, document, read_as, self.work.batch_bytes)?;
         let filter = SentenceFilter::of_all(self.input_format);
-        let mut texts = count_into(cuts, &filter, self.work.threads, counts, |send| {
+        let cuts = PatternCuts::new(self.source);
+        let mut texts = count_into(&cuts, &filter, self.work.threads, counts, |send| {
             while let Some(batch) = next_batch(&mut batches, reporter)? {
                 if !send(batch) {
                     break;

@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 
 pub(crate) use self::chunk_rule::pieces_are_local;
-pub(crate) use self::pattern_cuts::{PatternCuts, VocabularyCuts};
+pub(crate) use self::pattern_cuts::{PatternCuts, PretokenSource};
 pub(crate) use self::prepared_cuts::PreparedCuts;
 use self::worker::{ChunkCaches, count_batches};
 use crate::train::TrainError;

@@ -62,7 +62,7 @@ use crate::train::counts::WordTable;
 use crate::train::execution::ExecutionConfig;
 use crate::train::observer::{Run, Stage};
 use crate::train::split::SplitRules;
-use crate::train::words::VocabularyCuts;
+use crate::train::words::PretokenSource;
 use crate::train::{Corpus, InputFormat, Observer, SilentObserver, Summary, TrainError};
 
 /// Options of [`ByteBpe::extend`].
@@ -250,18 +250,14 @@ fn learn(
         work.set_threads(threads);
     }
     let mut run = Run::new(observer, work.thread_pool()?);
+    let special = base.special_set(&SpecialNames::All)?;
     let reader = PretokenReader {
-        pretokenizer: base.pretokenizer(),
+        source: PretokenSource::Vocabulary(base, &special),
         document: options.document,
         input_format: options.input_format,
         work: &work,
     };
-    let special = base.special_set(&SpecialNames::All)?;
-    let cuts = VocabularyCuts {
-        bpe: base,
-        special: &special,
-    };
-    let words = reader.count(corpus, &cuts, &mut run)?;
+    let words = reader.count(corpus, &mut run)?;
     run.reporter.start(Stage::Merging)?;
     let learned = merge(base, words, options, wanted, (&work, &mut run))?;
     run.summary.merges = learned.len();

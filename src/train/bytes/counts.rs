@@ -28,7 +28,7 @@ impl CountsBatches for ByteTrainer {
         batches: Vec<Batch>,
         counts: &SharedTable,
     ) -> Result<SentenceCounts, TrainError> {
-        let cuts = PatternCuts::new(&self.options.pretokenizer);
+        let cuts = PatternCuts::new(self.reader().source);
         let filter = SentenceFilter::of_all(self.options.input_format);
         count_into(&cuts, &filter, self.work.threads, counts, |send| {
             // Sending fails after an error, which is returned.
@@ -93,11 +93,7 @@ impl ByteTrainer {
     ) -> Result<WordCounts, TrainError> {
         let mut counts = self.new_counts();
         let mut reporter = Reporter::new(observer);
-        let cuts = PatternCuts::new(&self.options.pretokenizer);
-        counts.count_into(|table| {
-            let reader = self.reader();
-            reader.count_into(corpus, &cuts, table, &mut reporter)
-        })?;
+        counts.count_into(|table| self.reader().count_into(corpus, table, &mut reporter))?;
         Ok(counts)
     }
 

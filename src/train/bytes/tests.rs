@@ -185,10 +185,9 @@ fn counted(
     let table = WordTable::default().into_shared();
     let corpus = Corpus::reader(Cursor::new(text));
     let mut silent = SilentObserver;
-    let cuts = PatternCuts::new(&trainer.options.pretokenizer);
     let texts = trainer
         .reader()
-        .count_into(corpus, &cuts, &table, &mut Reporter::new(&mut silent))
+        .count_into(corpus, &table, &mut Reporter::new(&mut silent))
         .unwrap();
     let mut counts = BTreeMap::new();
     for shard in table.into_table().shards() {

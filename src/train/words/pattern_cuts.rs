@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use super::worker::ChunkCaches;
 use super::{ChunkCounter, Cuts};
@@ -15,16 +16,47 @@ use crate::pattern::Pretokenizer;
 use crate::train::TrainError;
 use crate::train::counts::{SharedTable, TableAdder, Tally};
 
-/// Cuts texts into pretokens, of which a [`Tally`] is made.
-pub(crate) struct PatternCuts<'p, T> {
-    pretokenizer: &'p Pretokenizer,
+/// What divides a text into pretokens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum PretokenSource<'v> {
+    /// A pattern.
+    Pattern(&'v Pretokenizer),
+    /// A vocabulary that finds these special tokens: they are left out, and what is between them is
+    /// normalized.
+    Vocabulary(&'v ByteBpe, &'v SpecialSet),
+}
+
+impl<'v> PretokenSource<'v> {
+    pub(crate) fn pretokenizer(self) -> &'v Pretokenizer {
+        match self {
+            Self::Pattern(pretokenizer) => pretokenizer,
+            Self::Vocabulary(bpe, _) => bpe.pretokenizer(),
+        }
+    }
+
+    /// Passes each pretoken with the text in which it has this range: `text`, or a normalized part
+    /// of it.
+    fn for_each(self, text: &[u8], mut on_pretoken: impl FnMut(&[u8], Range<usize>)) {
+        match self {
+            Self::Pattern(pretokenizer) => {
+                pretokenizer.for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
+            }
+            Self::Vocabulary(bpe, special) => bpe.for_each_pretoken(text, special, on_pretoken),
+        }
+    }
+}
+
+/// Cuts texts into pretokens, of which a [`Tally`] is made. The places of a vocabulary's pretokens
+/// are those in the normalized parts, so only a [`Tally`] without places is of use there.
+pub(crate) struct PatternCuts<'v, T> {
+    source: PretokenSource<'v>,
     tally: PhantomData<fn() -> T>,
 }
 
-impl<'p, T> PatternCuts<'p, T> {
-    pub(crate) fn new(pretokenizer: &'p Pretokenizer) -> Self {
+impl<'v, T> PatternCuts<'v, T> {
+    pub(crate) fn new(source: PretokenSource<'v>) -> Self {
         Self {
-            pretokenizer,
+            source,
             tally: PhantomData,
         }
     }
@@ -47,50 +79,13 @@ impl<T: Tally> Cuts for PatternCuts<'_, T> {
         (count, place): (u64, u64),
         chunks: &mut ChunkCaches<'_, PretokenCounter<'c, T>>,
     ) -> Result<(), TrainError> {
-        let text = well_formed(text);
         let mut result = Ok(());
-        self.pretokenizer.for_each(&text, &mut |pretoken| {
+        self.source.for_each(&well_formed(text), |text, pretoken| {
             if result.is_ok() {
                 let count = T::new(count, place + pretoken.start as u64);
-                result = chunks.add_part(&text, pretoken, count);
+                result = chunks.add_part(text, pretoken, count);
             }
         });
-        result
-    }
-}
-
-/// Cuts texts into pretokens as a vocabulary does that finds special tokens: these are left out,
-/// and what is between them is normalized.
-pub(crate) struct VocabularyCuts<'b> {
-    pub(crate) bpe: &'b ByteBpe,
-    pub(crate) special: &'b SpecialSet,
-}
-
-impl Cuts for VocabularyCuts<'_> {
-    type Tally = u64;
-    type Counter<'c>
-        = PretokenCounter<'c, u64>
-    where
-        Self: 'c;
-
-    fn counter<'c>(&'c self, counts: &'c SharedTable) -> PretokenCounter<'c, u64> {
-        PretokenCounter(counts.adder())
-    }
-
-    fn cut<'c>(
-        &'c self,
-        text: &[u8],
-        (count, _place): (u64, u64),
-        chunks: &mut ChunkCaches<'_, PretokenCounter<'c, u64>>,
-    ) -> Result<(), TrainError> {
-        let text = well_formed(text);
-        let mut result = Ok(());
-        self.bpe
-            .for_each_pretoken(&text, self.special, |text, pretoken| {
-                if result.is_ok() {
-                    result = chunks.add_part(text, pretoken, count);
-                }
-            });
         result
     }
 }
