@@ -11,6 +11,7 @@ import pathlib
 import sys
 
 OPTIONS = {"vocab_size": 900, "hard_vocab_limit": False, "byte_fallback": True, "split_digits": True}
+BYTE_OPTIONS = {"model_type": "byte_bpe", "pattern": "cl100k", "vocab_size": 500}
 
 
 def main():
@@ -37,6 +38,10 @@ def main():
         rows = spiece.spark.encode(df, "text", model, add_bos=True).orderBy("id").collect()
         tokenizer = model.tokenizer()
         assert [row.ids for row in rows] == [tokenizer.encode_ragged([line], add_bos=True)[0] for line in lines]
+        expected = spiece.train(lines, **BYTE_OPTIONS)
+        assert spiece.spark.train(df.repartition(3), "text", **BYTE_OPTIONS) == expected
+        rows = spiece.spark.encode(df, "text", expected).orderBy("id").collect()
+        assert [row.ids for row in rows] == expected.tokenizer().encode_batch(lines)
     finally:
         spark.stop()
     print(f"equal: {model.summary['sentences']} sentences, pyspark over Spark Connect")

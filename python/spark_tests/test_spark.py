@@ -108,6 +108,56 @@ def test_ids_in_a_column_are_those_of_the_tokenizer(spark, expected):
         spiece.spark.encode(df, "text", expected, output="id")
 
 
+@pytest.mark.parametrize("order", ["hf", "rustbpe"])
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
+def test_byte_level_vocabularies_have_the_bytes_of_training_without_spark(spark, rows, file, tmp_path, pattern, order):
+    counting = {"model_type": "byte_bpe", "pattern": pattern, "tie_order": order}
+    training = {"vocab_size": 500, "special_tokens": ["<|end|>"], **counting}
+    df = spark.createDataFrame([(row,) for row in rows], "text binary").repartition(5)
+    lines = spark.read.option("lineSep", "\n").text(str(file)).repartition(3)
+    texts = spiece.train([row or b"" for row in rows], **training)
+    from_file = spiece.train(files=file, **training)
+    # Only cl100k has tokens of other characters and line feeds.
+    assert (texts.to_bytes() == from_file.to_bytes()) == (pattern == "gpt2")
+    path = str(tmp_path / "counts")
+    for expected, model in [
+        (texts, spiece.spark.train(df, "text", **training)),
+        (texts, spiece.spark.train(df, "text", counts_path=path, max_words=100, **training)),
+        (from_file, spiece.spark.train(lines, "value", document="line", **training)),
+        (from_file, spiece.spark.train(df, "text", document="line", **training)),
+    ]:
+        assert model.to_bytes() == expected.to_bytes()
+        assert model.summary == expected.summary
+    for folder, of in [("spark", model), ("local", from_file)]:
+        (tmp_path / folder).mkdir()
+        of.save(tmp_path / folder / "m")
+        of.save(tmp_path / folder / "m", format="vocab-merges")
+    for name in ("m.json", "m-merges.txt", "m-vocab.json"):
+        assert (tmp_path / "spark" / name).read_bytes() == (tmp_path / "local" / name).read_bytes()
+    smaller = {**counting, "vocab_size": 300}
+    assert spiece.counts.train_counts(path, **smaller) == spiece.train([row or b"" for row in rows], **smaller)
+
+
+def test_ids_of_byte_level_vocabularies_are_those_of_the_tokenizer(spark):
+    texts = ["low lower\nlowest<|end|>", "", None, "日本語 😀"]
+    df = spark.createDataFrame([(number, text) for number, text in enumerate(texts)], "id int, text string")
+    model = spiece.train(texts[:1], model_type="byte_bpe", vocab_size=262, pattern="cl100k", special_tokens=["<|end|>"])
+    # No file of tokenizers or tiktoken holds this vocabulary, whose ids have gaps and whose pattern is an expression.
+    ranks = {bytes([byte]): 2 * byte for byte in range(256)} | {b"lo": 600, b"low": 601}
+    of_ranks = spiece.Tokenizer.from_ranks(ranks, pattern=r"\w+|\W+", special_tokens={"<|end|>": 5})
+    for given in (model, model.tokenizer(), model.to_bytes(), of_ranks):
+        tokenizer = spiece.Model(given).tokenizer()
+        encoded = spiece.spark.encode(df, "text", given, allowed_special="all").orderBy("id").collect()
+        for row, text in zip(encoded, texts):
+            assert row.ids == (None if text is None else tokenizer.encode(text, allowed_special="all"))
+
+
+def test_a_wrong_option_is_named_before_a_task_begins(spark):
+    df = spark.createDataFrame([("low",)], "text string")
+    with pytest.raises(spiece.TrainingOptionError, match="pattern: "):
+        spiece.spark.train(df, "text", model_type="byte_bpe", vocab_size=300, pattern="(")
+
+
 def test_spark_connect_gives_the_same():
     program = [sys.executable, pathlib.Path(__file__).with_name("connect_session.py"), TESTDATA / "udhr_small.txt"]
     ended = subprocess.run(program, capture_output=True, text=True, timeout=600)

@@ -75,16 +75,16 @@ const REMEDIES: [(&str, &str); 6] = [
 ];
 
 /// The options of a run.
-struct ByteTraining {
-    trainer: ByteTrainer,
+pub struct ByteTraining {
+    pub trainer: ByteTrainer,
     /// What is read.
-    flags: TrainFlags,
+    pub flags: TrainFlags,
 }
 
 impl ByteTraining {
     /// # Errors
     /// `TrainingOptionError`, which names the option.
-    fn new(py: Python<'_>, values: &[(String, String)]) -> PyResult<ByteTraining> {
+    pub fn new(py: Python<'_>, values: &[(String, String)]) -> PyResult<ByteTraining> {
         let mut flags = TrainFlags::default();
         let mut order = ByteTieOrder::default();
         let mut pattern = "gpt2";

@@ -1,10 +1,9 @@
 //! Counting on a separate thread: Python reads the next rows, for example from Spark, while the
 //! previous ones are counted.
 //!
-//! Rows wait in a channel of at most [`WAITING`]
-//! arrays. The thread reads them as lines and counts them in rounds of at least [`ROUND_BYTES`];
-//! after each round it updates the number of words. Taking the counts closes the channel and waits
-//! until the thread has counted the remaining rows.
+//! Rows wait in a channel of at most [`WAITING`] arrays. The thread counts them in rounds
+//! ([`RowReader`]); after each round it updates the number of words. Taking the counts closes the
+//! channel and waits until the thread has counted the remaining rows.
 //!
 //! ```text
 //! Python   add(1)  add(2)  add(3)  take
@@ -14,21 +13,20 @@
 //!
 //! The bytes are copied twice, and up to [`WAITING`] + 2 arrays are in memory.
 
-use std::io::{self, Read};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use spiece::train::WordCounts;
-use spiece::{Corpus, TrainError, Trainer};
+use spiece::TrainError;
 
 use crate::array_rows::ArrayRows;
+use crate::row_counts::RowCounts;
+use crate::row_reader::RowReader;
 
 /// The maximum number of arrays that wait to be counted.
 const WAITING: usize = 2;
-/// The minimum number of bytes of a round, so that the caches of counting are effective.
-const ROUND_BYTES: usize = 1 << 24;
 
 /// Why rows cannot be counted.
 pub enum CountingError {
@@ -39,18 +37,17 @@ pub enum CountingError {
     OtherProcess,
 }
 
-/// The counts of a trainer, and the thread that adds to them.
+/// Counts, and the thread that adds to them.
 pub struct BackgroundCounts {
-    trainer: Arc<Trainer>,
     state: State,
     words: Arc<AtomicUsize>,
 }
 
 enum State {
-    Idle(WordCounts),
+    Idle(Box<dyn RowCounts>),
     Counting {
         rows: SyncSender<ArrayRows>,
-        thread: JoinHandle<Result<WordCounts, TrainError>>,
+        thread: JoinHandle<Result<Box<dyn RowCounts>, TrainError>>,
         process: u32,
     },
     /// An error was returned; nothing can be counted any more.
@@ -58,26 +55,22 @@ enum State {
 }
 
 impl BackgroundCounts {
-    /// # Errors
-    /// The options need the whole corpus.
-    pub fn new(trainer: Trainer) -> Result<BackgroundCounts, TrainError> {
-        let counts = trainer.new_counts()?;
-        Ok(BackgroundCounts {
-            trainer: Arc::new(trainer),
+    pub fn new(counts: Box<dyn RowCounts>) -> BackgroundCounts {
+        BackgroundCounts {
             state: State::Idle(counts),
             words: Arc::default(),
-        })
+        }
     }
 
     /// The number of distinct words that have been counted so far.
     pub fn words(&self) -> usize {
         match &self.state {
-            State::Idle(counts) => counts.len(),
+            State::Idle(counts) => counts.words(),
             State::Counting { .. } | State::Failed => self.words.load(Ordering::Relaxed),
         }
     }
 
-    /// Adds rows as lines; a line feed is added to each. Waits while the channel is full.
+    /// Adds rows. Waits while the channel is full.
     ///
     /// # Errors
     /// An error of these rows or of earlier ones; nothing can be counted after it.
@@ -116,11 +109,10 @@ impl BackgroundCounts {
             return Ok(());
         };
         let (sender, receiver) = sync_channel(WAITING);
-        let trainer = Arc::clone(&self.trainer);
         let words = Arc::clone(&self.words);
         let builder = std::thread::Builder::new().name("spiece-count".to_owned());
         let thread = builder
-            .spawn(move || count_rows(&trainer, counts, receiver, &words))
+            .spawn(move || count_rows(counts, RowReader::new(receiver), &words))
             .map_err(CountingError::Thread)?;
         self.state = State::Counting {
             rows: sender,
@@ -134,7 +126,7 @@ impl BackgroundCounts {
     ///
     /// # Errors
     /// As [`add`](Self::add).
-    pub fn finish(&mut self) -> Result<&mut WordCounts, CountingError> {
+    pub fn finish(&mut self) -> Result<&mut dyn RowCounts, CountingError> {
         self.check_process()?;
         let counts = match std::mem::replace(&mut self.state, State::Failed) {
             State::Idle(counts) => counts,
@@ -147,7 +139,7 @@ impl BackgroundCounts {
         };
         self.state = State::Idle(counts);
         match &mut self.state {
-            State::Idle(counts) => Ok(counts),
+            State::Idle(counts) => Ok(&mut **counts),
             State::Counting { .. } | State::Failed => Err(CountingError::ended()),
         }
     }
@@ -163,88 +155,13 @@ impl CountingError {
 
 /// The work of the thread: counts rows until the channel is closed.
 fn count_rows(
-    trainer: &Trainer,
-    mut counts: WordCounts,
-    rows: Receiver<ArrayRows>,
+    mut counts: Box<dyn RowCounts>,
+    mut rows: RowReader,
     words: &AtomicUsize,
-) -> Result<WordCounts, TrainError> {
-    let mut lines = RowLines::new(rows);
-    while lines.begin_round() {
-        trainer.count_into(Corpus::reader(&mut lines), &mut counts)?;
-        words.store(counts.len(), Ordering::Relaxed);
+) -> Result<Box<dyn RowCounts>, TrainError> {
+    while rows.begin_round() {
+        counts.count(&mut rows)?;
+        words.store(counts.words(), Ordering::Relaxed);
     }
     Ok(counts)
-}
-
-/// Reads rows as lines, in rounds. A round ends between two arrays.
-struct RowLines {
-    rows: Receiver<ArrayRows>,
-    current: Option<ArrayRows>,
-    /// The row of `current` that is read next; `bytes_of_row` bytes of it have been read.
-    row: usize,
-    bytes_of_row: usize,
-    /// The bytes of this round's arrays.
-    round_bytes: usize,
-}
-
-impl RowLines {
-    fn new(rows: Receiver<ArrayRows>) -> RowLines {
-        RowLines {
-            rows,
-            current: None,
-            row: 0,
-            bytes_of_row: 0,
-            round_bytes: 0,
-        }
-    }
-
-    /// Waits for rows; `false` if there are no more.
-    fn begin_round(&mut self) -> bool {
-        self.round_bytes = 0;
-        self.receive()
-    }
-
-    /// Takes the next array; `false` if there is none.
-    fn receive(&mut self) -> bool {
-        self.current = self.rows.recv().ok();
-        self.row = 0;
-        self.bytes_of_row = 0;
-        self.round_bytes += self.current.as_ref().map_or(0, ArrayRows::size);
-        self.current.is_some()
-    }
-
-    /// Copies lines of the current array and returns the number of bytes: 0 at the end of the array
-    /// or if `buffer` is empty.
-    fn copy(&mut self, buffer: &mut [u8]) -> usize {
-        let mut copied = 0;
-        while let Some(row) = self.current.as_ref().and_then(|rows| rows.get(self.row)) {
-            let rest = &row[self.bytes_of_row..];
-            let buffer = &mut buffer[copied..];
-            let Some(after) = buffer.get_mut(rest.len()) else {
-                buffer.copy_from_slice(&rest[..buffer.len()]);
-                self.bytes_of_row += buffer.len();
-                return copied + buffer.len();
-            };
-            *after = b'\n';
-            buffer[..rest.len()].copy_from_slice(rest);
-            copied += rest.len() + 1;
-            self.row += 1;
-            self.bytes_of_row = 0;
-        }
-        copied
-    }
-}
-
-impl Read for RowLines {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let copied = self.copy(buffer);
-            if copied > 0 || buffer.is_empty() || self.round_bytes >= ROUND_BYTES {
-                return Ok(copied);
-            }
-            if !self.receive() {
-                return Ok(0);
-            }
-        }
-    }
 }

@@ -1,26 +1,30 @@
-//! Word counts from Python: counting lines in parts, tables of rows, and training on them.
+//! Word counts from Python: counting rows in parts, tables of rows, and training on them.
 //!
 //! Rows come and go as buffers (bytes, offsets, counts), from which Arrow makes arrays without a
 //! copy. `spiece/counts.py` and `spiece/spark.py` build on it.
 
+use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use spiece::train::{CountRows, CountsError, WordCounts};
+use spiece::input::Document;
+use spiece::train::{CountRows, WordCounts};
 use spiece::{TrainError, TrainFlags};
 
 use crate::array_rows::{ArrayRows, elements};
 use crate::buffer::VectorBuffer;
+use crate::byte_training::ByteTraining;
 use crate::counting_thread::{BackgroundCounts, CountingError};
 use crate::errors;
+use crate::row_counts::{PretokenRows, RowCounts, WordRows};
 use crate::trainer::{Failure, PyObserver, set_flags, summary_dict};
 
 /// Rows as buffers: the bytes of all rows, the offsets of the rows, and the counts.
 type Rows<'py> = (Bound<'py, PyBytes>, VectorBuffer, VectorBuffer);
 
-/// Counts the words of lines.
+/// Counts the words, or the pretokens, of rows.
 #[pyclass(module = "spiece._native", name = "WordCounter", frozen)]
 pub struct PyWordCounter {
     counts: Mutex<BackgroundCounts>,
@@ -34,26 +38,40 @@ impl PyWordCounter {
         let mut flags = TrainFlags::default();
         set_flags(py, &mut flags, &values)?;
         if !flags.json_field.is_empty() {
-            return Err(PyValueError::new_err(
-                "json_field is for files; pass the texts",
-            ));
+            return Err(no_records());
         }
         // Counts do not depend on the size of the vocabulary.
         flags.vocab_size = i32::MAX;
         let error = |error: TrainError| errors::of_train(py, &error);
         let trainer = flags.trainer().map_err(error)?;
         // One thread: callers that count in several processes have one process per core.
-        let trainer = trainer.with_threads(std::num::NonZeroUsize::MIN);
-        // Refuses options that need the whole corpus.
-        trainer.counter().map_err(error)?;
-        let counts = BackgroundCounts::new(trainer).map_err(error)?;
-        Ok(PyWordCounter {
-            counts: Mutex::new(counts),
-        })
+        let trainer = trainer.with_threads(NonZeroUsize::MIN);
+        let counts = WordRows::new(trainer).map_err(error)?;
+        Ok(PyWordCounter::of_counts(Box::new(counts)))
     }
 
-    /// Adds rows of text, as lines: a line feed is added to each. `offsets` says where each row
-    /// begins and the last one ends; the first offset is that of the first of the bytes.
+    /// A counter of the pretokens of byte-level BPE.
+    #[staticmethod]
+    fn of_bytes(py: Python<'_>, mut flags: Vec<(String, String)>) -> PyResult<PyWordCounter> {
+        // Counts do not depend on the size of the vocabulary.
+        flags.push(("vocab_size".to_owned(), i32::MAX.to_string()));
+        let training = ByteTraining::new(py, &flags)?;
+        if !training.flags.json_field.is_empty() {
+            return Err(no_records());
+        }
+        if training.trainer.options().document == Some(Document::File) {
+            return Err(PyValueError::new_err(
+                "document: rows are lines (line) or texts (record), not files",
+            ));
+        }
+        // As above.
+        let trainer = training.trainer.with_threads(NonZeroUsize::MIN);
+        let counts = PretokenRows::new(trainer);
+        Ok(PyWordCounter::of_counts(Box::new(counts)))
+    }
+
+    /// Adds rows of text: lines, of which each gets a line feed, or texts. `offsets` says where
+    /// each row begins and the last one ends; the first offset is that of the first of the bytes.
     fn add_rows(
         &self,
         py: Python<'_>,
@@ -65,7 +83,7 @@ impl PyWordCounter {
         added.map_err(|error| of_counting(py, &error))
     }
 
-    /// The number of distinct words, without those of lines that have not been counted yet.
+    /// The number of distinct words, without those of rows that have not been counted yet.
     fn __len__(&self, py: Python<'_>) -> usize {
         py.detach(|| self.lock().words())
     }
@@ -75,75 +93,29 @@ impl PyWordCounter {
     fn take_rows<'py>(&self, py: Python<'py>, with_options: bool) -> PyResult<Rows<'py>> {
         let taken = py.detach(|| {
             let mut counts = self.lock();
-            let counts = counts.finish()?;
-            RowBuffers::take(counts, with_options).map_err(CountingError::Train)
+            let taken = counts.finish()?.take(with_options);
+            taken.map_err(CountingError::Train)
         });
         let rows = taken.map_err(|error| of_counting(py, &error))?;
-        Ok(rows.into_python(py))
+        Ok((
+            PyBytes::new(py, &rows.bytes),
+            VectorBuffer::of_i64(rows.offsets),
+            VectorBuffer::of_i64(rows.counts),
+        ))
     }
 }
 
 impl PyWordCounter {
+    fn of_counts(counts: Box<dyn RowCounts>) -> PyWordCounter {
+        PyWordCounter {
+            counts: Mutex::new(BackgroundCounts::new(counts)),
+        }
+    }
+
     /// The thread that holds the lock never waits for Python. A caller that waits for it must be
     /// detached.
     fn lock(&self) -> MutexGuard<'_, BackgroundCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Rows that are written to buffers.
-struct RowBuffers {
-    bytes: Vec<u8>,
-    offsets: Vec<i64>,
-    counts: Vec<i64>,
-}
-
-impl RowBuffers {
-    /// Removes all words; `with_options` also adds the rows with the options and the numbers of
-    /// sentences.
-    fn take(counts: &mut WordCounts, with_options: bool) -> Result<RowBuffers, TrainError> {
-        let mut rows = RowBuffers::with_capacity(counts.len());
-        if with_options {
-            counts.for_each_other_row(|bytes, count| {
-                rows.add(bytes, count);
-                Ok::<(), TrainError>(())
-            })?;
-        }
-        let mut too_frequent = None;
-        counts.drain(|word, count| match i64::try_from(count) {
-            Ok(count) => rows.add(word.as_bytes(), count),
-            Err(_) => too_frequent = Some(word.to_owned()),
-        });
-        match too_frequent {
-            Some(word) => Err(CountsError::TooFrequent { word }.into()),
-            None => Ok(rows),
-        }
-    }
-
-    fn with_capacity(words: usize) -> RowBuffers {
-        let mut offsets = Vec::with_capacity(words + 1);
-        offsets.push(0);
-        RowBuffers {
-            bytes: Vec::new(),
-            offsets,
-            counts: Vec::with_capacity(words),
-        }
-    }
-
-    fn add(&mut self, bytes: &[u8], count: i64) {
-        self.bytes.extend_from_slice(bytes);
-        // A vector has at most isize::MAX bytes.
-        self.offsets
-            .push(i64::try_from(self.bytes.len()).unwrap_or(i64::MAX));
-        self.counts.push(count);
-    }
-
-    fn into_python(self, py: Python<'_>) -> Rows<'_> {
-        (
-            PyBytes::new(py, &self.bytes),
-            VectorBuffer::of_i64(self.offsets),
-            VectorBuffer::of_i64(self.counts),
-        )
     }
 }
 
@@ -192,6 +164,10 @@ impl PyCountRows {
         let counts = py.detach(|| rows.finish());
         counts.map_err(|error| errors::of_train(py, &error))
     }
+}
+
+fn no_records() -> PyErr {
+    PyValueError::new_err("json_field is for files; pass the texts")
 }
 
 fn of_counting(py: Python<'_>, error: &CountingError) -> PyErr {

@@ -1,40 +1,58 @@
-//! Changes of trained models, and reports on them, for `spiece.Model`.
+//! Changes of trained models and byte-level vocabularies, and reports on them, for `spiece.Model`.
 //!
-//! A change gives the bytes of the changed model and a `dict` that describes it. Each change checks
-//! its guarantees before it returns, on the texts of the pieces and on the given texts.
+//! A change gives the tokenizer of the changed model and a `dict` that describes it.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU16, NonZeroUsize};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use spiece::adapt::{
-    EditError, EditStep, ExtendError, ExtendOptions, ExtendSize, IdMap, LineComparison,
-    MergeOptions, NormalizerFlag, PieceUsage, PruneGoal, PruneOptions, SpecialRole, TextChange,
-    UsageCounter,
+    ByteExtendOptions, EditError, EditStep, ExtendOptions, ExtendSize, ExtensionPiece, IdMap,
+    LineComparison, MergeOptions, NormalizerFlag, PieceUsage, PruneGoal, PruneOptions, SpecialRole,
+    TextChange, UsageCounter,
 };
 use spiece::inspect::{ComparisonCounter, Inspection, InspectionDetails};
-use spiece::{Corpus, Model, PieceId, PieceKind};
+use spiece::train::Summary;
+use spiece::{ByteBpe, Corpus, Model, ModelError, PieceId, PieceKind, Tokenizer, TokenizerConfig};
 
 use crate::arguments::to_int_in;
 use crate::errors;
 use crate::text::{HeldTexts, iterable_items};
-use crate::tokenizer::PyTokenizer;
+use crate::tokenizer::{PyTokenizer, threads_or_all};
 use crate::trainer::{Failure, LineEnds, PyObserver, PySentences, summary_dict};
 
 /// The largest number of pieces that a model can have.
 const MAX_PIECES: usize = (1 << 27) - 1;
 
 /// A changed model and its report.
-type Changed<'py> = (Bound<'py, PyBytes>, Bound<'py, PyDict>);
+type Changed<'py> = (PyTokenizer, Bound<'py, PyDict>);
 
-/// The bytes of a changed model, and a report on its ids and texts.
+/// A changed model, and a report on its ids and texts.
 fn changed<'py>(
     py: Python<'py>,
     model: &Model,
     ids: &IdMap,
     change: Option<&TextChange>,
 ) -> PyResult<Changed<'py>> {
+    let report = report(py, ids)?;
+    if let Some(change) = change {
+        report.set_item("changes_no_text", change.is_none())?;
+        report.set_item("changes_normalization", change.changes_normalization())?;
+        report.set_item("texts", change.texts().map(lossy).collect::<Vec<_>>())?;
+    }
+    let tokenizer = py.detach(|| Tokenizer::new(model.clone()));
+    Ok((PyTokenizer::of(tokenizer), report))
+}
+
+/// A changed vocabulary, and a report on its ids.
+fn changed_bytes<'py>(py: Python<'py>, bpe: ByteBpe, ids: &IdMap) -> PyResult<Changed<'py>> {
+    let tokenizer = py.detach(|| Tokenizer::of_bytes(bpe, TokenizerConfig::default()));
+    Ok((PyTokenizer::of(tokenizer), report(py, ids)?))
+}
+
+/// A report on the ids of a changed model.
+fn report<'py>(py: Python<'py>, ids: &IdMap) -> PyResult<Bound<'py, PyDict>> {
     let pairs = |pairs: &mut dyn Iterator<Item = (PieceId, PieceId)>| -> Vec<(u32, u32)> {
         pairs.map(|(old, new)| (old.get(), new.get())).collect()
     };
@@ -42,12 +60,7 @@ fn changed<'py>(
     report.set_item("moved", pairs(&mut ids.moved()))?;
     report.set_item("removed", numbers(ids.removed()))?;
     report.set_item("added", numbers(ids.added()))?;
-    if let Some(change) = change {
-        report.set_item("changes_no_text", change.is_none())?;
-        report.set_item("changes_normalization", change.changes_normalization())?;
-        report.set_item("texts", change.texts().map(lossy).collect::<Vec<_>>())?;
-    }
-    Ok((PyBytes::new(py, &model.to_bytes()), report))
+    Ok(report)
 }
 
 fn numbers(ids: impl IntoIterator<Item = PieceId>) -> Vec<u32> {
@@ -183,7 +196,7 @@ pub fn _edit<'py>(
     Ok(change)
 }
 
-/// Adds the pieces of another model.
+/// Adds the pieces of another model, or the tokens of another vocabulary.
 #[pyfunction]
 pub fn _merge<'py>(
     py: Python<'py>,
@@ -192,13 +205,31 @@ pub fn _merge<'py>(
     drop_unreachable: bool,
     allow_other_normalizer: bool,
 ) -> PyResult<Changed<'py>> {
-    let model = tokenizer.get().loaded.model(py)?;
-    let second = second.get().loaded.model(py)?;
+    let (first, second) = (&tokenizer.get().loaded, &second.get().loaded);
     let mut options = MergeOptions::default();
     options.drop_unreachable = drop_unreachable;
     options.allow_other_normalizer = allow_other_normalizer;
-    let merged = py.detach(|| model.merge(second, &options));
-    let merged = merged.map_err(|error| errors::refused(py, &error))?;
+    if let (Some(first), Some(second)) = (first.tokenizer.byte_bpe(), second.tokenizer.byte_bpe()) {
+        let merged = py.detach(|| first.merge(second, &options));
+        let merged = merged.map_err(|error| errors::of_merge(py, &error))?;
+        let unreachable = numbers(merged.unreachable().iter().copied());
+        let dropped = merged.dropped().map(|token| PyBytes::new(py, token));
+        let dropped: Vec<_> = dropped.collect();
+        let ids = merged.ids().clone();
+        let change = changed_bytes(py, merged.into_bpe(), &ids)?;
+        change.1.set_item("unreachable", unreachable)?;
+        change.1.set_item("dropped", dropped)?;
+        return Ok(change);
+    }
+    if first.tokenizer.byte_bpe().is_some() || second.tokenizer.byte_bpe().is_some() {
+        let message = "one is a byte-level vocabulary and the other a model; merge two of one kind";
+        return Err(errors::exception(py, "ModelError", (message,)));
+    }
+    let merged = py.detach({
+        let (first, second) = (first.model(py)?, second.model(py)?);
+        || first.merge(second, &options)
+    });
+    let merged = merged.map_err(|error| errors::of_merge(py, &error))?;
     let change = changed(py, merged.model(), merged.ids(), Some(merged.text_change()))?;
     change
         .1
@@ -215,7 +246,7 @@ pub fn _merge<'py>(
     Ok(change)
 }
 
-/// Removes pieces that texts do not need.
+/// Removes pieces that texts do not need, of a model or of a byte-level vocabulary.
 #[pyfunction]
 pub fn _prune<'py>(
     py: Python<'py>,
@@ -226,7 +257,7 @@ pub fn _prune<'py>(
     unused_tail: bool,
 ) -> PyResult<Changed<'py>> {
     let loaded = &tokenizer.get().loaded;
-    let (tokenizer, model) = (&loaded.tokenizer, loaded.model(py)?);
+    let tokenizer = &loaded.tokenizer;
     let size = size.map(|size| to_int_in("size", size, (1, MAX_PIECES)));
     let goal = match (size.transpose()?, texts) {
         (Some(size), _) => PruneGoal::Size(size),
@@ -234,15 +265,29 @@ pub fn _prune<'py>(
         (None, Some(_)) => PruneGoal::Used,
         (None, None) => return Err(PyValueError::new_err("prune needs texts or a size")),
     };
+    if let Some(bpe) = tokenizer.byte_bpe() {
+        let refusal = match (keep_chars, unused_tail) {
+            (true, false) => None,
+            (false, _) => Some("keep_chars: a byte-level vocabulary keeps all bytes; leave it out"),
+            (_, true) => Some("unused_tail is for BPE models; leave it out"),
+        };
+        if let Some(message) = refusal {
+            return Err(errors::exception(py, "ModelError", (message,)));
+        }
+        let held = check_texts(py, texts)?;
+        let usage = usage(py, tokenizer, &held)?;
+        let pruned = py.detach(|| bpe.prune(&usage, goal));
+        let pruned = pruned.map_err(|error| errors::of_prune(py, &error))?;
+        let ids = pruned.ids().clone();
+        return changed_bytes(py, pruned.into_bpe(), &ids);
+    }
+    let model = loaded.model(py)?;
     let held = check_texts(py, texts)?;
     let mut options = PruneOptions::new(goal);
     options.keep_chars = keep_chars;
-    let pruned = py.detach(|| {
-        let usage = usage(tokenizer, &held)?;
-        let pruned = model.prune(&usage, &options);
-        pruned.map_err(|error| error.to_string())
-    });
-    let pruned = pruned.map_err(|error: String| errors::exception(py, "ModelError", (error,)))?;
+    let usage = usage(py, tokenizer, &held)?;
+    let pruned = py.detach(|| model.prune(&usage, &options));
+    let pruned = pruned.map_err(|error| errors::of_prune(py, &error))?;
     let change = changed(py, pruned.model(), pruned.ids(), None)?;
     change.1.set_item("rows", pruned.rows())?;
     change.1.set_item("tail", pruned.tail())?;
@@ -250,17 +295,21 @@ pub fn _prune<'py>(
     Ok(change)
 }
 
-/// Counts how often texts use the pieces of a model.
-fn usage(tokenizer: &spiece::Tokenizer, held: &HeldTexts) -> Result<PieceUsage, String> {
-    if held.texts().is_empty() {
-        let model = tokenizer.model().map_err(|error| error.to_string())?;
+/// Counts how often texts use the pieces of a model, or the tokens of a vocabulary.
+fn usage(py: Python<'_>, tokenizer: &Tokenizer, held: &HeldTexts) -> PyResult<PieceUsage> {
+    if held.texts().is_empty()
+        && let Ok(model) = tokenizer.model()
+    {
         return Ok(PieceUsage::none(model));
     }
-    let mut counter = UsageCounter::new(tokenizer).map_err(|error| error.to_string())?;
-    for text in held.texts() {
-        counter.add(text);
-    }
-    Ok(counter.finish())
+    let counted = py.detach(|| {
+        let mut counter = UsageCounter::new(tokenizer)?;
+        for text in held.texts() {
+            counter.add(text);
+        }
+        Ok(counter.finish())
+    });
+    counted.map_err(|error: ModelError| errors::of_model(py, &error))
 }
 
 /// The number of pieces that `_extend` learns, from the name of a rule and its number.
@@ -273,43 +322,108 @@ fn extend_size(rule: &str, number: &Bound<'_, PyAny>) -> PyResult<ExtendSize> {
     })
 }
 
-/// Learns pieces from other text.
+/// Options of an extension that may be left out.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct ExtendRequest<'py> {
+    multiple_of: Option<Bound<'py, PyAny>>,
+    special_tokens: Vec<String>,
+    reuse: Vec<Bound<'py, PyAny>>,
+    min_frequency: Option<Bound<'py, PyAny>>,
+    max_token_length: Option<Bound<'py, PyAny>>,
+    threads: Option<Bound<'py, PyAny>>,
+}
+
+/// Learns pieces, or tokens of a byte-level vocabulary, from other text.
 #[pyfunction]
 pub fn _extend<'py>(
     py: Python<'py>,
     tokenizer: &Bound<'py, PyTokenizer>,
     sentences: &Bound<'py, PyAny>,
     size: (String, Bound<'py, PyAny>),
+    request: ExtendRequest<'py>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Changed<'py>> {
-    let model = tokenizer.get().loaded.model(py)?;
-    let options = ExtendOptions::new(model, extend_size(&size.0, &size.1)?);
+    let loaded = &tokenizer.get().loaded;
+    let size = extend_size(&size.0, &size.1)?;
+    let multiple_of = request.multiple_of.map(|multiple| {
+        let multiple: usize = to_int_in("multiple_of", &multiple, (1, MAX_PIECES))?;
+        Ok::<_, PyErr>(NonZeroUsize::new(multiple))
+    });
+    let multiple_of = multiple_of.transpose()?.flatten();
+    let threads = match &request.threads {
+        Some(threads) => NonZeroUsize::new(threads_or_all(Some(threads))?),
+        None => None,
+    };
+    let reuse = request.reuse.iter().map(|id| {
+        let id: u32 = to_int_in("reuse", id, (0, u32::MAX))?;
+        Ok(PieceId::new(id))
+    });
+    let reuse = reuse.collect::<PyResult<Vec<_>>>()?;
     let failure = Failure::default();
-    let corpus = Corpus::texts(PySentences::new(
-        sentences,
-        LineEnds::Removed,
-        failure.clone(),
-    )?);
     let mut observer = PyObserver::new(progress, failure.clone());
+    if let Some(bpe) = loaded.tokenizer.byte_bpe() {
+        let mut options = ByteExtendOptions::new(size);
+        options.multiple_of = multiple_of;
+        options.special_tokens = request.special_tokens;
+        options.reuse = reuse;
+        options.threads = threads;
+        if let Some(number) = request.min_frequency {
+            options.min_frequency = to_int_in("min_frequency", &number, (0, u64::MAX))?;
+        }
+        if let Some(number) = request.max_token_length {
+            let length: u16 = to_int_in("max_token_length", &number, (1, u16::MAX))?;
+            options.max_token_length = NonZeroU16::new(length);
+        }
+        let sentences = PySentences::new(sentences, LineEnds::Kept, failure.clone())?;
+        let corpus = Corpus::texts(sentences);
+        let extended = py.detach(|| bpe.extend_observed(corpus, &options, &mut observer));
+        failure.check()?;
+        let extended = extended.map_err(|error| errors::of_extend(py, &error))?;
+        observer.finish(py)?;
+        let (ids, tokens) = (extended.ids().clone(), extended.tokens().to_vec());
+        let summary = extended.summary().clone();
+        let change = changed_bytes(py, extended.into_bpe(), &ids)?;
+        set_learned(py, &change.1, &tokens, &summary)?;
+        return Ok(change);
+    }
+    for (name, is_given) in [
+        ("min_frequency", request.min_frequency.is_some()),
+        ("max_token_length", request.max_token_length.is_some()),
+    ] {
+        if is_given {
+            let message = format!("{name} is for byte-level vocabularies; leave it out");
+            return Err(errors::exception(py, "ModelError", (message,)));
+        }
+    }
+    let model = loaded.model(py)?;
+    let mut options = ExtendOptions::new(model, size);
+    options.multiple_of = multiple_of;
+    options.control = request.special_tokens;
+    options.reuse = reuse;
+    options.threads = threads;
+    let sentences = PySentences::new(sentences, LineEnds::Removed, failure.clone())?;
+    let corpus = Corpus::texts(sentences);
     let extended = py.detach(|| model.extend_observed(corpus, &options, &mut observer));
     failure.check()?;
-    let extended = extended.map_err(|error: ExtendError| errors::of_extend(py, &error))?;
+    let extended = extended.map_err(|error| errors::of_extend(py, &error))?;
     observer.finish(py)?;
-    let change = changed(
-        py,
-        extended.model(),
-        extended.ids(),
-        Some(extended.text_change()),
-    )?;
-    let learned = extended
-        .pieces()
-        .iter()
-        .map(|piece| (piece.id.get(), piece.count));
-    change.1.set_item("learned", learned.collect::<Vec<_>>())?;
-    change
-        .1
-        .set_item("summary", summary_dict(py, extended.summary())?)?;
+    let text_change = Some(extended.text_change());
+    let change = changed(py, extended.model(), extended.ids(), text_change)?;
+    set_learned(py, &change.1, extended.pieces(), extended.summary())?;
     Ok(change)
+}
+
+/// Adds what was learned to a report, and figures about the run.
+fn set_learned(
+    py: Python<'_>,
+    report: &Bound<'_, PyDict>,
+    learned: &[ExtensionPiece],
+    summary: &Summary,
+) -> PyResult<()> {
+    let learned = learned.iter().map(|piece| (piece.id.get(), piece.count));
+    report.set_item("learned", learned.collect::<Vec<_>>())?;
+    report.set_item("summary", summary_dict(py, summary)?)
 }
 
 /// A report on the contents of a model.

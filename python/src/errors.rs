@@ -16,7 +16,7 @@ use std::path::Path;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use spiece::adapt::{EditError, ExtendError};
+use spiece::adapt::{EditError, ExtendError, MergeError, PruneError};
 use spiece::model::OtherContent;
 use spiece::output::WriteError;
 use spiece::train::OptionError;
@@ -181,8 +181,57 @@ pub fn of_extend(py: Python<'_>, error: &ExtendError) -> PyErr {
             "the user-defined symbol {id} {piece:?} is not UTF-8 and can be a part of characters, \
              which then cannot be learned; remove it with Model.edit()"
         ),
+        ExtendError::PieceExists { piece, kind } => {
+            format!(
+                "special_tokens: there is a piece {piece:?} already, of the kind {kind}; leave it out"
+            )
+        }
+        ExtendError::NotReusable { id, piece } => format!(
+            "reuse: the id {id} of {piece:?} cannot be reused; only those of control, unused and \
+             user-defined pieces that are not the unknown, bos, eos or pad piece can"
+        ),
+        ExtendError::NotSpecial { id } => {
+            format!(
+                "reuse: no special token has the id {id}; Tokenizer.special_tokens has their ids"
+            )
+        }
         _ => return refused(py, error),
     };
+    exception(py, "ModelError", (message,))
+}
+
+pub fn of_merge(py: Python<'_>, error: &MergeError) -> PyErr {
+    let difference = match error {
+        MergeError::Normalizer => {
+            "the models normalize text differently (rules, dummy prefix or whitespace)"
+        }
+        MergeError::Pretokens => {
+            "the vocabularies cut text differently (pattern, normalization or space before the text)"
+        }
+        _ => return refused(py, error),
+    };
+    let message = format!(
+        "{difference}, so that pieces of the second may never match; allow_other_normalizer=True \
+         keeps what the first does all the same"
+    );
+    exception(py, "ModelError", (message,))
+}
+
+pub fn of_prune(py: Python<'_>, error: &PruneError) -> PyErr {
+    let PruneError::TooSmall {
+        size,
+        smallest,
+        keeps_chars,
+    } = error
+    else {
+        return refused(py, error);
+    };
+    let remedy = match keeps_chars {
+        true => ", or pass keep_chars=False to allow that pieces of one character are removed",
+        false => "",
+    };
+    let message =
+        format!("size {size} is too small; {smallest} pieces cannot be removed. Raise it{remedy}");
     exception(py, "ModelError", (message,))
 }
 

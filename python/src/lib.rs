@@ -29,6 +29,8 @@ mod normalizer;
 mod pool;
 mod processor;
 mod random;
+mod row_counts;
+mod row_reader;
 mod scored;
 mod settings;
 mod spans;

@@ -39,6 +39,14 @@ pub struct PyTokenizer {
     pub loaded: Arc<Loaded>,
 }
 
+impl PyTokenizer {
+    pub fn of(tokenizer: Tokenizer) -> PyTokenizer {
+        PyTokenizer {
+            loaded: Arc::new(Loaded::new(tokenizer)),
+        }
+    }
+}
+
 /// An instance of `class`, which is the native class or a subclass.
 fn instance<'py>(
     class: &Bound<'py, PyType>,
@@ -46,12 +54,7 @@ fn instance<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = class.py();
     let tokenizer = opened.map_err(|error| errors::of_model(py, &error))?;
-    let native = Bound::new(
-        py,
-        PyTokenizer {
-            loaded: Arc::new(Loaded::new(tokenizer)),
-        },
-    )?;
+    let native = Bound::new(py, PyTokenizer::of(tokenizer))?;
     let native_class = py.get_type::<PyTokenizer>();
     native_class.call_method1("__new__", (class, native))
 }

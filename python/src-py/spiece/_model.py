@@ -88,6 +88,9 @@ class Model:
     def inspect(self) -> dict[str, Any]:
         """What the model consists of, and which pieces no text gives: a ``dict``.
 
+        For a byte-level vocabulary, ``only_whole`` has the tokens that are found only as whole pretokens, and ``undecided``
+        those for which neither a text nor a proof that there is none was found.
+
         >>> report = Model.open(model_path).inspect()
         >>> report["model_type"], report["kinds"]["control"]
         ('bpe', 2)
@@ -130,7 +133,17 @@ class Model:
         drop_unreachable: bool = False,
         allow_other_normalizer: bool = False,
     ) -> tuple[Model, dict[str, Any]]:
-        """A model with the pieces of another one after its own, and a report."""
+        """A model with the pieces of another one after its own, and a report.
+
+        Two byte-level vocabularies are merged as well: added tokens come last in the order of merges, so no text has more
+        tokens than before. ``unreachable`` has the added tokens that no text gives; ``drop_unreachable`` leaves them out. Both
+        have to cut text in the same way, unless ``allow_other_normalizer`` is true.
+
+        >>> low, new = (train([text] * 2, model_type="byte_bpe", vocab_size=258) for text in ("low", "new"))
+        >>> model, report = low.merge(new)
+        >>> report["added"], model.tokenizer().encode("lownew")
+        ([258, 259], [257, 259])
+        """
         merged = _native._merge(self._tokenizer, Tokenizer(other), drop_unreachable, allow_other_normalizer)
         return self._changed(merged)
 
@@ -143,6 +156,9 @@ class Model:
         unused_tail: bool = False,
     ) -> tuple[Model, dict[str, Any]]:
         """A model with the pieces that texts need, or with ``size`` pieces, and a report.
+
+        A byte-level vocabulary keeps all bytes and special tokens, and the tokens of which a kept one is made. Ids have no gaps
+        afterwards; ``removed`` and ``moved`` say what became of the old ones.
 
         >>> model, report = Model.open(model_path).prune(["the right to life"])
         >>> len(model) < 3000 and len(report["removed"]) > 1000
@@ -157,28 +173,56 @@ class Model:
         pieces: int | None = None,
         vocab_size: int | None = None,
         multiple_of: int | None = None,
+        special_tokens: Iterable[str] = (),
+        reuse: Iterable[int] = (),
+        min_frequency: int | None = None,
+        max_token_length: int | None = None,
+        threads: int | None = None,
         progress: Progress = None,
     ) -> tuple[Model, dict[str, Any]]:
-        """A BPE model that learned more pieces from other text, and a report. Ids stay.
+        """A BPE model or byte-level vocabulary that learned more pieces from other text, and a report. Ids stay.
 
-        One of ``pieces``, ``vocab_size`` and ``multiple_of`` says how many pieces. ``progress`` is that of
-        :meth:`Trainer.train`.
+        ``pieces`` or ``vocab_size`` says how many pieces; ``multiple_of`` fills up with reserved pieces to a multiple, or
+        alone asks for as many pieces as make the next one. ``special_tokens`` are added before what is learned: control pieces
+        of a model. Learned pieces first take the ids of ``reuse``, which are those of special tokens, or of a model also of
+        unused and user-defined pieces. ``progress`` and ``threads`` are those of :meth:`Trainer.train`.
+
+        A byte-level vocabulary cuts the sentences by its pattern and leaves its special tokens out; line feeds at the ends of
+        sentences are text. Only there are ``min_frequency``, how often a pair has to occur, and ``max_token_length``, which
+        learned tokens have to be shorter than in bytes.
 
         >>> model, report = Model.open(model_path).extend(["spiece and spiece"], pieces=2)
         >>> len(report["learned"])
         2
+        >>> model = train(["low lower"], model_type="byte_bpe", vocab_size=258)
+        >>> model, report = model.extend(["new lower low"], pieces=1)
+        >>> model.tokenizer().id_to_piece(report["learned"][0][0])
+        ' low'
         """
-        sizes = {"pieces": pieces, "vocab_size": vocab_size, "multiple_of": multiple_of}
+        sizes = {"pieces": pieces, "vocab_size": vocab_size}
         given = [(rule, number) for rule, number in sizes.items() if number is not None]
+        if not given and multiple_of is not None:
+            given, multiple_of = [("multiple_of", multiple_of)], None
         if len(given) != 1:
-            raise TypeError("pass one of pieces, vocab_size and multiple_of")
+            raise TypeError("pass one of pieces and vocab_size, or multiple_of")
+        for name, texts in [("special_tokens", special_tokens), ("reuse", reuse)]:
+            if isinstance(texts, (str, bytes)):
+                raise TypeError(f"{name}: a text is no collection; pass a list")
+        request = {
+            "multiple_of": multiple_of,
+            "special_tokens": list(special_tokens),
+            "reuse": list(reuse),
+            "min_frequency": min_frequency,
+            "max_token_length": max_token_length,
+            "threads": threads,
+        }
         with callback(progress) as call:
-            return self._changed(_native._extend(self._tokenizer, _sentences(sentences), given[0], call))
+            return self._changed(_native._extend(self._tokenizer, _sentences(sentences), given[0], request, call))
 
     @staticmethod
-    def _changed(change: tuple[bytes, dict[str, Any]]) -> tuple[Model, dict[str, Any]]:
-        serialized, report = change
-        return Model(serialized), report
+    def _changed(change: tuple[_native.Tokenizer, dict[str, Any]]) -> tuple[Model, dict[str, Any]]:
+        tokenizer, report = change
+        return Model(Tokenizer(tokenizer)), report
 
     def save(self, prefix: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Writes PREFIX.model and PREFIX.vocab: both or, if that fails, none.

@@ -11,7 +11,7 @@ __version__: str
 
 _Event = dict[str, Any]
 _Progress = Callable[[_Event], object] | None
-_Changed = tuple[bytes, dict[str, Any]]
+_Changed = tuple["Tokenizer", dict[str, Any]]
 _Flags = list[tuple[str, str]]
 _Text = str | bytes
 _Allowed = Literal["all"] | Iterable[_Text] | None
@@ -273,9 +273,12 @@ class Normalizer:
 
 @final
 class WordCounter:
-    """Counts the words of lines."""
+    """Counts the words, or the pretokens, of rows."""
 
     def __new__(cls, flags: _Flags) -> Self: ...
+    @staticmethod
+    def of_bytes(flags: _Flags) -> WordCounter:
+        """A counter of the pretokens of byte-level BPE."""
     def __len__(self) -> int: ...
     def add_rows(self, bytes: Buffer, offsets: Buffer) -> None: ...
     def take_rows(self, with_options: bool) -> tuple[bytes, VectorBuffer, VectorBuffer]: ...
@@ -303,7 +306,11 @@ def _prune(
     tokenizer: Tokenizer, texts: Iterable[_Text] | None, size: int | None, keep_chars: bool, unused_tail: bool
 ) -> _Changed: ...
 def _extend(
-    tokenizer: Tokenizer, sentences: Iterator[_Text], size: tuple[str, int], progress: _Progress
+    tokenizer: Tokenizer,
+    sentences: Iterator[_Text],
+    size: tuple[str, int],
+    request: dict[str, Any],
+    progress: _Progress,
 ) -> _Changed: ...
 def _inspect(tokenizer: Tokenizer) -> dict[str, Any]: ...
 def _compare(first: Tokenizer, second: Tokenizer, texts: Iterable[_Text]) -> dict[str, Any]: ...

@@ -2,12 +2,18 @@
 
 A table has the columns ``word`` (binary) and ``count`` (int64). Tables of parts of a corpus are added by grouping the rows by
 ``word`` and summing ``count``, with any program. A few rows, whose ``word`` begins with the byte FF, have the options and the
-numbers of sentences; keep them. For BPE, word and char models.
+numbers of sentences; keep them. For BPE, word and char models, and with ``model_type="byte_bpe"`` for byte-level BPE, whose
+words are the pretokens of ``pattern``.
 
 >>> parts = [count(["to be", "or not"]), count(["to be, or"])]
 >>> model = train_counts(add(parts), vocab_size=30, hard_vocab_limit=False)
 >>> whole = spiece.train(["to be", "or not", "to be, or"], vocab_size=30, hard_vocab_limit=False)
 >>> model == whole
+True
+>>> options = {"model_type": "byte_bpe", "pattern": "cl100k"}
+>>> parts = [count(["to be", "or not"], **options), count(["to be, or"], **options)]
+>>> model = train_counts(add(parts), vocab_size=260, **options)
+>>> model == spiece.train(["to be", "or not", "to be, or"], vocab_size=260, **options)
 True
 """
 
@@ -36,6 +42,9 @@ def _arrow() -> Any:
 class Counter:
     """Counts the words of arrays of sentences, in a thread of its own. The options are those of :func:`spiece.train`.
 
+    With ``model_type="byte_bpe"`` it counts the pretokens of ``pattern``. Each row is then a text as it is, which may have line
+    feeds; with ``document="line"`` rows are what lines of a file are: each gets a line feed, and a line feed inside ends a text.
+
     An error of a row is raised by a later call, and ends the counter.
 
     >>> import pyarrow as pa
@@ -47,7 +56,9 @@ class Counter:
 
     def __init__(self, **options: object) -> None:
         options.pop("vocab_size", None)
-        self._counter = _native.WordCounter(list(flags_of(options).items()))
+        flags = list(flags_of(options).items())
+        is_bytes = is_byte_level(options)
+        self._counter = _native.WordCounter.of_bytes(flags) if is_bytes else _native.WordCounter(flags)
 
     def __repr__(self) -> str:
         return f"<spiece.counts.Counter: {len(self)} distinct words>"
@@ -57,8 +68,8 @@ class Counter:
         return len(self._counter)
 
     def add(self, sentences: Any) -> None:
-        """Adds an array of pyarrow with strings or bytes. NULL is an empty sentence; a line feed ends a
-        sentence, as in a file."""
+        """Adds an array of pyarrow with strings or bytes. NULL is an empty sentence; a line feed ends a sentence, as in a file,
+        but is text of byte-level BPE unless ``document`` is ``"line"``."""
         pa = _arrow()
         if isinstance(sentences, pa.ChunkedArray):
             for chunk in sentences.chunks:
@@ -150,8 +161,7 @@ def train_counts(table: Any, *, progress: Progress = None, **options: object) ->
 
     ``table`` is a table of pyarrow, a Parquet file, a folder of such files or a list of them; rows of several tables need not be
     added. The options have to be those of counting, but for ``vocab_size``, ``character_coverage``, ``required_chars`` and
-    ``hard_vocab_limit``. ``model_type="byte_bpe"`` takes tables that ``spiece count --model_type=byte_bpe`` has made with the
-    same ``pattern``.
+    ``hard_vocab_limit``. With ``model_type="byte_bpe"`` only ``pattern`` has to be that of counting.
     """
     rows = _native.CountRows()
     for batch in _table(table).to_batches(max_chunksize=_BATCH_ROWS):

@@ -8,6 +8,8 @@ column. Only DataFrames are used, no RDDs, so that it also works over Spark Conn
     model.save("tokenizer")
     tokens = spiece.spark.encode(df, "text", model)
 
+    model = spiece.spark.train(df, "text", model_type="byte_bpe", pattern="cl100k", vocab_size=100000)
+
 One machine and Spark agree because a model depends on the sum of the word counts alone, and sums do not depend on partitions,
 on retried tasks or on their order: a task that fails yields no rows.
 """
@@ -37,11 +39,14 @@ def count(df: Any, column: str, *, max_words: int = MAX_WORDS, **options: object
     """The words of a column and their counts: a ``DataFrame`` with the columns ``word`` (binary) and ``count`` (bigint).
 
     Each row is a sentence; NULL is an empty one, and a line feed ends a sentence, as in a file. ``options`` are those of
-    :func:`spiece.train`. A task holds at most ``max_words`` distinct words at a time. Write the result to Parquet to train many
+    :func:`spiece.train`. With ``model_type="byte_bpe"`` the words are the pretokens of ``pattern``, and each row is a text as it
+    is, with its line feeds; with ``document="line"`` rows are lines of a file, to each of which its line feed is added. A task holds at most ``max_words`` distinct words at a time. Write the result to Parquet to train many
     vocabularies from it: ``spiece.counts.train_counts(path, ...)``, or ``spiece train --input_format=counts``.
     """
     from pyspark.sql import functions as F
 
+    # An option that is wrong is refused here, and not by each task.
+    _counts.Counter(**options)
     rows = df.select(column).mapInArrow(_partition_counter(max_words, options), _COUNT_SCHEMA)
     return rows.groupBy("word").agg(F.sum("count").alias("count"))
 
@@ -105,7 +110,7 @@ def _to_arrow(df: Any) -> Any:
 def encode(
     df: Any,
     column: str,
-    model: Model | Buffer | str | os.PathLike[str],
+    model: Model | Tokenizer | Buffer | str | os.PathLike[str],
     *,
     output: str = "ids",
     threads: int = 1,
@@ -113,18 +118,17 @@ def encode(
 ) -> Any:
     """The columns of ``df`` and a column with the ids of the text in ``column``: an array of int, NULL where the text is NULL.
 
-    ``model`` is a :class:`spiece.Model`, the bytes of a model file or its path on the driver. It is sent to the workers with the
-    function. ``options`` are those of :meth:`spiece.Tokenizer.encode_ragged`, such as ``add_bos``.
+    ``model`` is a :class:`spiece.Model` or :class:`spiece.Tokenizer`, the bytes of a model file or its path on the driver. It is
+    sent to the workers with the function. ``options`` are those of :meth:`spiece.Tokenizer.encode_ragged`, such as ``add_bos``.
     """
     from pyspark.sql.types import ArrayType, IntegerType, StructType
 
     if output in df.columns:
         raise ValueError(f"output: the DataFrame has a column {output!r}; choose another name")
-    serialized = Model(model).to_bytes()
+    tokenizer = Model(model).tokenizer()
     schema = StructType(list(df.schema.fields)).add(output, ArrayType(IntegerType(), False))
 
     def encode_partition(batches: Iterator[Any]) -> Iterator[Any]:
-        tokenizer = Tokenizer.from_bytes(serialized)
         for batch in batches:
             yield _with_ids(batch, column, output, tokenizer, {"threads": threads, **options})
 

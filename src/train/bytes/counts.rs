@@ -92,9 +92,32 @@ impl ByteTrainer {
         observer: &mut dyn Observer,
     ) -> Result<WordCounts, TrainError> {
         let mut counts = self.new_counts();
-        let mut reporter = Reporter::new(observer);
-        counts.count_into(|table| self.reader().count_into(corpus, table, &mut reporter))?;
+        self.add_corpus(corpus, &mut counts, observer)?;
         Ok(counts)
+    }
+
+    /// Adds the pretokens of a part of a corpus to `counts`. If this fails, some pretokens may have
+    /// been added.
+    ///
+    /// # Errors
+    /// The corpus cannot be read, or `counts` has another fingerprint.
+    pub fn count_into(
+        &self,
+        corpus: Corpus<'_>,
+        counts: &mut WordCounts,
+    ) -> Result<(), TrainError> {
+        self.count_fingerprint().check_equal(counts.fingerprint())?;
+        self.add_corpus(corpus, counts, &mut SilentObserver)
+    }
+
+    fn add_corpus(
+        &self,
+        corpus: Corpus<'_>,
+        counts: &mut WordCounts,
+        observer: &mut dyn Observer,
+    ) -> Result<(), TrainError> {
+        let mut reporter = Reporter::new(observer);
+        counts.count_into(|table| self.reader().count_into(corpus, table, &mut reporter))
     }
 
     /// Trains on counted pretokens: the tokens that [`train`](Self::train) makes of the text.

@@ -1,0 +1,130 @@
+//! What is counted of rows: the words of lines, or the pretokens of lines or texts.
+
+use spiece::input::Document;
+use spiece::train::{ByteTrainer, CountsError, WordCounts};
+use spiece::{Corpus, TrainError, Trainer};
+
+use crate::row_reader::RowReader;
+
+/// Counts to which rows are added.
+pub trait RowCounts: Send {
+    /// Adds a round of rows.
+    fn count(&mut self, rows: &mut RowReader) -> Result<(), TrainError>;
+
+    /// The number of distinct words.
+    fn words(&self) -> usize;
+
+    /// Removes all words; `with_options` also gives the rows with the options and the numbers of
+    /// sentences.
+    fn take(&mut self, with_options: bool) -> Result<RowBuffers, TrainError>;
+}
+
+/// The words of rows, which are lines.
+pub struct WordRows {
+    trainer: Trainer,
+    counts: WordCounts,
+}
+
+impl WordRows {
+    /// # Errors
+    /// The options need the whole corpus.
+    pub fn new(trainer: Trainer) -> Result<WordRows, TrainError> {
+        trainer.counter()?;
+        let counts = trainer.new_counts()?;
+        Ok(WordRows { trainer, counts })
+    }
+}
+
+impl RowCounts for WordRows {
+    fn count(&mut self, rows: &mut RowReader) -> Result<(), TrainError> {
+        let corpus = Corpus::reader(rows);
+        self.trainer.count_into(corpus, &mut self.counts)
+    }
+
+    fn words(&self) -> usize {
+        self.counts.len()
+    }
+
+    fn take(&mut self, with_options: bool) -> Result<RowBuffers, TrainError> {
+        RowBuffers::take(&mut self.counts, with_options)
+    }
+}
+
+/// The pretokens of rows, which are lines with [`Document::Line`], and texts otherwise.
+pub struct PretokenRows {
+    trainer: ByteTrainer,
+    counts: WordCounts,
+}
+
+impl PretokenRows {
+    pub fn new(trainer: ByteTrainer) -> PretokenRows {
+        let counts = trainer.new_counts();
+        PretokenRows { trainer, counts }
+    }
+}
+
+impl RowCounts for PretokenRows {
+    fn count(&mut self, rows: &mut RowReader) -> Result<(), TrainError> {
+        let corpus = match self.trainer.options().document {
+            Some(Document::Line) => Corpus::reader(rows),
+            _ => Corpus::texts(rows),
+        };
+        self.trainer.count_into(corpus, &mut self.counts)
+    }
+
+    fn words(&self) -> usize {
+        self.counts.len()
+    }
+
+    fn take(&mut self, with_options: bool) -> Result<RowBuffers, TrainError> {
+        RowBuffers::take(&mut self.counts, with_options)
+    }
+}
+
+/// Rows that are written to buffers.
+pub struct RowBuffers {
+    pub bytes: Vec<u8>,
+    pub offsets: Vec<i64>,
+    pub counts: Vec<i64>,
+}
+
+impl RowBuffers {
+    /// Removes all words; `with_options` also adds the rows with the options and the numbers of
+    /// sentences.
+    fn take(counts: &mut WordCounts, with_options: bool) -> Result<RowBuffers, TrainError> {
+        let mut rows = RowBuffers::with_capacity(counts.len());
+        if with_options {
+            counts.for_each_other_row(|bytes, count| {
+                rows.add(bytes, count);
+                Ok::<(), TrainError>(())
+            })?;
+        }
+        let mut too_frequent = None;
+        counts.drain(|word, count| match i64::try_from(count) {
+            Ok(count) => rows.add(word.as_bytes(), count),
+            Err(_) => too_frequent = Some(word.to_owned()),
+        });
+        match too_frequent {
+            Some(word) => Err(CountsError::TooFrequent { word }.into()),
+            None => Ok(rows),
+        }
+    }
+
+    fn with_capacity(words: usize) -> RowBuffers {
+        let mut offsets = Vec::with_capacity(words + 1);
+        offsets.push(0);
+        RowBuffers {
+            bytes: Vec::new(),
+            offsets,
+            counts: Vec::with_capacity(words),
+        }
+    }
+
+    fn add(&mut self, bytes: &[u8], count: i64) {
+        self.bytes.extend_from_slice(bytes);
+        // A vector has at most isize::MAX bytes.
+        self.offsets
+            .push(i64::try_from(self.bytes.len()).unwrap_or(i64::MAX));
+        self.counts.push(count);
+    }
+}
