@@ -39,11 +39,13 @@
 //! # Speed
 //!
 //! Most pretokens of most texts are a space and ASCII letters, or ASCII letters: eight bytes are
-//! classified at once. The rest goes character by character through the table of classes.
+//! classified at once. Letters without case that have three bytes each follow each other in Chinese
+//! and Japanese; a table has a bit for each of them. The rest goes character by character through the
+//! table of classes.
 
 use super::classes::{
-    ASCII, Character, HAN, LETTER, LOWER, MARK, NUMBER, SPACE, SYMBOL, UPPER, character,
-    long_character,
+    ASCII, Character, HAN, LETTER, LOWER, MARK, NUMBER, SPACE, SYMBOL, UNCASED, UPPER, character,
+    long_character, uncased_letters_end,
 };
 
 /// Where a pattern has its contractions.
@@ -315,6 +317,11 @@ trait Characters {
     fn get(&mut self, at: usize) -> Option<Character>;
     /// The character at `at` if it is longer than a byte or malformed.
     fn get_long(&mut self, at: usize) -> Option<Character>;
+    /// The end of letters without case from `at`, or a position up to it.
+    #[inline(always)]
+    fn uncased_letters_end(&self, at: usize) -> usize {
+        at
+    }
     /// As [`get`](Self::get), for loops over many long characters.
     #[inline(always)]
     fn get_inlined(&mut self, at: usize) -> Option<Character> {
@@ -369,6 +376,11 @@ impl Characters for AnyCharacters<'_> {
     }
 
     #[inline(always)]
+    fn uncased_letters_end(&self, at: usize) -> usize {
+        uncased_letters_end(self.text, at)
+    }
+
+    #[inline(always)]
     fn get_long(&mut self, at: usize) -> Option<Character> {
         let byte = self.text.get(at)?;
         (*byte >= 0x80).then(|| long_character(self.text, at))
@@ -398,7 +410,11 @@ fn next_by_rules<R: PatternRules>(text: &mut impl Characters, at: usize) -> Opti
     {
         return Some(ascii_letters_end(text.text(), behind));
     }
-    let second = text.get(behind);
+    // A letter begins a word, whatever follows.
+    let second = match first.class & LETTER {
+        0 => text.get(behind),
+        _ => None,
+    };
     if let Some(end) = word::<R>(text, at, first, second) {
         return Some(end);
     }
@@ -524,6 +540,7 @@ fn word<R: PatternRules>(
         Words::Letters | Words::LettersAndMarks => loop {
             end = ascii_letters_end(text.text(), end);
             let ascii_end = end;
+            end = text.uncased_letters_end(end);
             while let Some(found) = text.get_long(end)
                 && is_letter(found.class)
             {
@@ -534,6 +551,9 @@ fn word<R: PatternRules>(
             }
         },
         Words::Cased | Words::CasedAfterHan => {
+            if letter.class & UNCASED != 0 && R::WORDS == Words::Cased {
+                end = text.uncased_letters_end(end);
+            }
             let mut shared_end = (letter.class & (UPPER | LOWER) == 0).then_some(end);
             let mut is_lower = letter.class & LOWER != 0;
             while !is_lower
