@@ -60,8 +60,8 @@ pub(crate) use self::file::Specs;
 pub(crate) use self::file::kind_number;
 pub use self::model_type::{ModelType, ParseModelTypeError};
 use self::normalizer::{charsmap_rules, parse_charsmap};
+use self::other_content::MAGIC_BYTES;
 pub use self::other_content::OtherContent;
-use self::other_content::START_BYTES;
 use self::piece_lookup::PieceLookup;
 pub use self::spec::{BytesList, NormalizerSpec, TrainerSpec};
 use crate::normalize::charsmap::Charsmap;
@@ -135,7 +135,7 @@ impl Model {
         };
         let mut file = File::open(path).map_err(unreadable)?;
         let mut bytes = Vec::new();
-        let start = file.by_ref().take(START_BYTES as u64);
+        let start = file.by_ref().take(MAGIC_BYTES as u64);
         { start }.read_to_end(&mut bytes).map_err(unreadable)?;
         if let Some(content) = OtherContent::of_start(&bytes) {
             return Err(ModelError::NotAModel { content }.in_file(path));

@@ -205,7 +205,10 @@ impl std::error::Error for ParsePieceKindError {}
 pub(crate) struct PieceTable {
     texts: TextArena,
     scores: Vec<f32>,
+    /// Up to the last piece that is not normal. In most models these are the first few hundred.
     kinds: Vec<PieceKind>,
+    /// The length of the longest text.
+    longest: usize,
 }
 
 impl PieceTable {
@@ -214,14 +217,25 @@ impl PieceTable {
         Self {
             texts: TextArena::with_capacity(pieces, bytes),
             scores: Vec::with_capacity(pieces),
-            kinds: Vec::with_capacity(pieces),
+            kinds: Vec::new(),
+            longest: 0,
         }
     }
 
     pub(crate) fn push(&mut self, text: &[u8], score: f32, kind: PieceKind) {
-        self.texts.push(text);
+        if kind != PieceKind::Normal {
+            self.kinds.resize(self.len(), PieceKind::Normal);
+            self.kinds.push(kind);
+        }
+        self.push_normal(text, text.len(), score);
+    }
+
+    /// Appends a normal piece whose text is the first `length` bytes of `from_text`.
+    #[inline]
+    pub(crate) fn push_normal(&mut self, from_text: &[u8], length: usize, score: f32) {
+        self.texts.push_start(from_text, length);
         self.scores.push(score);
-        self.kinds.push(kind);
+        self.longest = self.longest.max(length);
     }
 
     /// Makes every piece with this text unused.
@@ -233,6 +247,8 @@ impl PieceTable {
         }
         for index in 0..self.len() {
             if self.text(index) == text {
+                let kinds = self.kinds.len().max(index + 1);
+                self.kinds.resize(kinds, PieceKind::Normal);
                 self.kinds[index] = PieceKind::Unused;
             }
         }
@@ -253,6 +269,11 @@ impl PieceTable {
         &self.texts
     }
 
+    /// The length of the longest text.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
+    }
+
     /// The texts of all pieces, concatenated.
     pub(crate) fn all_texts(&self) -> &[u8] {
         self.texts.items()
@@ -262,14 +283,15 @@ impl PieceTable {
         self.scores[index]
     }
 
-    /// The ids of the pieces of this kind, ascending.
+    /// The ids of the pieces of this kind, which is not normal, ascending.
     pub(crate) fn ids_of(&self, kind: PieceKind) -> impl Iterator<Item = usize> {
+        debug_assert_ne!(kind, PieceKind::Normal);
         let numbered = self.kinds.iter().enumerate();
         numbered.filter_map(move |(id, other)| (*other == kind).then_some(id))
     }
 
     pub(crate) fn kind(&self, index: usize) -> PieceKind {
-        self.kinds[index]
+        self.kinds.get(index).copied().unwrap_or_default()
     }
 }
 
@@ -291,5 +313,30 @@ mod tests {
         let error = "NORMAL".parse::<PieceKind>().unwrap_err();
         assert_eq!(error.name, "NORMAL");
         assert!(error.to_string().contains("user_defined, unused"));
+    }
+
+    #[test]
+    fn pieces_keep_their_texts_and_kinds() {
+        use PieceKind::{Byte, Control, Normal, Unused};
+        let mut table = PieceTable::default();
+        table.push(b"a", 0.0, Normal);
+        table.push(b"b", 0.0, Control);
+        for length in [1, 16, 17] {
+            table.push_normal(b"0123456789abcdefghij", length, -1.5);
+        }
+        table.push(b"c", 0.0, Byte);
+        table.push_normal(b"de", 1, 0.0);
+        let kinds = |table: &PieceTable| -> Vec<PieceKind> {
+            (0..table.len()).map(|id| table.kind(id)).collect()
+        };
+        let all = [Normal, Control, Normal, Normal, Normal, Byte, Normal];
+        assert_eq!(kinds(&table), all);
+        assert_eq!(table.all_texts(), b"ab00123456789abcdef0123456789abcdefgcd");
+        assert_eq!((table.longest(), table.score(3)), (17, -1.5));
+        table.retire_text(b"d");
+        table.retire_text(b"a");
+        let retired = [Unused, Control, Normal, Normal, Normal, Byte, Unused];
+        assert_eq!(kinds(&table), retired);
+        assert!(table.ids_of(Unused).eq([0, 6]) && table.ids_of(Byte).eq([5]));
     }
 }

@@ -35,11 +35,6 @@ pub(crate) struct TextHash {
 impl TextHash {
     pub(crate) const EMPTY: Self = Self { hash: 0, power: 1 };
 
-    /// The hash of a text as a number, and the base to the power of its length.
-    pub(crate) fn new(hash: u64, power: u64) -> Self {
-        Self { hash, power }
-    }
-
     /// The hash as a number.
     #[inline]
     pub(crate) fn hash(self) -> u64 {

@@ -174,13 +174,13 @@ pub(crate) struct DropoutText<'t, F> {
 
 impl BpeEncoder {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixTrie>) -> Self {
-        let mergeable = vocabulary.mergeable();
-        let in_one_layer = Self::in_one_layer(vocabulary, &mergeable, &user_defined);
+        let in_one_layer = Self::in_one_layer(vocabulary, vocabulary.mergeable(), &user_defined);
         let in_layers = || {
-            let layers = Layers::of(vocabulary, &mergeable)?;
-            let mut encoder = Self::in_one_layer(vocabulary, &layers.first, &user_defined);
-            let ranks = score_ranks(vocabulary, &mergeable);
-            let symbols = SymbolTable::new(vocabulary.table(), vocabulary.hashes(), ranks);
+            let layers = Layers::of(vocabulary)?;
+            let first = layers.first.iter().copied();
+            let mut encoder = Self::in_one_layer(vocabulary, first, &user_defined);
+            let ranks = score_ranks(vocabulary, vocabulary.mergeable());
+            let symbols = SymbolTable::new(vocabulary.hashes(), ranks);
             encoder.superwords = SuperwordLayer::new(vocabulary, &layers, &encoder, symbols);
             encoder.superwords.is_some().then_some(encoder)
         };
@@ -192,14 +192,14 @@ impl BpeEncoder {
     /// An encoder of the pieces `mergeable` alone, in one layer.
     fn in_one_layer(
         vocabulary: &Vocabulary<'_>,
-        mergeable: &[u32],
+        mergeable: impl Iterator<Item = u32> + Clone,
         user_defined: &Arc<PrefixTrie>,
     ) -> Self {
         let mut bigrams = ClassBigramsBuilder::new();
-        let (mut chars, texts) = CharTable::new(vocabulary, mergeable, &mut bigrams);
+        let (mut chars, texts) = CharTable::new(vocabulary, mergeable.clone(), &mut bigrams);
         let bigrams = bigrams.build();
         let ranks = score_ranks(vocabulary, mergeable);
-        let mut symbols = SymbolTable::new(vocabulary.table(), vocabulary.hashes(), ranks);
+        let mut symbols = SymbolTable::new(vocabulary.hashes(), ranks);
         chars.add_symbols(&texts, &mut symbols, vocabulary.table());
         let unused = vocabulary.unused_flags();
         let accepts_raw_text = unused.is_empty() && are_same_when_raw(vocabulary);

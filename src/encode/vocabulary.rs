@@ -66,10 +66,19 @@ impl<'m> Vocabulary<'m> {
     /// Whether the piece can be found in text, unused pieces included.
     #[inline]
     pub(crate) fn is_from_text(&self, id: usize) -> bool {
-        let kind = self.kind(id);
-        kind.is_from_text()
-            && (self.has_symbols || kind != PieceKind::UserDefined)
-            && self.text(id) != [0]
+        match self.kind(id) {
+            PieceKind::Normal => true,
+            PieceKind::UserDefined => self.has_symbols,
+            // No other piece may be a NUL.
+            PieceKind::Unused => !self.is_nul(id),
+            PieceKind::Unknown | PieceKind::Control | PieceKind::Byte => false,
+        }
+    }
+
+    /// Whether the piece is a single NUL.
+    #[cold]
+    fn is_nul(&self, id: usize) -> bool {
+        self.text(id) == [0]
     }
 
     /// Whether each piece is a user-defined symbol; empty if none is, as in most models.
@@ -84,7 +93,7 @@ impl<'m> Vocabulary<'m> {
 
     /// Whether each piece is of this kind and no single NUL; empty if none is.
     fn flags(&self, kind: PieceKind) -> Vec<bool> {
-        let is_flagged = |id: &usize| self.text(*id) != [0];
+        let is_flagged = |id: &usize| !self.is_nul(*id);
         let mut flagged = self.pieces.ids_of(kind).filter(is_flagged).peekable();
         if flagged.peek().is_none() {
             return Vec::new();
@@ -95,12 +104,9 @@ impl<'m> Vocabulary<'m> {
     }
 
     /// The ids of the pieces that take part in merges, unused pieces included.
-    pub(crate) fn mergeable(&self) -> Vec<u32> {
-        // Most pieces are mergeable.
-        let mut mergeable = Vec::with_capacity(self.len());
+    pub(crate) fn mergeable(&self) -> impl Iterator<Item = u32> + Clone {
         let ids = 0..self.len_u32();
-        mergeable.extend(ids.filter(|id| self.is_from_text(*id as usize)));
-        mergeable
+        ids.filter(|id| self.is_from_text(*id as usize))
     }
 
     /// The pieces by the hashes of their texts.
@@ -139,8 +145,9 @@ impl<'m> Vocabulary<'m> {
 
     /// Texts and ids of the user-defined symbols, if they are found in text.
     pub(crate) fn symbols(&self) -> impl Iterator<Item = (&'m [u8], u32)> {
-        (0..self.len())
-            .filter(|id| self.has_symbols && self.kind(*id) == PieceKind::UserDefined)
+        let symbols = self.pieces.ids_of(PieceKind::UserDefined);
+        symbols
+            .filter(|_| self.has_symbols)
             .map(|id| self.entry(id))
     }
 }

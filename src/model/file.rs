@@ -83,8 +83,8 @@ pub(super) fn read(file: &[u8]) -> Result<(PieceTable, Specs), ModelError> {
     let mut specs = Specs::default();
     let mut reader = Reader::new(file);
     loop {
-        while let Some((text, score)) = reader.common_piece() {
-            pieces.push(text, score, PieceKind::Normal);
+        while let Some((from_text, length, score)) = reader.common_piece() {
+            pieces.push_normal(from_text, length, score);
         }
         let offset = file.len() - reader.rest.len();
         let format = |problem| ModelError::Format { offset, problem };

@@ -64,8 +64,10 @@ const MODEL_NAMES: [&str; 5] = [
     "tokenizer.json",
 ];
 
-/// The number of bytes at the start of a file that are looked at.
-pub(super) const START_BYTES: usize = 1 << 16;
+/// The number of bytes at the start of a file that tell whether it is text.
+const START_BYTES: usize = 1 << 16;
+/// The number of bytes at its start that [`OtherContent::of_start`] looks at.
+pub(super) const MAGIC_BYTES: usize = 512;
 
 impl OtherContent {
     /// What a refused file contains; `None` if it is not known.

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use crate::model::ModelType;
-use crate::piece::{PieceHashes, PieceId, PieceTable, TextIndex};
+use crate::piece::{PieceHashes, PieceId, PieceKind, PieceTable, TextIndex};
 
 /// Finds pieces by their texts, which stay in the [`PieceTable`] that every call is given.
 #[derive(Debug, Clone)]
@@ -27,8 +27,9 @@ impl PieceLookup {
     /// The id of a piece that has the text of one before it, in the same table.
     pub(super) fn of_unique(pieces: &PieceTable, model_type: ModelType) -> Result<Self, usize> {
         if model_type == ModelType::Bpe {
-            // The reference leaves a lone NUL out of its tables.
-            let hashes = PieceHashes::of_unique(pieces, |text| text == b"\0");
+            // The reference leaves a lone NUL out of its tables. Other pieces may not be a NUL.
+            let is_nul = |id| pieces.kind(id) == PieceKind::Unused && pieces.text(id) == b"\0";
+            let hashes = PieceHashes::of_unique(pieces, is_nul);
             return hashes.map(Arc::new).map(Self::Bpe);
         }
         let mut meta = TextIndex::with_capacity(0);
@@ -61,7 +62,6 @@ impl PieceLookup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::piece::PieceKind;
 
     #[test]
     fn a_meta_piece_comes_before_a_piece_for_text() {

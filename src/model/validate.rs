@@ -123,16 +123,16 @@ fn check_text_bytes(bytes: usize) -> Result<(), ModelError> {
 
 /// Checks the lengths of all texts.
 fn check_lengths(pieces: &PieceTable) -> Result<(), ModelError> {
-    let mut lengths = pieces.texts().lengths();
-    let too_long = lengths.position(|length| length >= MAX_PIECE_BYTES);
-    let Some(id) = too_long else {
+    if pieces.longest() < MAX_PIECE_BYTES {
         return Ok(());
-    };
+    }
+    let bytes = |id| pieces.text(id).len();
+    let too_long = (0..pieces.len()).find(|id| bytes(*id) >= MAX_PIECE_BYTES);
     let problem = PieceProblem::TooLong {
-        bytes: pieces.text(id).len(),
+        bytes: too_long.map_or(0, bytes),
         limit: MAX_PIECE_BYTES,
     };
-    Err(refuse(pieces, id, problem))
+    refuse_any(pieces, too_long, problem)
 }
 
 /// Checks that no text contains a NUL, except an unused piece that is a single NUL.

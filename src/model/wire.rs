@@ -94,31 +94,25 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// The text and the score of a piece, if the next field is a piece message of the usual form: a
-    /// text of at most 120 bytes, a score and nothing else. Otherwise nothing is read.
+    /// The bytes from the text of a piece on, the length of the text and the score, if the next field
+    /// is a piece message of the usual form: a text of at most 120 bytes, a score and nothing else.
+    /// Otherwise nothing is read.
     #[inline]
-    pub(super) fn common_piece(&mut self) -> Option<(&'b [u8], f32)> {
-        let [
-            0x0A,
-            length @ ..0x80,
-            0x0A,
-            text_length @ 1..=0x78,
-            rest @ ..,
-        ] = self.rest
-        else {
+    pub(super) fn common_piece(&mut self) -> Option<(&'b [u8], usize, f32)> {
+        let [0x0A, length, 0x0A, text_length @ 1..=0x78, from_text @ ..] = self.rest else {
             return None;
         };
         // Tag and length of the text, and five bytes of score.
-        if usize::from(*length) != usize::from(*text_length) + 7 {
+        let text_length = usize::from(*text_length);
+        if usize::from(*length) != text_length + 7 {
             return None;
         }
-        let (text, [0x15, a, b, c, d, rest @ ..]) =
-            rest.split_at_checked(usize::from(*text_length))?
-        else {
+        let [0x15, a, b, c, d, rest @ ..] = from_text.get(text_length..)? else {
             return None;
         };
         self.rest = rest;
-        Some((text, f32::from_le_bytes([*a, *b, *c, *d])))
+        let score = f32::from_le_bytes([*a, *b, *c, *d]);
+        Some((from_text, text_length, score))
     }
 
     /// The next field; `None` at the end of the message.
@@ -405,8 +399,8 @@ mod tests {
             write_bytes_field(1, &piece, &mut file);
             file.truncate(file.len() - cut.saturating_sub(7));
             let mut reader = Reader::new(&file);
-            if let Some((found, found_score)) = reader.common_piece() {
-                prop_assert_eq!(found, &text[..]);
+            if let Some((found, length, found_score)) = reader.common_piece() {
+                prop_assert_eq!(&found[..length], &text[..]);
                 prop_assert_eq!(found_score.to_bits(), score.to_bits());
                 prop_assert!(reader.rest.is_empty());
             } else {

@@ -5,7 +5,7 @@
 //! the numbers that are met on the way to another one, the keys of only one in 32 are compared.
 //!
 //! Example: the slot of piece 7 with the text `the` has the five lowest bits of the hash of `the`,
-//! and 7. Its position is the upper bits of the hash, or the next one that was free.
+//! and 7, all inverted. Its position is the upper bits of the hash, or the next one that was free.
 //!
 //! Hashes must have a random key, so that nobody can prepare keys whose slots collide.
 //!
@@ -16,8 +16,9 @@ use crate::piece::MAX_PIECES;
 
 /// The bits of a slot that hold a number.
 const NUMBER_BITS: u32 = 27;
-/// A slot without a number: the number [`MAX_PIECES`] with the largest tag.
-const FREE: u32 = u32::MAX;
+/// A slot without a number, as new memory is. Bits are inverted, so it would be the slot of the
+/// number [`MAX_PIECES`] with the largest tag.
+const FREE: u32 = 0;
 const _: () = assert!(MAX_PIECES < 1 << NUMBER_BITS);
 
 /// The slots of the table.
@@ -51,7 +52,7 @@ impl Slots {
     /// All numbers, in any order.
     pub(super) fn numbers(&self) -> impl Iterator<Item = usize> {
         let used = self.slots.iter().filter(|slot| **slot != FREE);
-        used.map(|slot| (slot & (u32::MAX >> (u32::BITS - NUMBER_BITS))) as usize)
+        used.map(|slot| (!slot & (u32::MAX >> (u32::BITS - NUMBER_BITS))) as usize)
     }
 
     /// The number with this hash for which `is_it` holds.
@@ -80,14 +81,14 @@ impl Slots {
     /// Sets a slot that `find` gave for this hash.
     pub(super) fn set(&mut self, FreeSlot(at): FreeSlot, hash: u64, number: usize) {
         debug_assert!(number < MAX_PIECES, "{number} does not fit a slot");
-        self.slots[at] = tag(hash) | low_u32(number as u64);
+        self.slots[at] = tag(hash) ^ low_u32(number as u64);
     }
 }
 
-/// The tag of a hash, where it stands in a slot.
+/// The tag of a hash, where it stands in a slot, with the bits of the number 0.
 #[inline]
 fn tag(hash: u64) -> u32 {
-    low_u32(hash) << NUMBER_BITS
+    !(low_u32(hash) << NUMBER_BITS)
 }
 
 #[cfg(test)]

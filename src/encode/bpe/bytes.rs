@@ -111,7 +111,7 @@ impl ByteEncoder {
         let hashes =
             PieceHashes::of_unique(&tokens, |_| false).map_err(ByteTokensError::Repeated)?;
         let ranks = (0..low_u32(tokens.len() as u64)).collect();
-        let symbols = SymbolTable::new(&tokens, hashes.into(), ranks).with_short_texts(&tokens);
+        let symbols = SymbolTable::new(hashes.into(), ranks).with_short_texts(&tokens);
         let unit = |byte: u8| {
             let text = [byte];
             let symbol = symbols.find_text(&tokens, &text);

@@ -80,7 +80,7 @@ impl Layers {
     /// Divides the pieces, if there are superwords and it is worth it; models with unused pieces
     /// are merged as a whole. The pieces of the second layer are the superwords and all pieces with
     /// equal or lower scores, except for single characters and user-defined symbols.
-    pub(super) fn of(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Option<Self> {
+    pub(super) fn of(vocabulary: &Vocabulary<'_>) -> Option<Self> {
         let mut layers = Self {
             first: Vec::new(),
             second: Vec::new(),
@@ -88,9 +88,8 @@ impl Layers {
         };
         let text = |id: u32| vocabulary.text(id as usize);
         let score = |id: u32| vocabulary.score(id as usize);
-        let superwords = mergeable
-            .iter()
-            .copied()
+        let superwords = vocabulary
+            .mergeable()
             .filter(|id| !layers.is_user_defined(*id) && is_superword(vocabulary, *id));
         let best = superwords.map(score).max_by(f32::total_cmp)?;
         if !vocabulary.unused_flags().is_empty() {
@@ -101,8 +100,9 @@ impl Layers {
                 || is_character(text(*id))
                 || score(*id).total_cmp(&best).is_gt()
         };
-        (layers.first, layers.second) = mergeable.iter().copied().partition(is_first);
-        let has_layers = layers.first.len() * MIN_FIRST_SHARE >= mergeable.len();
+        (layers.first, layers.second) = vocabulary.mergeable().partition(is_first);
+        let pieces = layers.first.len() + layers.second.len();
+        let has_layers = layers.first.len() * MIN_FIRST_SHARE >= pieces;
         has_layers.then_some(layers)
     }
 

@@ -60,12 +60,11 @@ impl<'m> Tracer<'m> {
     /// A tracer for a BPE model.
     pub(crate) fn new(model: &'m Model) -> Result<Self, ModelError> {
         let vocabulary = Vocabulary::new(model, true);
-        let mergeable = vocabulary.mergeable();
         let pieces = model.table();
-        let ranks = score_ranks(&vocabulary, &mergeable);
-        let mut symbols = SymbolTable::new(pieces, vocabulary.hashes(), ranks);
+        let ranks = score_ranks(&vocabulary, vocabulary.mergeable());
+        let mut symbols = SymbolTable::new(vocabulary.hashes(), ranks);
         let mut chars = HashMap::default();
-        for id in mergeable {
+        for id in vocabulary.mergeable() {
             let mut rest = pieces.text(id as usize);
             while !rest.is_empty() {
                 let (char, others) = rest.split_at(char_length(rest));

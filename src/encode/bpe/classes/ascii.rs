@@ -57,23 +57,17 @@ impl AsciiBigrams {
                 chars.ascii_class::<false>(before),
                 chars.ascii_class::<true>(before),
             ];
-            for byte in 0..0x80 {
-                if ascii.is_plain(byte)
-                    && classes
-                        .iter()
-                        .any(|class| bigrams.can_precede_ascii(*class, byte))
-                {
-                    ascii.add([before, byte]);
+            let followers = classes.map(|class| bigrams.ascii_followers(class));
+            for half in 0..2 {
+                let mut rest = (followers[0][half] | followers[1][half]) & plain[half];
+                while rest != 0 {
+                    let bit = 0x4000 * half + 0x100 * rest.trailing_zeros() as usize;
+                    ascii.adjacent[(bit + usize::from(before)) / 64] |= 1 << (before % 64);
+                    rest &= rest - 1;
                 }
             }
         }
         ascii
-    }
-
-    /// Adds two bytes that may be adjacent.
-    fn add(&mut self, pair: [u8; 2]) {
-        let bit = u16::from_le_bytes(pair);
-        self.adjacent[usize::from(bit / 64)] |= 1 << (bit % 64);
     }
 
     /// 1 if, of the two lowest bytes of `pair`, the upper one is plain ASCII and may follow the

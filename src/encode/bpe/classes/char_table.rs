@@ -72,6 +72,37 @@ fn empty_pages() -> Pages {
 type Pages = Box<[u32; PAGES]>;
 const PAGES: usize = TWO_BYTES + 0x11_0000 / PAGE;
 
+/// Pairs of bytes that occurred in pieces: two ASCII characters, or the end of the whitespace mark
+/// and one. Most pieces have such pairs alone, and add nothing to the table.
+struct SeenPairs(Box<[bool; 1 << 16]>);
+
+impl SeenPairs {
+    /// The pairs of a piece, if it begins with ASCII or the whitespace mark.
+    #[inline]
+    fn of(piece: &[u8]) -> impl ExactSizeIterator<Item = [u8; 2]> {
+        let bytes = match piece.strip_prefix(WHITESPACE_MARK_STR.as_bytes()) {
+            Some(_) => &piece[WHITESPACE_MARK_STR.len() - 1..],
+            None if piece.first().is_some_and(u8::is_ascii) => piece,
+            None => &[],
+        };
+        bytes.windows(2).map(|pair| [pair[0], pair[1]])
+    }
+
+    /// Whether the piece has no other pairs than those that were inserted, and at least one.
+    #[inline]
+    fn has_all_of(&self, piece: &[u8]) -> bool {
+        let mut pairs = Self::of(piece);
+        pairs.len() > 0 && pairs.all(|pair| self.0[usize::from(u16::from_le_bytes(pair))])
+    }
+
+    /// Inserts the pairs at the start of a piece.
+    fn insert(&mut self, piece: &[u8]) {
+        for pair in Self::of(piece).take_while(|pair| pair[1].is_ascii()) {
+            self.0[usize::from(u16::from_le_bytes(pair))] = true;
+        }
+    }
+}
+
 /// The unit of a character with this text.
 fn unit(char: &[u8], symbol: u32, hash: u64) -> Unit {
     Unit {
@@ -118,7 +149,7 @@ impl CharTable {
     /// by [`Self::add_symbols`].
     pub(in crate::encode::bpe) fn new<'v>(
         vocabulary: &'v Vocabulary<'_>,
-        mergeable: &[u32],
+        mergeable: impl Iterator<Item = u32>,
         bigrams: &mut ClassBigramsBuilder,
     ) -> (Self, Vec<&'v [u8]>) {
         let mut table = Self {
@@ -133,8 +164,12 @@ impl CharTable {
             ascii_chars: [[UNKNOWN_CHAR; 128]; 2],
         };
         let mut chars = Vec::new();
-        for id in mergeable {
-            table.add_piece(vocabulary.text(*id as usize), &mut chars, bigrams);
+        let mut seen = SeenPairs(Box::new([false; 1 << 16]));
+        for piece in mergeable.map(|id| vocabulary.text(id as usize)) {
+            if !seen.has_all_of(piece) {
+                table.add_piece(piece, &mut chars, bigrams);
+                seen.insert(piece);
+            }
         }
         (table.replacement, _) = table.wide_class_at("\u{FFFD}".as_bytes());
         (table, chars)
@@ -169,14 +204,6 @@ impl CharTable {
             }
             before = class;
             rest = after;
-            // Most of the characters that follow are ASCII and have a class already.
-            while let [byte @ ..0x80, after @ ..] = rest
-                && let class @ 1.. = self.ascii[0][usize::from(*byte)]
-            {
-                bigrams.add_ascii(before, *byte);
-                before = class;
-                rest = after;
-            }
         }
     }
 
@@ -379,7 +406,7 @@ mod tests {
         let model = Model::open(model).unwrap();
         let vocabulary = Vocabulary::new(&model, true);
         let ids = vocabulary.mergeable();
-        let (table, _) = CharTable::new(&vocabulary, &ids, &mut ClassBigramsBuilder::new());
+        let (table, _) = CharTable::new(&vocabulary, ids, &mut ClassBigramsBuilder::new());
         let check = |text: &[u8]| {
             let is_common = matches!(char_width(text), Some(2 | 3));
             let found = table.two_or_three_bytes(text);

@@ -66,6 +66,11 @@ impl ClassBigrams {
         low_u32(self.ascii_followers.len() as u64)
     }
 
+    /// A bit for each ASCII character that may follow this class in a piece.
+    pub(super) fn ascii_followers(&self, class: u32) -> [u64; 2] {
+        self.ascii_followers[class as usize]
+    }
+
     /// Whether the ASCII character `byte` may follow this class in a piece.
     #[inline]
     pub(in crate::encode::bpe) fn can_precede_ascii(&self, before: u32, byte: u8) -> bool {

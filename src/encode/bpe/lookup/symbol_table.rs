@@ -101,16 +101,14 @@ impl PackedShortText {
 /// All symbols of a model; see the [module page](self).
 #[derive(Debug)]
 pub(in crate::encode::bpe) struct SymbolTable {
-    /// By symbol.
-    hashes: Vec<TextHash>,
     /// By piece.
     ranks: Vec<u32>,
     /// Whether the merge rank of each piece is its id.
     ranks_are_ids: bool,
     /// By piece, see [`PackedShortText`]; empty if there are none.
     short_texts: Vec<PackedShortText>,
-    /// The texts of the symbols that are no pieces.
-    chars: Vec<Box<[u8]>>,
+    /// The symbols that are no pieces: their texts and hashes.
+    chars: Vec<(Box<[u8]>, TextHash)>,
     /// The hashes of the pieces. Most joined texts are no pieces, and the filter answers fastest.
     filter: BloomFilter,
     /// All pieces of the model; those without a rank are no symbols.
@@ -120,23 +118,15 @@ pub(in crate::encode::bpe) struct SymbolTable {
 impl SymbolTable {
     /// The table of these pieces, with the merge rank of each; those with [`NO_RANK`] are no
     /// symbols.
-    pub(in crate::encode::bpe) fn new(
-        texts: &PieceTable,
-        pieces: Arc<PieceHashes>,
-        ranks: Vec<u32>,
-    ) -> Self {
+    pub(in crate::encode::bpe) fn new(pieces: Arc<PieceHashes>, ranks: Vec<u32>) -> Self {
         let mergeable = ranks.iter().filter(|rank| **rank != NO_RANK).count();
         let mut filter = BloomFilter::with_capacity(mergeable * 2);
-        let mut hashes = Vec::with_capacity(ranks.len());
-        let lengths = texts.texts().lengths();
-        for (length, (hash, rank)) in lengths.zip(pieces.hashes().iter().zip(&ranks)) {
-            hashes.push(TextHash::new(*hash, pieces.hasher().power(length)));
+        for (hash, rank) in pieces.hashes().iter().zip(&ranks) {
             if *rank != NO_RANK {
-                filter.insert(*hash);
+                filter.insert(hash.hash());
             }
         }
         Self {
-            hashes,
             ranks_are_ids: ranks.iter().zip(0..).all(|(rank, id)| *rank == id),
             ranks,
             short_texts: Vec::new(),
@@ -153,6 +143,12 @@ impl SymbolTable {
         self
     }
 
+    /// The number of symbols.
+    #[inline]
+    fn len(&self) -> usize {
+        self.ranks.len() + self.chars.len()
+    }
+
     /// The number of pieces; lower symbols are pieces.
     pub(in crate::encode::bpe) fn piece_count(&self) -> usize {
         self.ranks.len()
@@ -166,9 +162,8 @@ impl SymbolTable {
         }
         // There are at most MAX_PIECES pieces, and fewer other characters than MAX_TEXT_BYTES, so
         // the number of symbols fits.
-        let symbol = low_u32(self.hashes.len() as u64);
-        self.hashes.push(hash);
-        self.chars.push(char.into());
+        let symbol = low_u32(self.len() as u64);
+        self.chars.push((char.into(), hash));
         symbol
     }
 
@@ -176,8 +171,7 @@ impl SymbolTable {
     /// here. They must be no pieces of this table either, and no character may have been added
     /// before.
     pub(in crate::encode::bpe) fn copy_chars(&mut self, other: &Self) {
-        self.hashes.extend(&other.hashes[self.ranks.len()..]);
-        self.chars = other.chars.clone();
+        self.chars.clone_from(&other.chars);
     }
 
     /// The piece with this text, whose hash is given.
@@ -187,13 +181,12 @@ impl SymbolTable {
         text: &[u8],
         hash: u64,
     ) -> Option<u32> {
-        let id = match PackedShortText::of(text) {
-            short if short != PackedShortText::LONG && !self.short_texts.is_empty() => {
-                self.pieces.find(hash, |id| self.short_text(id) == short)?
-            }
-            _ => self
-                .pieces
-                .find(hash, |id| pieces.text(id as usize) == text)?,
+        let id = if self.short_texts.is_empty() || text.len() > PackedShortText::MAX_BYTES {
+            let is_it = |id| pieces.text(id as usize) == text;
+            self.pieces.find(hash, is_it)?
+        } else {
+            let short = PackedShortText::of(text);
+            self.pieces.find(hash, |id| self.short_text(id) == short)?
         };
         (self.rank(id) != NO_RANK).then_some(id)
     }
@@ -234,15 +227,23 @@ impl SymbolTable {
     /// The hash of the joined text of two symbols; `None` if one of them is [`NO_SYMBOL`].
     #[inline]
     pub(in crate::encode::bpe) fn joined_hash(&self, left: u32, right: u32) -> Option<u64> {
-        let left = self.hashes.get(left as usize)?;
-        Some(left.join(*self.hashes.get(right as usize)?))
+        Some(self.known_hash(left)?.join(self.known_hash(right)?))
     }
 
     /// The hash of the text of a symbol; that of an empty text for [`NO_SYMBOL`].
     #[inline]
     pub(in crate::encode::bpe) fn text_hash(&self, symbol: u32) -> TextHash {
-        let hash = self.hashes.get(symbol as usize);
-        hash.copied().unwrap_or(TextHash::EMPTY)
+        self.known_hash(symbol).unwrap_or(TextHash::EMPTY)
+    }
+
+    /// The hash of the text of a symbol; `None` for [`NO_SYMBOL`].
+    #[inline]
+    fn known_hash(&self, symbol: u32) -> Option<TextHash> {
+        let pieces = self.pieces.hashes();
+        match (symbol as usize).checked_sub(pieces.len()) {
+            None => Some(pieces[symbol as usize]),
+            Some(char) => self.chars.get(char).map(|(_, hash)| *hash),
+        }
     }
 
     /// False only if no piece has this hash.
@@ -301,19 +302,19 @@ impl SymbolTable {
     /// Whether all symbols, and so all ranks, are below 65,535.
     #[inline]
     pub(super) fn fits_16_bits(&self) -> bool {
-        self.hashes.len() < usize::from(u16::MAX)
+        self.len() < usize::from(u16::MAX)
     }
 
     /// Whether the merge rank of each piece is its id, and all symbols are below 2^21 - 1.
     #[inline]
     pub(super) fn ranks_are_ids_of_21_bits(&self) -> bool {
-        self.ranks_are_ids && self.hashes.len() < (1 << 21) - 1
+        self.ranks_are_ids && self.len() < (1 << 21) - 1
     }
 
     /// Whether it is a symbol, and not [`NO_SYMBOL`].
     #[inline]
     pub(in crate::encode::bpe) fn is_known(&self, symbol: u32) -> bool {
-        (symbol as usize) < self.hashes.len()
+        (symbol as usize) < self.len()
     }
 
     /// The text of a symbol.
@@ -324,7 +325,7 @@ impl SymbolTable {
     ) -> &'t [u8] {
         match (symbol as usize).checked_sub(pieces.len()) {
             None => pieces.text(symbol as usize),
-            Some(char) => &self.chars[char],
+            Some(char) => &self.chars[char].0,
         }
     }
 }

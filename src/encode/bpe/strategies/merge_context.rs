@@ -30,10 +30,8 @@ impl<S> MergeTables<S> {
         spelling: S,
         unknown: PieceId,
     ) -> Self {
-        let texts = (0..symbols.piece_count()).map(|id| pieces.text(id));
-        let longest = texts.map(<[u8]>::len).max().unwrap_or_default();
         Self {
-            widest_window: (4 * longest).clamp(256, 4 * MAX_SYMBOL_BYTES),
+            widest_window: (4 * pieces.longest()).clamp(256, 4 * MAX_SYMBOL_BYTES),
             last_merges: LastMergeTable::new(symbols.piece_count()),
             piece_count: symbols.piece_count(),
             symbols,
