@@ -57,10 +57,11 @@ impl AsciiBigrams {
                 chars.ascii_class::<false>(before),
                 chars.ascii_class::<true>(before),
             ];
-            let followers = classes.map(|class| bigrams.ascii_followers(class));
-            for half in 0..2 {
-                let mut rest = (followers[0][half] | followers[1][half]) & plain[half];
+            let [in_text, in_raw] = classes.map(|class| bigrams.ascii_followers(class));
+            for (half, plain) in plain.iter().enumerate().take(2) {
+                let mut rest = (in_text[half] | in_raw[half]) & plain;
                 while rest != 0 {
+                    // The second byte is 64 * half + rest.trailing_zeros().
                     let bit = 0x4000 * half + 0x100 * rest.trailing_zeros() as usize;
                     ascii.adjacent[(bit + usize::from(before)) / 64] |= 1 << (before % 64);
                     rest &= rest - 1;
