@@ -6,6 +6,7 @@
 //! | module | job |
 //! |---|---|
 //! | `format` | which format bytes have, and which one a path asks for |
+//! | `opened` | files, opened and read up to where their format shows |
 //! | `verdict` | reasons why ids can differ |
 //! | `merges` | the merges of a BPE model that text ever executes |
 //! | `order` | an order of these merges for programs that merge by rank |
@@ -27,6 +28,8 @@ mod format;
 mod gguf;
 #[cfg(feature = "tokenizer-json")]
 mod merges;
+#[cfg(feature = "tokenizer-json")]
+mod opened;
 #[cfg(feature = "tokenizer-json")]
 mod order;
 #[cfg(feature = "tokenizer-json")]

@@ -35,7 +35,6 @@ mod vocab_merges;
 mod written;
 
 use std::collections::{HashMap, HashSet};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::byte_chars::printable;
@@ -56,14 +55,11 @@ pub(super) use self::vocab_merges::{is_start_of_merges, is_start_of_vocab};
 pub(super) use self::written::as_it_is_reasons;
 pub use self::written::{ByteFileOptions, ByteFiles, Missing, PostProcessor};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken, TextForm};
+use crate::formats::opened::{OpenedFile, check_size, text};
 use crate::formats::{FileFormat, Reason, ReasonKind, Verdict};
 use crate::pattern::{Pattern, Pretokenizer};
 use crate::wordpiece::BertNormalizer;
 
-/// Files of this many bytes or more are refused.
-const MAX_FILE_BYTES: usize = 1 << 31;
-/// The bytes that decide the format of a file.
-const START_BYTES: u64 = 1 << 16;
 /// The files of a folder that can hold its vocabulary, in the order in which they are looked for.
 const FILES_OF_FOLDERS: [&str; 4] = [
     "tokenizer.json",
@@ -121,33 +117,18 @@ impl ByteVocabulary {
         path: impl AsRef<Path>,
         options: &ByteFormatOptions,
     ) -> Result<Option<Self>, ByteFormatError> {
-        let mut path = path.as_ref().to_owned();
-        if path.is_dir() {
-            let files = FILES_OF_FOLDERS.map(|name| path.join(name));
-            match files.into_iter().find(|file| file.is_file()) {
-                Some(file) => path = file,
-                None => return Ok(None),
-            }
-        }
-        let read_error = |source| ByteFormatError::Read {
-            path: path.clone(),
-            source,
+        let Some(file) = OpenedFile::open(path.as_ref(), &FILES_OF_FOLDERS)? else {
+            return Ok(None);
         };
-        // Models with weights are not read as a whole.
-        let mut file = Vec::new();
-        let mut reader = std::fs::File::open(&path).map_err(read_error)?;
-        let mut start = reader.by_ref().take(START_BYTES);
-        start.read_to_end(&mut file).map_err(read_error)?;
-        let format = FileFormat::of_content(&file);
         #[cfg(feature = "gguf")]
-        if format == FileFormat::Gguf {
-            return super::gguf::read_byte_level((&file[..]).chain(reader), options);
+        if file.format == FileFormat::Gguf {
+            return super::gguf::read_byte_level(file.reader(), options);
         }
-        if !is_byte_format(format) {
+        if !is_byte_format(file.format) {
             return Ok(None);
         }
-        reader.read_to_end(&mut file).map_err(read_error)?;
-        read(&file, Some(&path), options)
+        let path = file.path.clone();
+        read(&file.read()?, Some(&path), options)
     }
 
     /// Reads a byte-level vocabulary from the bytes of a file; see [`open`](Self::open).
@@ -209,12 +190,6 @@ fn is_byte_format(format: FileFormat) -> bool {
     }
 }
 
-/// A file as text, without a byte order mark.
-fn text(format: FileFormat, file: &[u8]) -> Result<&str, ByteFormatError> {
-    let text = file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file);
-    std::str::from_utf8(text).map_err(|_| syntax(format, Place::File, "it is not UTF-8"))
-}
-
 /// Reads the content of a file; `path` is where it stands.
 fn read(
     file: &[u8],
@@ -222,8 +197,8 @@ fn read(
     options: &ByteFormatOptions,
 ) -> Result<Option<ByteVocabulary>, ByteFormatError> {
     let format = FileFormat::of_content(file);
-    if is_byte_format(format) && file.len() >= MAX_FILE_BYTES {
-        return Err(syntax(format, Place::File, "it has 2 GiB or more"));
+    if is_byte_format(format) {
+        check_size(format, file)?;
     }
     let text = || text(format, file);
     let vocabulary = match format {

@@ -10,20 +10,16 @@
 //! an upper-case letter of ASCII other than the special tokens, which have brackets, is one that
 //! lower-case text never has.
 
-use std::io::Read;
 use std::path::Path;
 
-use super::bytes::{ByteFormatError, ByteFormatOptions, Place};
+use super::bytes::{ByteFormatError, ByteFormatOptions};
+use super::opened::{OpenedFile, START_BYTES, check_size, text};
 use super::{FileFormat, Verdict};
 use crate::byte_bpe::SpecialToken;
 use crate::piece::PieceId;
 use crate::wordpiece::{BertNormalizer, WordPiece, WordPieceParts};
 
 const FORMAT: FileFormat = FileFormat::VocabTxt;
-/// Files of this many bytes or more are refused.
-const MAX_FILE_BYTES: usize = 1 << 31;
-/// The bytes that decide the format of a file.
-const START_BYTES: usize = 1 << 16;
 /// The special tokens of `BertWordPieceTokenizer`.
 const SPECIAL_TOKENS: [&str; 5] = ["[UNK]", "[SEP]", "[CLS]", "[PAD]", "[MASK]"];
 
@@ -47,29 +43,12 @@ impl WordPieceVocabulary {
         path: impl AsRef<Path>,
         options: &ByteFormatOptions,
     ) -> Result<Option<Self>, ByteFormatError> {
-        let mut path = path.as_ref().to_owned();
-        if path.is_dir() {
-            let files = ["tokenizer.json", "vocab.txt"].map(|name| path.join(name));
-            match files.into_iter().find(|file| file.is_file()) {
-                Some(file) => path = file,
-                None => return Ok(None),
+        match OpenedFile::open(path.as_ref(), &["tokenizer.json", "vocab.txt"])? {
+            Some(file) if matches!(file.format, FORMAT | FileFormat::TokenizerJson) => {
+                Self::from_bytes(&file.read()?, options)
             }
+            _ => Ok(None),
         }
-        let read_error = |source| ByteFormatError::Read {
-            path: path.clone(),
-            source,
-        };
-        // Models with weights are not read as a whole.
-        let mut file = Vec::new();
-        let mut reader = std::fs::File::open(&path).map_err(read_error)?;
-        let mut start = reader.by_ref().take(START_BYTES as u64);
-        start.read_to_end(&mut file).map_err(read_error)?;
-        let format = FileFormat::of_content(&file);
-        if !matches!(format, FORMAT | FileFormat::TokenizerJson) {
-            return Ok(None);
-        }
-        reader.read_to_end(&mut file).map_err(read_error)?;
-        Self::from_bytes(&file, options)
     }
 
     /// Reads the bytes of a file; see [`open`](Self::open).
@@ -91,19 +70,11 @@ impl WordPieceVocabulary {
         options: &ByteFormatOptions,
     ) -> Result<Option<Self>, ByteFormatError> {
         let format = FileFormat::of_content(file);
-        let syntax = |problem: &str| ByteFormatError::Syntax {
-            format,
-            place: Place::File,
-            problem: problem.to_owned(),
-        };
         if !matches!(format, FORMAT | FileFormat::TokenizerJson) {
             return Ok(None);
         }
-        if file.len() >= MAX_FILE_BYTES {
-            return Err(syntax("it has 2 GiB or more"));
-        }
-        let text = file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file);
-        let text = std::str::from_utf8(text).map_err(|_| syntax("it is not UTF-8"))?;
+        check_size(format, file)?;
+        let text = text(format, file)?;
         match format {
             FORMAT => read_vocab_txt(text, options).map(Some),
             _ => super::tokenizer_json::read_wordpiece(text, options),

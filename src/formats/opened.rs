@@ -1,0 +1,88 @@
+//! Files that have been read up to where the content says which format they have.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::bytes::{ByteFormatError, Place};
+use super::format::FileFormat;
+
+/// The bytes that decide the format of a file.
+pub(super) const START_BYTES: usize = 1 << 16;
+/// Files of this many bytes or more are refused.
+const MAX_FILE_BYTES: usize = 1 << 31;
+
+/// A file of which the start has been read. Models with weights are not read as a whole.
+pub(super) struct OpenedFile {
+    pub(super) path: PathBuf,
+    pub(super) format: FileFormat,
+    start: Vec<u8>,
+    rest: File,
+}
+
+impl OpenedFile {
+    /// Opens a file, or the first one of `names` that a folder has. `None` if it has none of them.
+    pub(super) fn open(path: &Path, names: &[&str]) -> Result<Option<Self>, ByteFormatError> {
+        let mut path = path.to_owned();
+        if path.is_dir() {
+            let mut files = names.iter().map(|name| path.join(name));
+            match files.find(|file| file.is_file()) {
+                Some(file) => path = file,
+                None => return Ok(None),
+            }
+        }
+        let read_error = |source| ByteFormatError::Read {
+            path: path.clone(),
+            source,
+        };
+        let mut rest = File::open(&path).map_err(read_error)?;
+        let mut start = Vec::new();
+        let reader = rest.by_ref().take(START_BYTES as u64);
+        { reader }.read_to_end(&mut start).map_err(read_error)?;
+        Ok(Some(Self {
+            format: FileFormat::of_content(&start),
+            path,
+            start,
+            rest,
+        }))
+    }
+
+    /// A reader of the whole file.
+    #[cfg(feature = "gguf")]
+    pub(super) fn reader(&self) -> impl Read {
+        self.start.chain(&self.rest)
+    }
+
+    /// The content of the whole file.
+    pub(super) fn read(mut self) -> Result<Vec<u8>, ByteFormatError> {
+        match self.rest.read_to_end(&mut self.start) {
+            Ok(_) => Ok(self.start),
+            Err(source) => Err(ByteFormatError::Read {
+                path: self.path,
+                source,
+            }),
+        }
+    }
+}
+
+/// Refuses files of 2 GiB or more.
+pub(super) fn check_size(format: FileFormat, file: &[u8]) -> Result<(), ByteFormatError> {
+    match file.len() {
+        MAX_FILE_BYTES.. => Err(file_error(format, "it has 2 GiB or more")),
+        _ => Ok(()),
+    }
+}
+
+/// A file as text, without a byte order mark.
+pub(super) fn text(format: FileFormat, file: &[u8]) -> Result<&str, ByteFormatError> {
+    let text = file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file);
+    std::str::from_utf8(text).map_err(|_| file_error(format, "it is not UTF-8"))
+}
+
+fn file_error(format: FileFormat, problem: &str) -> ByteFormatError {
+    ByteFormatError::Syntax {
+        format,
+        place: Place::File,
+        problem: problem.to_owned(),
+    }
+}
