@@ -12,7 +12,6 @@ the table of ids (prune, for texts that it was made of). The exit status is 0 if
 if the harness cannot run.
 """
 
-import argparse
 import itertools
 import os
 import random
@@ -26,8 +25,8 @@ sys.dont_write_bytecode = True
 os.environ["TIKTOKEN_CACHE_DIR"] = ""
 
 import byte_level  # noqa: E402
-from byte_level import LLAMA_PATTERN, Spiece, Tiktoken, Tokenizers  # noqa: E402
-from differential import bootstrap  # noqa: E402
+from byte_level import LLAMA_PATTERN, Tiktoken, Tokenizers  # noqa: E402
+from differential import bootstrap, script  # noqa: E402
 
 CL100K_PATTERN = r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
 
@@ -117,7 +116,7 @@ def vocabularies(options, folder):
             yield path, reference(path), flags, pattern
 
 
-def check(options, program, folder, vocabulary, corpus, held_out):
+def check(options, folder, vocabulary, corpus, held_out):
     path, reference, flags, pattern = vocabulary
     other = corpus.with_name("other.txt")
     wrong = []
@@ -130,12 +129,13 @@ def check(options, program, folder, vocabulary, corpus, held_out):
     }
     for verb in options.verbs:
         if verb == "merge":
-            run(program, folder, "train", "--model_type=byte_bpe", f"--input={other}", "--model_prefix=second",
+            run(options.program, folder, "train", "--model_type=byte_bpe", f"--input={other}", "--model_prefix=second",
                 "--vocab_size=1000", f"--pattern={pattern or 'gpt2'}")
-            made, json_file = written(program, folder, path, [*flags, folder / "second.json", "--force"], pattern, ["merge"])
+            others = [folder / "second.json", "--force"]
+            made, json_file = written(options.program, folder, path, [*flags, *others], pattern, ["merge"])
         else:
-            made, json_file = written(program, folder, path, flags, pattern, [verb, *verbs[verb]])
-        spiece = Spiece(program, json_file, [])
+            made, json_file = written(options.program, folder, path, flags, pattern, [verb, *verbs[verb]])
+        spiece = script.Spiece(options.program, json_file, [])
         if verb == "prune":
             rows = (folder / "prune.ids.tsv").read_text().split("\n")[:-1]
             table = {int(new): int(old) for new, old in (row.split("\t") for row in rows)}
@@ -154,23 +154,9 @@ def check(options, program, folder, vocabulary, corpus, held_out):
     return wrong
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vocabularies", type=Path, help="a folder with known files")
-    parser.add_argument("--corpus", type=Path, help="a text to extend on [default: the languages of testdata/udhr.txt]")
-    parser.add_argument("--texts", type=Path, action="append", default=[], help="held-out text; may be repeated")
-    parser.add_argument("--pieces", type=int, default=200, help="the number of tokens to learn")
-    parser.add_argument("--seed", type=int, default=1, help="every seed gives other texts and vocabularies")
-    parser.add_argument("--cases", type=int, default=2000, help="random texts for each vocabulary")
-    parser.add_argument("--verbs", type=lambda text: text.split(","), default=["extend", "prune", "merge"])
-    parser.add_argument("--only", help="only vocabularies whose name contains this")
-    parser.add_argument("--spiece", type=Path, help="the program to test [default: cargo build --release]")
-    parser.add_argument("--work", type=Path, default=bootstrap.REPOSITORY / "target/conformance")
-    options = parser.parse_args()
+def compare_all(options):
     options.rng = random.Random(options.seed)
-    byte_level.in_environment(options.work.resolve())
-    program = bootstrap.spiece_program(options.spiece)
-    failed = passed = 0
+    tally = script.Tally()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         source = options.corpus or bootstrap.TESTDATA / "udhr.txt"
@@ -185,18 +171,24 @@ def main():
             if options.only and options.only not in vocabulary[0].name:
                 continue
             try:
-                wrong = check(options, program, folder, vocabulary, corpus, held_out)
+                wrong = check(options, folder, vocabulary, corpus, held_out)
             except RuntimeError as error:
                 wrong = [str(error)]
                 print(f"{vocabulary[0].name}: {error}", flush=True)
-            failed, passed = failed + bool(wrong), passed + (not wrong)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+            tally.add(wrong)
+    return tally.status()
+
+
+def main():
+    parser = script.flags(__doc__, cases=2000, cases_help="random texts for each vocabulary")
+    parser.add_argument("--vocabularies", type=Path, help="a folder with known files")
+    parser.add_argument("--corpus", type=Path, help="a text to extend on [default: the languages of testdata/udhr.txt]")
+    parser.add_argument("--texts", type=Path, action="append", default=[], help="held-out text; may be repeated")
+    parser.add_argument("--pieces", type=int, default=200, help="the number of tokens to learn")
+    parser.add_argument("--verbs", type=lambda text: text.split(","), default=["extend", "prune", "merge"])
+    parser.add_argument("--only", help="only vocabularies whose name contains this")
+    script.run(parser, compare_all)
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except bootstrap.SetupError as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
+    main()

@@ -12,7 +12,6 @@ the byte. A format that is refused has to say why, and to write nothing. The exi
 something does, 2 if the harness cannot run.
 """
 
-import argparse
 import json
 import random
 import re
@@ -24,7 +23,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import byte_level  # noqa: E402
-from differential import bootstrap  # noqa: E402
+from differential import bootstrap, script  # noqa: E402
 
 EXACT = "verdict: ids equal for all text"
 SPECIAL = ["<|endoftext|>", "<s>", "[MASK]", "la", "«x y»"]
@@ -66,7 +65,7 @@ class Conversions:
 
     def __init__(self, program, source, flags, folder, lines):
         self.program, self.source, self.flags, self.folder, self.lines = program, source, flags, folder, lines
-        self.expected = byte_level.Spiece(program, source, flags).ids(lines)
+        self.expected = script.Spiece(program, source, flags).ids(lines)
         self.failures, self.verdicts = [], {}
 
     def convert(self, name, *flags):
@@ -148,30 +147,19 @@ class Conversions:
         whole = json.loads(self.source.read_text("utf-8")) if self.source.suffix == ".json" else {}
         lost = json.dumps([whole.get(part) for part in ("normalizer", "added_tokens", "pre_tokenizer")])
         if not any(setting in lost for setting in ("NFC", '"lstrip": true', '"add_prefix_space": true')):
-            spiece = byte_level.Spiece(self.program, self.folder / "out.gguf", [])
+            spiece = script.Spiece(self.program, self.folder / "out.gguf", [])
             self.check("out.gguf", spiece.ids(self.lines))
 
     def minbpe(self):
         if self.convert("out.model", "--format=minbpe"):
-            self.check("out.model", byte_level.Spiece(self.program, self.folder / "out.model", []).ids(self.lines))
+            self.check("out.model", script.Spiece(self.program, self.folder / "out.model", []).ids(self.lines))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vocabularies", type=Path, help="a folder with known files")
-    parser.add_argument("--seed", type=int, default=1, help="every seed gives other texts and vocabularies")
-    parser.add_argument("--cases", type=int, default=3000, help="random texts for each vocabulary")
-    parser.add_argument("--trained", type=int, default=12, help="vocabularies to train")
-    parser.add_argument("--spiece", type=Path, help="the program to test [default: cargo build --release]")
-    parser.add_argument("--work", type=Path, default=bootstrap.REPOSITORY / "target/conformance")
-    options = parser.parse_args()
-    byte_level.in_environment(options.work.resolve())
-    program = bootstrap.spiece_program(options.spiece)
+def compare(options):
     rng = random.Random(options.seed)
-    passed = failed = 0
+    tally = script.Tally()
     with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        sources = list(trained(folder, rng, options.trained))
+        sources = list(trained(Path(folder), rng, options.trained))
         if options.vocabularies:
             paths = [(options.vocabularies / name, flags) for name, (_, flags) in byte_level.KNOWN.items()]
             # A folder is compared by byte_level.py; Qwen's and Kimi's are known without a pattern.
@@ -179,17 +167,23 @@ def main():
         for path, flags in sources:
             lines = [line for line in (byte_level.random_text(rng) for _ in range(options.cases)) if line]
             with tempfile.TemporaryDirectory() as output:
-                case = Conversions(program, path, flags, Path(output), lines)
+                case = Conversions(options.program, path, flags, Path(output), lines)
                 for check in (case.tokenizer_json, case.vocab_and_merges, case.tiktoken, case.gguf, case.minbpe):
                     check()
             verdicts = ", ".join(f"{name} {verdict}" for name, verdict in case.verdicts.items())
             print(f"{path.name}: {verdicts}; {len(case.failures)} differ", flush=True)
             for failure in case.failures:
                 print(f"  {failure}", flush=True)
-            failed, passed = failed + bool(case.failures), passed + (not case.failures)
-    print(f"{passed} passed, {failed} failed")
-    return min(failed, 1)
+            tally.add(case.failures)
+    return tally.status()
+
+
+def main():
+    parser = script.flags(__doc__, cases=3000, cases_help="random texts for each vocabulary")
+    parser.add_argument("--vocabularies", type=Path, help="a folder with known files")
+    parser.add_argument("--trained", type=int, default=12, help="vocabularies to train")
+    script.run(parser, compare)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

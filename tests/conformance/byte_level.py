@@ -15,14 +15,11 @@ that differs is reduced to a smallest one. The exit status is 0 if nothing diffe
 harness cannot run.
 """
 
-import argparse
 import base64
 import itertools
 import json
-import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 import unicodedata
@@ -30,11 +27,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from differential import bootstrap, texts  # noqa: E402
-from differential.minimize import shrink_list  # noqa: E402
+from differential import bootstrap, script, texts  # noqa: E402
 
-# `byte_train.py` needs rustbpe, `byte_formats.py` gguf.
-PACKAGES = ["tiktoken==0.14.0", "tokenizers==0.23.3", "rustbpe==0.1.0", "gguf==0.19.0"]
 # A character of every class: letters by case (title case, modifier, without case), marks, digits, other numbers,
 # punctuation, the apostrophe, long s and the Kelvin sign (which fold to s and k), the ends of lines, white space
 # of several kinds, no-break space, ideographs, Hangul, kana, an emoji, a symbol, a character that is not assigned.
@@ -202,37 +196,6 @@ def random_text(rng):
     return rng.choice([" ", "  ", "\n", ""]).join(words[start : start + rng.randint(1, 8)])
 
 
-class Spiece:
-    """The program, called once for many texts, which are records of JSON Lines."""
-
-    def __init__(self, program, path, flags, encode_flags=()):
-        self.encode_flags = encode_flags
-        self.command = [str(program), "{}", f"--model={path}", *flags, "--quiet"]
-
-    def run(self, verb, data, *flags):
-        command = [part.format(verb) if part == "{}" else part for part in self.command]
-        done = subprocess.run([*command, *flags], input=data, capture_output=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"spiece {verb} failed with status {done.returncode}: {done.stderr.decode()}")
-        return done.stdout
-
-    def encode(self, lines, output_format):
-        records = "".join(json.dumps({"text": line}) + "\n" for line in lines)
-        made = self.run("encode", records.encode(), "--json_field=text", f"--output_format={output_format}", *self.encode_flags)
-        return made.decode("utf-8", "replace").split("\n")[: len(lines)]
-
-    def ids(self, lines):
-        return [[int(token) for token in line.split()] for line in self.encode(lines, "id")]
-
-    def spans(self, lines):
-        pieces = (json.loads(line)["pieces"] for line in self.encode(lines, "json"))
-        return [[(piece["begin"], piece["end"]) for piece in line] for line in pieces]
-
-    def decode(self, ids):
-        lines = "".join(" ".join(map(str, line)) + "\n" for line in ids)
-        return self.run("decode", lines.encode(), "--input_format=id")
-
-
 def differences(spiece, reference, lines):
     """The texts of `lines` that differ, each with what differs."""
     found = []
@@ -252,30 +215,18 @@ def differences(spiece, reference, lines):
     return found
 
 
-def smallest(spiece, reference, line):
-    """A shortest part of a text that still differs."""
-    def fails(characters):
-        return bool(characters) and bool(differences(spiece, reference, ["".join(characters)]))
-
-    return "".join(shrink_list(list(line), fails))
-
-
-def batches(options, seed):
-    """All texts, in lists that one call can take."""
-    strings = ("".join(chars) for length in range(1, options.longest + 1)
-               for chars in itertools.product(CLASSES, repeat=length))
-    yield from iter(lambda: list(itertools.islice(strings, 50_000)), [])
-    rng = random.Random(seed)
-    left = options.cases
-    while left > 0:
-        yield [random_text(rng) for _ in range(min(left, 20_000))]
-        left -= 20_000
-    for path in [bootstrap.TESTDATA / "udhr.txt", *options.texts]:
-        yield path.read_text(encoding="utf-8", errors="replace").split("\n")
-
-
 def vocabularies(options, folder):
-    """Paths, references and flags of all vocabularies."""
+    """Paths, references, spiece and texts of all vocabularies."""
+    for path, reference, flags in trained_and_known(options, folder):
+        strings = ("".join(chars) for length in range(1, options.longest + 1)
+                   for chars in itertools.product(CLASSES, repeat=length))
+        files = [bootstrap.TESTDATA / "udhr.txt", *options.texts]
+        lists = script.batches(strings, random_text, f"{options.seed} {path.name}", options.cases, files)
+        yield path, reference, script.Spiece(options.program, path, flags), lists
+
+
+def trained_and_known(options, folder):
+    """Paths, references and flags."""
     yield from trained(folder, random.Random(options.seed))
     for name, (reference, flags) in KNOWN.items() if options.vocabularies else ():
         path = options.vocabularies / name
@@ -283,55 +234,19 @@ def vocabularies(options, folder):
             yield path, reference(path), flags
 
 
-def in_environment(work):
-    """Goes on in an interpreter that has the references, which are installed into a folder if need be."""
-    python = work / "byte-level/bin/python"
-    done = python.parent.parent / f"{' '.join(PACKAGES)}.installed"
-    if not done.exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", python.parent.parent], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
-        done.touch()
-    if Path(sys.prefix) != python.parent.parent.resolve():
-        os.execv(python, [str(python), *sys.argv])
+def compare(options):
+    with tempfile.TemporaryDirectory() as folder:
+        return script.compare_vocabularies(options.only, vocabularies(options, Path(folder)), differences)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script.flags(__doc__, cases=20_000, cases_help="random texts for each vocabulary")
     parser.add_argument("--vocabularies", type=Path, help="a folder with known files")
     parser.add_argument("--texts", type=Path, action="append", default=[], help="a further text; may be repeated")
-    parser.add_argument("--seed", type=int, default=1, help="every seed gives other texts and vocabularies")
-    parser.add_argument("--cases", type=int, default=20_000, help="random texts for each vocabulary")
     parser.add_argument("--longest", type=int, default=2, help="all strings of up to so many characters")
     parser.add_argument("--only", help="only vocabularies whose name contains this")
-    parser.add_argument("--spiece", type=Path, help="the program to test [default: cargo build --release]")
-    parser.add_argument("--work", type=Path, default=bootstrap.REPOSITORY / "target/conformance")
-    options = parser.parse_args()
-    in_environment(options.work.resolve())
-    program = bootstrap.spiece_program(options.spiece)
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for path, reference, flags in vocabularies(options, Path(folder)):
-            if options.only and options.only not in path.name:
-                continue
-            spiece, count, wrong = Spiece(program, path, flags), 0, []
-            try:
-                for lines in batches(options, f"{options.seed} {path.name}"):
-                    wrong += differences(spiece, reference, lines)
-                    count += len(lines)
-                    if len(wrong) > 20:
-                        break
-            except RuntimeError as error:
-                wrong.append(("", str(error)))
-            print(f"{path.name}: {count} texts, {len(wrong)} differ", flush=True)
-            for line, what in wrong[:3]:
-                if line:
-                    line = smallest(spiece, reference, line)
-                    what = (differences(spiece, reference, [line]) or [(line, what)])[0][1]
-                print(f"  {json.dumps(line)}: {what}", flush=True)
-            failed, passed = failed + bool(wrong), passed + (not wrong)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    script.run(parser, compare)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

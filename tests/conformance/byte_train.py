@@ -11,7 +11,6 @@ more. A text that differs is reduced to a smallest one. The exit status is 0 if 
 if the harness cannot run.
 """
 
-import argparse
 import json
 import random
 import subprocess
@@ -21,8 +20,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from byte_level import LLAMA_PATTERN, QWEN_PATTERN, in_environment, mapped_characters  # noqa: E402
-from differential import bootstrap, texts  # noqa: E402
+from byte_level import LLAMA_PATTERN, QWEN_PATTERN, mapped_characters  # noqa: E402
+from differential import bootstrap, script, texts  # noqa: E402
 from differential.minimize import shrink_list  # noqa: E402
 
 # What `--pattern` is, and the expression of the reference. The names are in the form that Oniguruma reads alike.
@@ -205,22 +204,12 @@ def smallest(spiece, case, lines):
     return ["".join(shrink_list(characters, lambda kept: bool(kept) and difference(spiece, case, kept) is not None))]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--texts", type=Path, action="append", default=[], help="a further text; may be repeated")
-    parser.add_argument("--seed", type=int, default=1, help="every seed gives other cases")
-    parser.add_argument("--cases", type=int, default=300)
-    parser.add_argument("--trainer", choices=["hf", "rustbpe", "minbpe"], help="only cases of this trainer")
-    parser.add_argument("--spiece", type=Path, help="the program to test [default: cargo build --release]")
-    parser.add_argument("--work", type=Path, default=bootstrap.REPOSITORY / "target/conformance")
-    options = parser.parse_args()
-    in_environment(options.work.resolve())
-    program = bootstrap.spiece_program(options.spiece)
+def compare(options):
     paths = [bootstrap.TESTDATA / "udhr.txt", bootstrap.TESTDATA / "mixed.txt", *options.texts]
     corpora = [path.read_bytes().decode("utf-8", "replace") for path in paths]
     passed, failed = {}, 0
     with tempfile.TemporaryDirectory() as folder:
-        spiece = Spiece(program, folder)
+        spiece = Spiece(options.program, folder)
         for number in range(options.cases):
             rng = random.Random(f"{options.seed} {number}")
             case, lines = random_case(rng), random_text(rng, corpora)
@@ -244,5 +233,12 @@ def main():
     return 1 if failed else 0
 
 
+def main():
+    parser = script.flags(__doc__, cases=300, seed_help="every seed gives other cases")
+    parser.add_argument("--texts", type=Path, action="append", default=[], help="a further text; may be repeated")
+    parser.add_argument("--trainer", choices=["hf", "rustbpe", "minbpe"], help="only cases of this trainer")
+    script.run(parser, compare)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

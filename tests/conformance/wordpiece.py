@@ -14,7 +14,6 @@ normalizer tells apart, of `--cases` random strings, and of the lines of testdat
 smallest one. The exit status is 0 if nothing differs, 1 if something does, 2 if the harness cannot run.
 """
 
-import argparse
 import itertools
 import json
 import random
@@ -24,9 +23,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-import byte_level  # noqa: E402
-from differential import bootstrap, texts  # noqa: E402
-from differential.minimize import shrink_list  # noqa: E402
+from differential import bootstrap, script, texts  # noqa: E402
 
 # A character of every class: letters by case, with accents in one character and as marks of several combining
 # classes (U+0345 is a mark that becomes a letter in upper case), the dotted I, final sigma, Kelvin and Angstrom, a sign
@@ -146,36 +143,30 @@ def differences(spiece, reference, lines):
     return found
 
 
-def smallest(spiece, reference, line):
-    """A shortest part of a text that still differs."""
-    def fails(characters):
-        return bool(characters) and bool(differences(spiece, reference, ["".join(characters)]))
-
-    return "".join(shrink_list(list(line), fails))
-
-
-def batches(options, seed, has_all):
-    """All texts, in lists that one call can take."""
-    if has_all:
-        characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-        for start in range(0, len(characters), 50_000):
-            part = characters[start : start + 50_000]
-            yield part
-            yield [f"a{char}b\u0301" for char in part]
-            yield [f"\u0345{char}\u0327{char}" for char in part]
-    strings = ("".join(chars) for chars in itertools.product(CLASSES, repeat=options.longest))
-    yield from iter(lambda: list(itertools.islice(strings, 50_000)), [])
-    rng = random.Random(seed)
-    left = options.cases
-    while left > 0:
-        yield [random_text(rng) for _ in range(min(left, 20_000))]
-        left -= 20_000
-    for path in [bootstrap.TESTDATA / "udhr.txt", bootstrap.TESTDATA / "mixed.txt", *options.texts]:
-        yield path.read_text(encoding="utf-8", errors="replace").split("\n")
+def with_every_character():
+    """Every character alone, between letters, and between marks."""
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    for start in range(0, len(characters), 50_000):
+        part = characters[start : start + 50_000]
+        yield part
+        yield [f"a{char}b\u0301" for char in part]
+        yield [f"\u0345{char}\u0327{char}" for char in part]
 
 
 def vocabularies(options, folder):
-    """Paths, references and flags of all vocabularies."""
+    """Paths, references, spiece and texts of all vocabularies."""
+    for number, (path, reference, flags) in enumerate(trained_and_given(options, folder)):
+        strings = ("".join(chars) for chars in itertools.product(CLASSES, repeat=options.longest))
+        files = [bootstrap.TESTDATA / "udhr.txt", bootstrap.TESTDATA / "mixed.txt", *options.texts]
+        lists = script.batches(strings, random_text, f"{options.seed} {path.name}", options.cases, files)
+        # What is done with a character does not depend on the vocabulary, but on what the normalizer does.
+        if number in (0, 3, 8):
+            lists = itertools.chain(with_every_character(), lists)
+        yield path, reference, script.Spiece(options.program, path, [], flags), lists
+
+
+def trained_and_given(options, folder):
+    """Paths, references and flags."""
     yield from trained(folder, random.Random(options.seed))
     if options.vocabularies:
         for path in sorted(options.vocabularies.iterdir()):
@@ -183,44 +174,19 @@ def vocabularies(options, folder):
                 yield path, Reference(path), []
 
 
+def compare(options):
+    with tempfile.TemporaryDirectory() as folder:
+        return script.compare_vocabularies(options.only, vocabularies(options, Path(folder)), differences)
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script.flags(__doc__, cases=5_000, cases_help="random texts for each vocabulary")
     parser.add_argument("--vocabularies", type=Path, help="a folder with vocab.txt and tokenizer.json files")
     parser.add_argument("--texts", type=Path, action="append", default=[], help="a further text; may be repeated")
-    parser.add_argument("--seed", type=int, default=1, help="every seed gives other texts and vocabularies")
-    parser.add_argument("--cases", type=int, default=5_000, help="random texts for each vocabulary")
     parser.add_argument("--longest", type=int, default=2, help="all strings of so many characters")
     parser.add_argument("--only", help="only vocabularies whose name contains this")
-    parser.add_argument("--spiece", type=Path, help="the program to test [default: cargo build --release]")
-    parser.add_argument("--work", type=Path, default=bootstrap.REPOSITORY / "target/conformance")
-    options = parser.parse_args()
-    byte_level.in_environment(options.work.resolve())
-    program = bootstrap.spiece_program(options.spiece)
-    passed = failed = 0
-    # The tables of characters do not depend on the vocabulary, but on what the normalizer does.
-    with tempfile.TemporaryDirectory() as folder:
-        for number, (path, reference, flags) in enumerate(vocabularies(options, Path(folder))):
-            if options.only and options.only not in path.name:
-                continue
-            spiece, count, wrong = byte_level.Spiece(program, path, [], flags), 0, []
-            try:
-                for lines in batches(options, f"{options.seed} {path.name}", number in (0, 3, 8)):
-                    wrong += differences(spiece, reference, lines)
-                    count += len(lines)
-                    if len(wrong) > 20:
-                        break
-            except RuntimeError as error:
-                wrong.append(("", str(error)))
-            print(f"{path.name}: {count} texts, {len(wrong)} differ", flush=True)
-            for line, what in wrong[:3]:
-                if line:
-                    line = smallest(spiece, reference, line)
-                    what = (differences(spiece, reference, [line]) or [(line, what)])[0][1]
-                print(f"  {json.dumps(line)}: {what}", flush=True)
-            failed, passed = failed + bool(wrong), passed + (not wrong)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    script.run(parser, compare)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -28,6 +28,24 @@ def _checked(command, what):
     return done.stdout.decode()
 
 
+def interpreter(environment):
+    return Path(environment) / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def make_environment(folder, packages):
+    """A virtual environment in `folder` with these packages, instead of what is there; its interpreter."""
+    if folder.is_symlink():
+        raise SetupError(f"{folder} is a symbolic link, and what it names would be removed; remove the link")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _checked([sys.executable, "-m", "venv", "--clear", str(folder)], "creating the virtual environment")
+    python = interpreter(folder)
+    _checked(
+        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
+        f"installing {' '.join(packages)}",
+    )
+    return python
+
+
 def _installed_release(python):
     """The release of the reference in this environment, or None."""
     if not python.exists():
@@ -40,15 +58,9 @@ def _installed_release(python):
 def reference_python(folder):
     """The interpreter of an environment in `folder` that has the pinned release; created if absent."""
     venv = Path(folder) / "venv"
-    python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if _installed_release(python) == RELEASE:
-        return python
-    venv.parent.mkdir(parents=True, exist_ok=True)
-    _checked([sys.executable, "-m", "venv", "--clear", str(venv)], "creating the virtual environment")
-    _checked(
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE],
-        f"installing {PACKAGE}",
-    )
+    if _installed_release(interpreter(venv)) == RELEASE:
+        return interpreter(venv)
+    python = make_environment(venv, [PACKAGE])
     found = _installed_release(python)
     if found != RELEASE:
         raise SetupError(f"the environment {venv} has release {found}, not {RELEASE}; remove the folder")

@@ -4,12 +4,10 @@ Job: install a version of transformers into an environment of its own, and call 
 Input: the folder for environments and a version. Output: the interpreter; a client with the method `call`.
 """
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
-from .bootstrap import SetupError, _checked
+from .bootstrap import SetupError, interpreter, make_environment
 from .sides import ReferenceClient
 
 # tokenizers 0.22 and 0.23 come with them.
@@ -31,13 +29,9 @@ def _installed(python):
 def transformers_python(folder, version):
     """The interpreter of an environment in `folder` that has this version; created if absent."""
     venv = Path(folder) / f"transformers-{version}"
-    python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if _installed(python) == version:
-        return python
-    venv.parent.mkdir(parents=True, exist_ok=True)
-    _checked([sys.executable, "-m", "venv", "--clear", str(venv)], "creating the virtual environment")
-    packages = [f"transformers=={version}", "regex", *READERS]
-    _checked([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages], f"installing {packages}")
+    if _installed(interpreter(venv)) == version:
+        return interpreter(venv)
+    python = make_environment(venv, [f"transformers=={version}", "regex", *READERS])
     if _installed(python) != version:
         raise SetupError(f"the environment {venv} does not have transformers {version}; remove the folder")
     return python
