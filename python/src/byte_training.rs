@@ -6,17 +6,13 @@
 use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spiece::formats::{ByteFileOptions, FileFormat};
-use spiece::input::Document;
 use spiece::output::write_files;
-use spiece::train::{
-    ByteTieOrder, ByteTrainOptions, ByteTrainer, InputFormat, Summary, WordCounts,
-};
+use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer, Summary, WordCounts};
 use spiece::{ByteBpe, Corpus, Tokenizer, TokenizerConfig, TrainError, TrainFlags};
 
 use crate::counts::PyCountRows;
@@ -86,58 +82,20 @@ impl ByteTraining {
     /// `TrainingOptionError`, which names the option.
     pub fn new(py: Python<'_>, values: &[(String, String)]) -> PyResult<ByteTraining> {
         let mut flags = TrainFlags::default();
-        let mut order = ByteTieOrder::default();
-        let mut pattern = "gpt2";
-        let (mut min_frequency, mut max_token_length) = (0, None);
-        let mut special_tokens = Vec::new();
-        let mut document = None;
+        let mut own = Vec::new();
         for (name, value) in values {
-            match name.as_str() {
-                "model_type" => (),
-                "pattern" => pattern = value,
-                "tie_order" => {
-                    order = ByteTieOrder::from_name(value)
-                        .ok_or_else(|| wrong(py, name, value, "hf, rustbpe or minbpe"))?;
-                }
-                "min_frequency" => min_frequency = number(py, name, value)?,
-                "max_token_length" => max_token_length = Some(number(py, name, value)?),
-                "special_tokens" => {
-                    // Read as other lists of texts are.
-                    let mut list = TrainFlags::default();
-                    set_flag(py, &mut list, "control_symbols", value)?;
-                    special_tokens = list.control_symbols;
-                }
-                "document" => {
-                    let found = Document::from_name(value);
-                    let found =
-                        found.ok_or_else(|| wrong(py, name, value, "line, record or file"))?;
-                    document = Some(found);
-                }
-                shared if SHARED_OPTIONS.contains(&shared) => {
-                    set_flag(py, &mut flags, name, value)?;
-                }
-                _ => return Err(not_here(py, name, value)),
+            let is_own = ByteTrainOptions::FLAGS.contains(&name.as_str());
+            if is_own {
+                own.push((name.as_str(), value.as_str()));
+            }
+            if SHARED_OPTIONS.contains(&name.as_str()) {
+                set_flag(py, &mut flags, name, value)?;
+            } else if !is_own && name != "model_type" {
+                return Err(not_here(py, name, value));
             }
         }
-        let pretokenizer = order
-            .pretokenizer(pattern)
-            .map_err(|error| refused(py, format_args!("pattern: {error}")))?;
-        let size = u32::try_from(flags.vocab_size)
-            .map_err(|_| wrong(py, "vocab_size", flags.vocab_size, "a number of tokens"))?;
-        let mut options = ByteTrainOptions::new(size, pretokenizer);
-        options.tie_order = order;
-        options.min_frequency = min_frequency;
-        options.max_token_length = max_token_length;
-        options.special_tokens = special_tokens;
-        options.document = document;
-        options.input_format = match &*flags.input_format {
-            "" | "text" => InputFormat::Text,
-            "tsv" => InputFormat::Tsv,
-            other => {
-                let expected = "text or tsv; spiece.counts.train_counts() trains on tables";
-                return Err(wrong(py, "input_format", other, expected));
-            }
-        };
+        let options = ByteTrainOptions::from_flags(own);
+        let options = options.map_err(|error| errors::of_option(py, &error))?;
         let trainer = ByteTrainer::new(options).map_err(|error| errors::of_train(py, &error))?;
         let trainer = match most_threads(&flags) {
             Some(threads) => trainer.with_threads(threads),
@@ -154,20 +112,8 @@ fn most_threads(flags: &TrainFlags) -> Option<NonZeroUsize> {
     NonZeroUsize::new(cores.get().min(most))
 }
 
-fn number<T: FromStr>(py: Python<'_>, name: &str, value: &str) -> PyResult<T>
-where
-    T::Err: Display,
-{
-    let parsed = value.trim_ascii().parse();
-    parsed.map_err(|error| refused(py, format_args!("{name}: {value:?}: {error}")))
-}
-
 fn refused(py: Python<'_>, message: impl Display) -> PyErr {
     errors::exception(py, "TrainingOptionError", (message.to_string(),))
-}
-
-fn wrong(py: Python<'_>, name: &str, value: impl Display, expected: &str) -> PyErr {
-    refused(py, format_args!("{name}: {value} is not {expected}"))
 }
 
 /// The exception for an option that byte-level BPE does not have.

@@ -28,7 +28,7 @@
 //! typed options do not say whether no id was -1 or -2.
 
 mod convert;
-mod csv;
+pub(super) mod csv;
 mod error;
 mod flag_value;
 mod record;

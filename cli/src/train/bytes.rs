@@ -9,7 +9,7 @@
 //! The flags of SentencePiece that concern characters, normalization or the `.model` file are
 //! refused, with the flag that does the same, if there is one.
 
-use std::num::{NonZeroU16, NonZeroUsize};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches};
@@ -21,9 +21,8 @@ use crate::io::{CliError, CliResult};
 use crate::progress::{Messages, Progress};
 use crate::training_flags::{self, check_present, set_option, stop_on_signal};
 use spiece::TrainFlags;
-use spiece::input::Document;
 use spiece::output::{check_writable, write_files};
-use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer, InputFormat, OptionDescriptor};
+use spiece::train::{ByteTrainOptions, ByteTrainer, OptionDescriptor};
 
 /// The value of `--model_type`.
 pub(crate) const MODEL_TYPE: &str = "byte_bpe";
@@ -163,48 +162,17 @@ pub(crate) fn trainer(
         }
     }
     training_flags::warn_of_retired(matches, messages);
-    let order = match args::given(matches, TIE_ORDER) {
-        None => ByteTieOrder::default(),
-        Some(name) => ByteTieOrder::from_name(name)
-            .ok_or_else(|| args::invalid(TIE_ORDER, name, "hf, rustbpe or minbpe"))?,
-    };
-    let pattern = args::non_empty(matches, PATTERN).unwrap_or("gpt2");
-    let pretokenizer = order
-        .pretokenizer(pattern)
-        .map_err(|error| CliError::Usage(format!("--{PATTERN}: {error}")))?;
-    let vocab_size = match args::given(matches, "vocab_size") {
-        None => u32::try_from(flags.vocab_size).ok(),
-        Some(size) => size.trim_ascii().parse().ok(),
-    };
-    let vocab_size = vocab_size.ok_or_else(|| {
-        args::invalid(
-            "vocab_size",
-            args::text(matches, "vocab_size"),
-            "a number of tokens",
+    let given = ByteTrainOptions::FLAGS.into_iter();
+    let given = given.filter(|name| has(matches, name));
+    let given = given.map(|name| (name, args::text(matches, name)));
+    // An empty pattern is the default, and counts are read without regard to their format.
+    let given = given.filter(|flag| {
+        !matches!(
+            *flag,
+            (PATTERN, "") | ("input_format", count::COUNTS_FORMAT)
         )
-    })?;
-    let mut options = ByteTrainOptions::new(vocab_size, pretokenizer);
-    options.tie_order = order;
-    if has(matches, MIN_FREQUENCY) {
-        options.min_frequency = args::number(matches, MIN_FREQUENCY)?;
-    }
-    if has(matches, MAX_TOKEN_LENGTH) {
-        let length: NonZeroU16 = args::number(matches, MAX_TOKEN_LENGTH)?;
-        options.max_token_length = Some(length);
-    }
-    if has(matches, SPECIAL_TOKENS) {
-        options.special_tokens = byte_files::special_tokens(matches)?;
-    }
-    if let Some(name) = args::given(matches, "document") {
-        let document = Document::from_name(name);
-        let expected = "line, record or file";
-        options.document = Some(document.ok_or_else(|| args::invalid("document", name, expected))?);
-    }
-    options.input_format = match &*flags.input_format {
-        "" | "text" | count::COUNTS_FORMAT => InputFormat::Text,
-        "tsv" => InputFormat::Tsv,
-        other => return Err(args::invalid("input_format", other, "text, tsv or counts")),
-    };
+    });
+    let options = ByteTrainOptions::from_flags(given).map_err(args::invalid_option)?;
     let jobs = training_flags::jobs(matches)?;
     let trainer = ByteTrainer::new(options)?;
     let trainer = match jobs.or(most_threads(&flags)) {

@@ -5,7 +5,8 @@ use std::num::NonZeroU16;
 
 use crate::input::Document;
 use crate::pattern::{Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
-use crate::train::options::InputFormat;
+use crate::train::options::csv::split_csv;
+use crate::train::options::{InputFormat, OptionError};
 
 /// Which trainer decides between pairs that occur equally often, and in which order tokens get ids.
 ///
@@ -121,10 +122,171 @@ impl ByteTrainOptions {
             input_format: InputFormat::default(),
         }
     }
+
+    /// The names of options that are texts, as of a command line; see
+    /// [`from_flags`](Self::from_flags).
+    pub const FLAGS: [&str; 8] = [
+        "vocab_size",
+        "pattern",
+        "tie_order",
+        "min_frequency",
+        "max_token_length",
+        "special_tokens",
+        "document",
+        "input_format",
+    ];
+
+    /// Options by their names. Of a name that is repeated, the last text counts.
+    ///
+    /// | name | text | default |
+    /// |---|---|---|
+    /// | `vocab_size` | a number | 8000 |
+    /// | `pattern` | as [`ByteTieOrder::pretokenizer`] takes it | `gpt2` |
+    /// | `tie_order` | `hf`, `rustbpe` or `minbpe` | `hf` |
+    /// | `min_frequency`, `max_token_length` | a number | no limit |
+    /// | `special_tokens` | texts with commas between them; one with a comma in double quotes | none |
+    /// | `document` | `line`, `record` or `file` | see [`document`](Self::document) |
+    /// | `input_format` | `text` or `tsv` | `text` |
+    ///
+    /// ```
+    /// use spiece::train::ByteTrainOptions;
+    ///
+    /// let flags = [("pattern", "cl100k"), ("special_tokens", "<s>,</s>")];
+    /// let options = ByteTrainOptions::from_flags(flags)?;
+    /// assert_eq!(options.special_tokens, ["<s>", "</s>"]);
+    /// assert_eq!(options.pretokenizer.name(), Some("cl100k"));
+    /// # Ok::<(), spiece::train::OptionError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OptionError::Unknown`] for an unknown name, [`OptionError::Value`] for a text that is no
+    /// value of the option, [`OptionError::Pattern`] for a pattern that cannot be used.
+    pub fn from_flags<'f>(
+        flags: impl IntoIterator<Item = (&'f str, &'f str)>,
+    ) -> Result<Self, OptionError> {
+        let mut pattern = "gpt2";
+        let mut options = Self::new(8000, Pretokenizer::new(Vec::new()));
+        for (name, value) in flags {
+            let wrong = |option, expected| OptionError::Value {
+                option,
+                value: value.to_owned(),
+                expected,
+            };
+            let number = value.trim_ascii();
+            match name {
+                "vocab_size" => {
+                    options.vocab_size = number
+                        .parse()
+                        .map_err(|_| wrong("vocab_size", "a number of tokens"))?;
+                }
+                "pattern" => pattern = value,
+                "tie_order" => {
+                    options.tie_order = ByteTieOrder::from_name(value)
+                        .ok_or_else(|| wrong("tie_order", "hf, rustbpe or minbpe"))?;
+                }
+                "min_frequency" => {
+                    options.min_frequency = number
+                        .parse()
+                        .map_err(|_| wrong("min_frequency", "a number from 0"))?;
+                }
+                "max_token_length" => {
+                    let length = number
+                        .parse()
+                        .map_err(|_| wrong("max_token_length", "a number from 1 to 65535"))?;
+                    options.max_token_length = Some(length);
+                }
+                "special_tokens" => options.special_tokens = split_csv(value),
+                "document" => {
+                    let document = Document::from_name(value)
+                        .ok_or_else(|| wrong("document", "line, record or file"))?;
+                    options.document = Some(document);
+                }
+                "input_format" => {
+                    options.input_format = match value {
+                        "" | "text" => InputFormat::Text,
+                        "tsv" => InputFormat::Tsv,
+                        _ => return Err(wrong("input_format", "text or tsv")),
+                    };
+                }
+                _ => {
+                    let option = name.to_owned();
+                    return Err(OptionError::Unknown { option });
+                }
+            }
+        }
+        let pretokenizer = options.tie_order.pretokenizer(pattern);
+        let option = "pattern";
+        options.pretokenizer =
+            pretokenizer.map_err(|source| OptionError::Pattern { option, source })?;
+        Ok(options)
+    }
 }
 
 /// The most bytes of a merged token with this
 /// [`max_token_length`](ByteTrainOptions::max_token_length).
 pub(crate) fn length_limit(max_token_length: Option<NonZeroU16>) -> u32 {
     max_token_length.map_or(u32::MAX, |length| u32::from(length.get() - 1).max(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pattern_is_read_as_the_order_reads_it_whichever_comes_first() {
+        let pattern = ("pattern", r"\p{L}+");
+        let order = ("tie_order", "rustbpe");
+        let expected = ByteTieOrder::Rustbpe.pretokenizer(pattern.1).unwrap();
+        for flags in [[pattern, order], [order, pattern]] {
+            let options = ByteTrainOptions::from_flags(flags).unwrap();
+            assert_eq!(options.pretokenizer.splits(), expected.splits());
+        }
+    }
+
+    #[test]
+    fn all_flags_are_read() {
+        let options = ByteTrainOptions::from_flags([
+            ("vocab_size", " 300"),
+            ("min_frequency", "2"),
+            ("max_token_length", "5 "),
+            ("special_tokens", "<s>,\"a,b\""),
+            ("document", "file"),
+            ("input_format", "tsv"),
+        ])
+        .unwrap();
+        assert_eq!(options.vocab_size, 300);
+        assert_eq!(options.tie_order, ByteTieOrder::Tokenizers);
+        assert_eq!(options.min_frequency, 2);
+        assert_eq!(options.max_token_length, NonZeroU16::new(5));
+        assert_eq!(options.special_tokens, ["<s>", "a,b"]);
+        assert_eq!(options.document, Some(Document::File));
+        assert_eq!(options.input_format, InputFormat::Tsv);
+    }
+
+    #[test]
+    fn wrong_texts_name_their_option() {
+        for (name, value) in [
+            ("vocab_size", "-1"),
+            ("pattern", "("),
+            ("tie_order", "best"),
+            ("min_frequency", ""),
+            ("max_token_length", "0"),
+            ("document", "page"),
+            ("input_format", "counts"),
+            ("character_coverage", "1"),
+        ] {
+            let found = match ByteTrainOptions::from_flags([(name, value)]).unwrap_err() {
+                OptionError::Value { option, .. } | OptionError::Pattern { option, .. } => {
+                    option.to_owned()
+                }
+                OptionError::Unknown { option } => option,
+                error => panic!("{name}: {error}"),
+            };
+            assert_eq!(found, name);
+            assert_eq!(
+                name == "character_coverage",
+                !ByteTrainOptions::FLAGS.contains(&name)
+            );
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Errors of training options.
 
 use crate::input::DocumentConflict;
+use crate::pattern::PatternError;
 
 /// An option that cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -43,6 +44,14 @@ pub enum OptionError {
         problem: String,
         /// What to do.
         remedy: &'static str,
+    },
+    /// The pattern cannot be used.
+    #[error("{option}: {source}")]
+    Pattern {
+        /// The option.
+        option: &'static str,
+        /// What is wrong.
+        source: PatternError,
     },
     /// A piece that the options ask for cannot be a piece.
     #[error("{option}: the piece {piece:?} {problem}")]
