@@ -118,7 +118,7 @@ pub struct WordPiece {
 }
 
 /// A part of a text between special tokens, or a special token.
-enum Part<'p> {
+enum WordPiecePart<'p> {
     /// Raw text, and where it begins.
     Raw(&'p [u8], usize),
     /// A range of text that was normalized because special tokens were looked for in it, and where
@@ -284,9 +284,11 @@ impl WordPiece {
         ids: &mut Vec<PieceId>,
     ) {
         self.for_each_part(text, special, |part| match part {
-            Part::Special(id, _) => ids.push(id),
-            Part::Raw(text, _) => self.encode_part(text, cache, ids),
-            Part::Normalized(text, range, _) => self.encode_normalized(&text.text[range], ids),
+            WordPiecePart::Special(id, _) => ids.push(id),
+            WordPiecePart::Raw(text, _) => self.encode_part(text, cache, ids),
+            WordPiecePart::Normalized(text, range, _) => {
+                self.encode_normalized(&text.text[range], ids)
+            }
         });
     }
 
@@ -316,9 +318,11 @@ impl WordPiece {
         ids: &mut Vec<PieceId>,
     ) {
         self.for_each_part(text, special, |part| match part {
-            Part::Special(id, _) => ids.push(id),
-            Part::Normalized(text, range, _) => self.encode_normalized(&text.text[range], ids),
-            Part::Raw(text, _) => {
+            WordPiecePart::Special(id, _) => ids.push(id),
+            WordPiecePart::Normalized(text, range, _) => {
+                self.encode_normalized(&text.text[range], ids)
+            }
+            WordPiecePart::Raw(text, _) => {
                 let mut parts = Vec::new();
                 let mut rest = text;
                 while !rest.is_empty() {
@@ -354,13 +358,13 @@ impl WordPiece {
     ) {
         let mut normalized = NormalizedText::default();
         self.for_each_part(text, special, |part| match part {
-            Part::Special(id, span) => on_token(id, span),
-            Part::Normalized(text, range, start) => {
+            WordPiecePart::Special(id, span) => on_token(id, span),
+            WordPiecePart::Normalized(text, range, start) => {
                 self.for_each_normalized_token(text, range, |id, span| {
                     on_token(id, start + span.start..start + span.end);
                 });
             }
-            Part::Raw(text, start) => {
+            WordPiecePart::Raw(text, start) => {
                 for chunk in self.chunks(text) {
                     let start = start + chunk.start;
                     self.normalizer.normalize(&text[chunk], &mut normalized);
@@ -413,14 +417,14 @@ impl WordPiece {
             }
         };
         self.for_each_part(text, &self.found_always, |part| match part {
-            Part::Special(_, span) => push(&text[span.clone()], &mut span.into_iter()),
-            Part::Raw(raw, start) => {
+            WordPiecePart::Special(_, span) => push(&text[span.clone()], &mut span.into_iter()),
+            WordPiecePart::Raw(raw, start) => {
                 let mut normalized = NormalizedText::default();
                 self.normalizer.normalize(raw, &mut normalized);
                 let mut starts = normalized.starts().iter().map(|at| start + at);
                 push(&normalized.text, &mut starts);
             }
-            Part::Normalized(text, range, start) => {
+            WordPiecePart::Normalized(text, range, start) => {
                 let starts = text.starts()[range.clone()].iter();
                 push(&text.text[range], &mut starts.map(|at| start + at));
             }
@@ -431,26 +435,38 @@ impl WordPiece {
     }
 
     /// Step 1 of the [module page](self).
-    fn for_each_part(&self, text: &[u8], special: &SpecialSet, mut on_part: impl FnMut(Part<'_>)) {
+    fn for_each_part(
+        &self,
+        text: &[u8],
+        special: &SpecialSet,
+        mut on_part: impl FnMut(WordPiecePart<'_>),
+    ) {
         let id = |index: usize| PieceId::new(self.special.tokens[index].id);
         self.special.cut(&special.as_is, text, |segment| {
             let range = match segment {
-                Segment::Special(index, range) => return on_part(Part::Special(id(index), range)),
+                Segment::Special(index, range) => {
+                    return on_part(WordPiecePart::Special(id(index), range));
+                }
                 Segment::Text(range) => range,
             };
             let start = range.start;
             if special.normalized.is_empty() {
-                return on_part(Part::Raw(&text[range], start));
+                return on_part(WordPiecePart::Raw(&text[range], start));
             }
             let mut normalized = NormalizedText::default();
             self.normalizer.normalize(&text[range], &mut normalized);
             self.special
                 .cut(&special.normalized, &normalized.text, |segment| {
                     on_part(match segment {
-                        Segment::Text(range) => Part::Normalized(&normalized, range, start),
+                        Segment::Text(range) => {
+                            WordPiecePart::Normalized(&normalized, range, start)
+                        }
                         Segment::Special(index, range) => {
                             let origin = normalized.origin(&range);
-                            Part::Special(id(index), start + origin.start..start + origin.end)
+                            WordPiecePart::Special(
+                                id(index),
+                                start + origin.start..start + origin.end,
+                            )
                         }
                     });
                 });

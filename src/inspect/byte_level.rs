@@ -54,7 +54,7 @@ pub struct ByteInspection {
 }
 
 /// How a token can be found.
-enum Verdict {
+enum Reachability {
     Reachable,
     /// As a whole pretoken alone.
     OnlyWhole,
@@ -73,11 +73,11 @@ pub(super) fn inspect_bytes(bpe: &ByteBpe) -> (ByteInspection, Vec<UnreachablePi
     let mut found = ByteInspection::default();
     let mut unreachable = Vec::new();
     for (bytes, id) in bpe.tokens() {
-        match inspector.verdict(id, bytes) {
-            Verdict::Reachable => {}
-            Verdict::OnlyWhole => found.only_whole.push(id),
-            Verdict::Undecided => found.undecided.push(id),
-            Verdict::Unreachable(reason, winner) => unreachable.push(UnreachablePiece {
+        match inspector.reachability(id, bytes) {
+            Reachability::Reachable => {}
+            Reachability::OnlyWhole => found.only_whole.push(id),
+            Reachability::Undecided => found.undecided.push(id),
+            Reachability::Unreachable(reason, winner) => unreachable.push(UnreachablePiece {
                 id,
                 winner,
                 reason,
@@ -98,25 +98,25 @@ struct Inspector<'t> {
 }
 
 impl Inspector<'_> {
-    fn verdict(&mut self, id: PieceId, bytes: &[u8]) -> Verdict {
+    fn reachability(&mut self, id: PieceId, bytes: &[u8]) -> Reachability {
         let is_utf8 = std::str::from_utf8(bytes).is_ok();
         let is_merged = self.encoder.merge(bytes) == [id];
         if is_utf8 && self.encoder.encode(bytes) == [id] {
             return match is_merged {
-                true => Verdict::Reachable,
-                false => Verdict::OnlyWhole,
+                true => Reachability::Reachable,
+                false => Reachability::OnlyWhole,
             };
         }
         let Some(fragment) = Fragment::new(bytes) else {
-            return Verdict::Unreachable(UnreachableReason::NotUtf8, Vec::new());
+            return Reachability::Unreachable(UnreachableReason::NotUtf8, Vec::new());
         };
         if self.has_added_token(bytes) {
             let winner = self.encoder.encode(bytes).to_vec();
-            return Verdict::Unreachable(UnreachableReason::AddedToken, winner);
+            return Reachability::Unreachable(UnreachableReason::AddedToken, winner);
         }
         if !self.bpe.is_in_form(fragment.characters) {
             let winner = self.encoder.encode(bytes).to_vec();
-            return Verdict::Unreachable(UnreachableReason::Form, winner);
+            return Reachability::Unreachable(UnreachableReason::Form, winner);
         }
         let pretokenizer = self.bpe.pretokenizer();
         let mut uncut = self
@@ -129,16 +129,16 @@ impl Inspector<'_> {
         self.uncut = Some(uncut);
         if !is_merged && !may_be_whole {
             let winner = self.encoder.merge(bytes).to_vec();
-            return Verdict::Unreachable(UnreachableReason::OthersWin, winner);
+            return Reachability::Unreachable(UnreachableReason::OthersWin, winner);
         }
         if is_cut {
             let winner = self.encoder.encode(bytes).to_vec();
-            return Verdict::Unreachable(UnreachableReason::Pattern, winner);
+            return Reachability::Unreachable(UnreachableReason::Pattern, winner);
         }
         match (self.has_witness(id, &fragment), is_merged) {
-            (false, _) => Verdict::Undecided,
-            (true, true) => Verdict::Reachable,
-            (true, false) => Verdict::OnlyWhole,
+            (false, _) => Reachability::Undecided,
+            (true, true) => Reachability::Reachable,
+            (true, false) => Reachability::OnlyWhole,
         }
     }
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 
 use super::report::{
-    InspectReport, LanguageCost, RENYI_ALPHA, TextCosts, TextFile, TextReport, Vocabulary,
+    InspectReport, InspectedVocabulary, LanguageCost, RENYI_ALPHA, TextCosts, TextFile, TextReport,
     byte_flags, normalizer_flags, piece_text, share, special_ids, trainer_flags, type_name,
 };
 use spiece::inspect::{
@@ -208,7 +208,7 @@ impl<'r> InspectJson<'r> {
 
 fn settings<'r>(report: &'r InspectReport<'_>) -> SettingsJson<'r> {
     match report.vocabulary {
-        Vocabulary::Model(model) => {
+        InspectedVocabulary::Model(model) => {
             let normalizer = model.normalizer_spec();
             let record = model.training_record();
             SettingsJson::Model {
@@ -223,7 +223,7 @@ fn settings<'r>(report: &'r InspectReport<'_>) -> SettingsJson<'r> {
                 training_gaps: record.gaps.iter().map(RecordGap::to_string).collect(),
             }
         }
-        Vocabulary::ByteLevel(bpe) => SettingsJson::ByteLevel {
+        InspectedVocabulary::ByteLevel(bpe) => SettingsJson::ByteLevel {
             ids: bpe.vocab_size(),
             flags: byte_flags(bpe).into_iter().collect(),
             form: bpe.text_form().name(),

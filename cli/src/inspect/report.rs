@@ -15,7 +15,7 @@ pub(crate) struct InspectReport<'t> {
     /// The model as the command line names it.
     pub(crate) model_name: String,
     pub(crate) tokenizer: &'t Tokenizer,
-    pub(crate) vocabulary: Vocabulary<'t>,
+    pub(crate) vocabulary: InspectedVocabulary<'t>,
     pub(crate) inspection: Inspection,
     /// `None` without `--text`.
     pub(crate) text: Option<TextReport>,
@@ -24,7 +24,7 @@ pub(crate) struct InspectReport<'t> {
 }
 
 /// What a tokenizer is made of.
-pub(crate) enum Vocabulary<'t> {
+pub(crate) enum InspectedVocabulary<'t> {
     Model(&'t Model),
     ByteLevel(&'t ByteBpe),
 }
@@ -35,8 +35,8 @@ impl<'t> InspectReport<'t> {
         Ok(Self {
             model_name,
             vocabulary: match tokenizer.byte_bpe() {
-                Some(bpe) => Vocabulary::ByteLevel(bpe),
-                None => Vocabulary::Model(tokenizer.model()?),
+                Some(bpe) => InspectedVocabulary::ByteLevel(bpe),
+                None => InspectedVocabulary::Model(tokenizer.model()?),
             },
             inspection: Inspection::new(tokenizer)?,
             tokenizer,

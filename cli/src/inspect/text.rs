@@ -4,8 +4,8 @@
 //! lists that are not findings, only the first entries are.
 
 use super::report::{
-    InspectReport, LanguageCost, RENYI_ALPHA, TextCosts, TextReport, Vocabulary, byte_flags,
-    normalizer_flags, piece_text, share, special_ids, trainer_flags, type_name,
+    InspectReport, InspectedVocabulary, LanguageCost, RENYI_ALPHA, TextCosts, TextReport,
+    byte_flags, normalizer_flags, piece_text, share, special_ids, trainer_flags, type_name,
 };
 use crate::table::TextTable;
 use crate::visible::visible;
@@ -32,7 +32,7 @@ pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
     write_inventory(report.tokenizer, &report.inspection, &mut out);
     write_findings(report.tokenizer, &report.inspection, &mut out);
 
-    if let Vocabulary::Model(model) = report.vocabulary {
+    if let InspectedVocabulary::Model(model) = report.vocabulary {
         write_training_options(model, &mut out);
     }
     if let Some(text) = &report.text {
@@ -78,8 +78,8 @@ fn write_model(report: &InspectReport<'_>, out: &mut TextTable) {
         },
     );
     match report.vocabulary {
-        Vocabulary::Model(model) => write_model_settings(report, model, out),
-        Vocabulary::ByteLevel(bpe) => write_byte_settings(bpe, out),
+        InspectedVocabulary::Model(model) => write_model_settings(report, model, out),
+        InspectedVocabulary::ByteLevel(bpe) => write_byte_settings(bpe, out),
     }
 }
 

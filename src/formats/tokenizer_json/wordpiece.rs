@@ -28,7 +28,7 @@ const FORMAT: FileFormat = FileFormat::TokenizerJson;
 #[derive(serde::Deserialize)]
 struct WordPieceFile<'j> {
     #[serde(borrow, default)]
-    normalizer: Option<JsonNormalizer<'j>>,
+    normalizer: Option<JsonBertNormalizer<'j>>,
     #[serde(borrow, default)]
     post_processor: Option<JsonPostProcessor<'j>>,
     #[serde(borrow, default)]
@@ -42,7 +42,7 @@ struct JsonLimits {
 }
 
 #[derive(serde::Deserialize)]
-struct JsonNormalizer<'j> {
+struct JsonBertNormalizer<'j> {
     #[serde(borrow, rename = "type")]
     kind: JsonText<'j>,
     #[serde(default)]
@@ -155,7 +155,7 @@ pub(in crate::formats) fn read_wordpiece(
     Ok(Some(WordPieceVocabulary { parts, verdict }))
 }
 
-fn normalizer(json: Option<&JsonNormalizer<'_>>) -> Result<BertNormalizer, ByteFormatError> {
+fn normalizer(json: Option<&JsonBertNormalizer<'_>>) -> Result<BertNormalizer, ByteFormatError> {
     let Some(json) = json else {
         return Ok(BertNormalizer::NONE);
     };

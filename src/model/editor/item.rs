@@ -29,14 +29,14 @@ pub(super) struct Item {
     /// The position of its field in the original file; 0 for new pieces. It is kept when the piece
     /// is removed, so that special ids follow a piece that is inserted again.
     pub(super) offset: usize,
-    source: Source,
+    source: FieldBytes,
     /// Boxed, because it is `None` for most pieces.
     pub(super) change: Option<Box<PieceChange>>,
 }
 
 /// Where the bytes of a piece's field are.
 #[derive(Debug, Clone)]
-enum Source {
+enum FieldBytes {
     /// `length` bytes of the original file, from the item's offset.
     File { length: usize },
     /// The bytes of a new piece, or of one that was removed.
@@ -56,7 +56,7 @@ impl Item {
     pub(super) fn in_file(offset: usize, length: usize) -> Self {
         Self {
             offset,
-            source: Source::File { length },
+            source: FieldBytes::File { length },
             change: None,
         }
     }
@@ -70,8 +70,8 @@ impl Item {
     /// The bytes of the field before changes.
     pub(super) fn raw<'f>(&'f self, file: &'f [u8]) -> &'f [u8] {
         match &self.source {
-            Source::File { length } => &file[self.offset..self.offset + length],
-            Source::Owned(bytes) => bytes,
+            FieldBytes::File { length } => &file[self.offset..self.offset + length],
+            FieldBytes::Owned(bytes) => bytes,
         }
     }
 
@@ -86,7 +86,7 @@ impl Item {
     pub(super) fn entry(&self, file: &[u8]) -> PieceEntry {
         let original = self.original(file);
         let change = self.change.as_deref().cloned().unwrap_or_default();
-        let source = Source::Owned(self.raw(file).into());
+        let source = FieldBytes::Owned(self.raw(file).into());
         PieceEntry {
             text: change.text.unwrap_or_else(|| original.text.to_vec()),
             score: change.score.unwrap_or(original.score),
@@ -157,7 +157,7 @@ impl PieceEntry {
         Self {
             item: Item {
                 offset: 0,
-                source: Source::Owned(field),
+                source: FieldBytes::Owned(field),
                 change: None,
             },
             text: text.to_vec(),

@@ -18,7 +18,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::Serialize;
 
 use crate::inspect::json;
-use crate::inspect::report::{InspectReport, Vocabulary};
+use crate::inspect::report::{InspectReport, InspectedVocabulary};
 use crate::io::{CliError, CliResult};
 use spiece::PieceKind;
 use spiece::inspect::UnreachablePiece;
@@ -51,7 +51,7 @@ enum PieceText<'r> {
 
 impl<'r> ModelData<'r> {
     pub(super) fn new(report: &'r InspectReport<'_>) -> CliResult<Self> {
-        let Vocabulary::Model(model) = report.vocabulary else {
+        let InspectedVocabulary::Model(model) = report.vocabulary else {
             return Err(CliError::Error(format!(
                 "{}: --format=html needs a SentencePiece model, since its page encodes as they do; use --format=text or json for \
                  a byte-level vocabulary",

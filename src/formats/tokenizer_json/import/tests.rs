@@ -91,7 +91,7 @@ fn settings_that_change_texts_are_reasons() {
 
 /// The BPE model of `tokenizers`: of all neighbours whose pair is in the list the pair with the
 /// lowest rank merges, of equal ones the leftmost.
-struct PairList {
+struct NaiveBpe {
     /// The texts of the pieces by id; characters without one are `None`.
     vocab: Vec<String>,
     merges: Vec<(usize, usize)>,
@@ -99,7 +99,7 @@ struct PairList {
 
 const UNKNOWN: usize = 0;
 
-impl PairList {
+impl NaiveBpe {
     fn id(&self, text: &str) -> Option<usize> {
         self.vocab.iter().position(|piece| piece == text)
     }
@@ -178,8 +178,8 @@ fn all_texts(longest: usize) -> Vec<String> {
 
 /// A random vocabulary with a list, and the ids of its special pieces. `below` gives a random
 /// number below its argument; the number of the case says which order the list has.
-fn random_list(case: usize, mut below: impl FnMut(usize) -> usize) -> (PairList, Vec<usize>) {
-    let mut list = PairList {
+fn random_list(case: usize, mut below: impl FnMut(usize) -> usize) -> (NaiveBpe, Vec<usize>) {
+    let mut list = NaiveBpe {
         vocab: ["?u", "a", "b"].map(str::to_owned).to_vec(),
         merges: Vec::new(),
     };
@@ -259,8 +259,8 @@ fn lists_of_any_order_give_the_ids_of_their_merges_where_the_verdict_says_so() {
     );
 }
 
-fn pair_list(vocab: &[&str], merges: &[[&str; 2]]) -> PairList {
-    let mut list = PairList {
+fn pair_list(vocab: &[&str], merges: &[[&str; 2]]) -> NaiveBpe {
+    let mut list = NaiveBpe {
         vocab: vocab.iter().copied().map(str::to_owned).collect(),
         merges: Vec::new(),
     };
