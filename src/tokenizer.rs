@@ -494,6 +494,4 @@ impl std::fmt::Debug for Tokenizer {
 }
 
 #[cfg(test)]
-mod byte_tests;
-#[cfg(test)]
 mod tests;
