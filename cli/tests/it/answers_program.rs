@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use crate::support::{program, testdata_argument};
+use crate::support::{program, start, testdata_argument};
 
 /// A program that waits longer than this for the next line waits for ever.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -20,12 +20,7 @@ struct CoProcess {
 
 impl CoProcess {
     fn start(mut command: Command) -> Self {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = start(&mut command);
         let stdin = child.stdin.take().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();
@@ -166,12 +161,7 @@ fn a_line_is_answered_when_its_second_half_has_arrived() {
 fn a_reader_that_leaves_ends_the_program_quietly() {
     let model = format!("--model={}", testdata_argument("golden/llama2.model"));
     for threads in [1, 2] {
-        let mut child = spiece(&["encode", &model], threads)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = start(&mut spiece(&["encode", &model], threads));
         let mut stdin = child.stdin.take().unwrap();
         let writer = std::thread::spawn(move || while stdin.write_all(b"y\ny\n").is_ok() {});
         let mut first = String::new();

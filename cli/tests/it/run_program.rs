@@ -2,9 +2,9 @@
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::process::{Output, Stdio};
+use std::process::Output;
 
-use crate::support::{assert_refused, folder_with, output_for, program, testdata_argument};
+use crate::support::{assert_refused, folder_with, output_for, program, start, testdata_argument};
 
 fn spiece(arguments: &[&str], input: &[u8]) -> Output {
     output_for(program().args(arguments), input)
@@ -288,13 +288,7 @@ fn a_closed_output_pipe_is_no_error() {
     let text = std::fs::read(testdata_argument("udhr.txt"))
         .unwrap()
         .repeat(20);
-    let mut child = program()
-        .args(["encode", &model("golden/llama2.model")])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = start(program().args(["encode", &model("golden/llama2.model")]));
     let mut stdin = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || stdin.write_all(&text));
     let mut start = [0; 10];

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// The path of a file or folder in `testdata/`.
 pub fn testdata(name: &str) -> PathBuf {
@@ -40,14 +40,15 @@ pub fn spiece_in(folder: &Path, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
+/// Starts a command with pipes for its input and output.
+pub fn start(command: &mut Command) -> Child {
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.stderr(Stdio::piped()).spawn().unwrap()
+}
+
 /// Runs a command with `input` on standard input.
 pub fn output_for(command: &mut Command, input: &[u8]) -> Output {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = start(command);
     let (mut stdin, input) = (child.stdin.take().unwrap(), input.to_vec());
     let writer = std::thread::spawn(move || stdin.write_all(&input));
     let output = child.wait_with_output().unwrap();
