@@ -52,7 +52,7 @@ use super::Trainer;
 use super::batch::Batch;
 use super::batch::SentenceCounts;
 use super::corpus::Corpus;
-use super::counts::{SharedTable, TextCounts, WordTable};
+use super::counts::{SharedTable, WordTable};
 use super::error::TrainError;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use super::options::{OptionError, SentenceSelection};
@@ -222,9 +222,25 @@ impl WordCounts {
         self.words
     }
 
-    /// The words in shards.
-    pub(in crate::train) fn shards(&self) -> &[TextCounts] {
-        self.words.shards()
+    /// Refuses a word for which `is_word` is false. The words are divided among the threads of the
+    /// current pool, each with a value that `start` makes.
+    pub(in crate::train) fn check_words<S>(
+        &self,
+        start: impl Fn() -> S + Send + Sync,
+        is_word: impl Fn(&mut S, &str) -> bool + Sync,
+    ) -> Result<(), CountsError> {
+        let shards = self.words.shards().par_iter();
+        shards.try_for_each_init(start, |started, shard| {
+            shard.for_each(|word, _| {
+                let word = text_of(word);
+                match is_word(started, word) {
+                    true => Ok(()),
+                    false => Err(CountsError::NotAWord {
+                        word: word.to_owned(),
+                    }),
+                }
+            })
+        })
     }
 
     /// Calls `visit` with each word and its count, in no particular order. A count of 2^64 or more
@@ -278,7 +294,7 @@ impl WordCounts {
 }
 
 /// A counted word as text: words are parts of valid text, and are checked when they are added.
-pub(in crate::train) fn text_of(word: &[u8]) -> &str {
+fn text_of(word: &[u8]) -> &str {
     std::str::from_utf8(word).unwrap_or_default()
 }
 
@@ -461,24 +477,15 @@ impl Trainer {
     }
 
     /// Refuses words that the options never yield. A word that they do yield is a single part when
-    /// split again, since boundaries depend only on adjacent characters. The
-    /// words are divided among the threads of the current pool.
+    /// split again, since boundaries depend only on adjacent characters.
     fn check_words(&self, counts: &WordCounts) -> Result<(), CountsError> {
         let rules = PartRules::new(&self.options, KeptPairs::default());
-        counts.shards().par_iter().try_for_each_init(
+        counts.check_words(
             || PartSplitter::new(&rules),
-            |splitter, shard| {
-                shard.for_each(|word, _| {
-                    let word = text_of(word);
-                    let mut parts = 0;
-                    splitter.split(word, |_| parts += 1);
-                    match parts {
-                        1 => Ok(()),
-                        _ => Err(CountsError::NotAWord {
-                            word: word.to_owned(),
-                        }),
-                    }
-                })
+            |splitter, word| {
+                let mut parts = 0;
+                splitter.split(word, |_| parts += 1);
+                parts == 1
             },
         )
     }

@@ -3,8 +3,6 @@
 //! A table of pretokens has the same form as one of words: they are UTF-8, because bytes that are
 //! not are read as U+FFFD.
 
-use rayon::prelude::*;
-
 use super::{ByteTieOrder, ByteTrainer};
 use crate::byte_bpe::ByteBpe;
 use crate::pattern::{PatternSyntax, Pretokenizer, Split, SplitBehavior};
@@ -14,7 +12,7 @@ use crate::train::corpus::Corpus;
 use crate::train::counts::SharedTable;
 use crate::train::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use crate::train::word_counts::{
-    CountFingerprint, CountsBatches, CountsError, WordCounter, WordCounts, text_of,
+    CountFingerprint, CountsBatches, CountsError, WordCounter, WordCounts,
 };
 use crate::train::words::{PatternCuts, count_into};
 
@@ -160,18 +158,16 @@ impl ByteTrainer {
         if pretokenizer.name().is_none() {
             return Ok(());
         }
-        counts.shards().par_iter().try_for_each(|shard| {
-            shard.for_each(|word, _| {
+        counts.check_words(
+            || (),
+            |(), word| {
                 let mut is_whole = false;
-                pretokenizer.for_each(word, &mut |part| is_whole |= part.len() == word.len());
-                match is_whole {
-                    true => Ok(()),
-                    false => Err(CountsError::NotAWord {
-                        word: text_of(word).to_owned(),
-                    }),
-                }
-            })
-        })
+                pretokenizer.for_each(word.as_bytes(), &mut |part| {
+                    is_whole |= part.len() == word.len();
+                });
+                is_whole
+            },
+        )
     }
 }
 
