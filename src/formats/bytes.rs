@@ -49,7 +49,8 @@ pub(super) use self::ranked::PretokenRule;
 pub(super) use self::ranked::RankedTokens;
 pub(super) use self::tekken::is_start as is_start_of_tekken;
 pub(super) use self::tiktoken::is_start as is_start_of_tiktoken;
-use self::tokens::{TokenList, shown, syntax};
+pub(super) use self::tokens::syntax;
+use self::tokens::{TokenList, shown};
 pub(super) use self::vocab_merges::{is_start_of_merges, is_start_of_vocab};
 #[cfg(feature = "gguf")]
 pub(super) use self::written::as_it_is_reasons;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::bytes::{ByteFormatError, Place};
+use super::bytes::{ByteFormatError, Place, syntax};
 use super::format::FileFormat;
 
 /// The bytes that decide the format of a file.
@@ -68,7 +68,7 @@ impl OpenedFile {
 /// Refuses files of 2 GiB or more.
 pub(super) fn check_size(format: FileFormat, file: &[u8]) -> Result<(), ByteFormatError> {
     match file.len() {
-        MAX_FILE_BYTES.. => Err(file_error(format, "it has 2 GiB or more")),
+        MAX_FILE_BYTES.. => Err(syntax(format, Place::File, "it has 2 GiB or more")),
         _ => Ok(()),
     }
 }
@@ -76,13 +76,5 @@ pub(super) fn check_size(format: FileFormat, file: &[u8]) -> Result<(), ByteForm
 /// A file as text, without a byte order mark.
 pub(super) fn text(format: FileFormat, file: &[u8]) -> Result<&str, ByteFormatError> {
     let text = file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file);
-    std::str::from_utf8(text).map_err(|_| file_error(format, "it is not UTF-8"))
-}
-
-fn file_error(format: FileFormat, problem: &str) -> ByteFormatError {
-    ByteFormatError::Syntax {
-        format,
-        place: Place::File,
-        problem: problem.to_owned(),
-    }
+    std::str::from_utf8(text).map_err(|_| syntax(format, Place::File, "it is not UTF-8"))
 }

@@ -296,7 +296,12 @@ fn write_text(tokenizer: &Tokenizer, report: &TextReport, out: &mut TextTable) {
         &format!("Rényi efficiency {RENYI_ALPHA}"),
         &format!("{observed} of the pieces used, {full} of all pieces"),
     );
+    write_extremes(report, out);
+}
 
+/// The words and lines of a text that cost most, and least.
+fn write_extremes(report: &TextReport, out: &mut TextTable) {
+    let statistics = &report.statistics;
     let words = statistics.fragmented_words.iter().take(MAX_WORDS);
     let words = words.map(|word| {
         let text = shortened(&word.word);

@@ -27,6 +27,8 @@ use crate::pattern::{Pattern, Pretokenizer};
 
 const FORMAT: FileFormat = FileFormat::Minbpe;
 const VERSION: &str = "minbpe v1";
+/// The remedy for ids that minbpe would not give.
+const OTHER_FORMAT: &str = "write another format";
 /// The bytes of all tokens together, at most. Each merge can double the length of a token.
 const MAX_TOKEN_BYTES: usize = 1 << 28;
 
@@ -169,53 +171,27 @@ fn ends_early() -> ByteFormatError {
 /// # Errors
 /// The ids are not those that minbpe gives, or a text would be read as another one.
 pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatError> {
-    let no_form = |what: String, remedy| {
-        let format = FORMAT;
-        Err(ByteFormatError::NoForm {
-            format,
-            what,
-            remedy,
-        })
-    };
     let pattern = one_pattern(tokens.bpe.pretokenizer());
     let expression = pattern.as_deref().unwrap_or_default();
     // minbpe strips the line.
     if expression.trim() != expression || expression.contains(['\n', '\r']) {
-        return no_form(
+        return Err(no_form(
             format!("the pattern {expression:?}"),
             "write its line ends and the spaces at its ends as \\n and \\x20",
-        );
+        ));
     }
     let special = tokens.special_by_id();
     let mut file = format!("{VERSION}\n{expression}\n{}\n", special.len());
     for token in special {
         if token.text.contains(char::is_whitespace) {
-            return no_form(
+            return Err(no_form(
                 format!("the special token {:?}, which has white space", token.text),
                 "leave it out, and register it with `register_special_tokens`",
-            );
+            ));
         }
         file.push_str(&format!("{} {}\n", token.text, token.id));
     }
-    const REMEDY: &str = "write another format";
-    for rank in 0..tokens.len() {
-        let (bytes, id) = (tokens.bytes(rank), tokens.id(rank));
-        match bytes {
-            [byte] if u32::from(*byte) != id => {
-                return no_form(
-                    format!("the id {id} for the byte 0x{byte:02X}, which is its own id there"),
-                    REMEDY,
-                );
-            }
-            _ if !tokens.is_merged(rank) && !tokens.is_only_special(rank) => {
-                return no_form(
-                    format!("the token {}, which merging does not give", shown(bytes)),
-                    REMEDY,
-                );
-            }
-            _ => {}
-        }
-    }
+    check_tokens(tokens)?;
     for ((parts, rank), id) in tokens.merges().zip(256..) {
         let parts = parts.map(|part| tokens.id(part));
         if tokens.id(rank) != id || parts.iter().any(|part| *part >= id) {
@@ -224,7 +200,7 @@ pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatEr
                 tokens.id(rank),
                 shown(tokens.bytes(rank)),
             );
-            return no_form(what, REMEDY);
+            return Err(no_form(what, OTHER_FORMAT));
         }
         file.push_str(&format!("{} {}\n", parts[0], parts[1]));
     }
@@ -232,4 +208,31 @@ pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatEr
     written.add_reasons(pattern_reason("minbpe", pattern.as_deref()));
     written.add_reasons(as_it_is_reasons("minbpe", tokens.bpe, has_properties));
     Ok(written)
+}
+
+/// Refuses bytes that are not their own ids, and tokens of several bytes that merging does not give.
+fn check_tokens(tokens: &RankedTokens<'_>) -> Result<(), ByteFormatError> {
+    for rank in 0..tokens.len() {
+        let (bytes, id) = (tokens.bytes(rank), tokens.id(rank));
+        let what = match bytes {
+            [byte] if u32::from(*byte) != id => {
+                format!("the id {id} for the byte 0x{byte:02X}, which is its own id there")
+            }
+            _ if !tokens.is_merged(rank) && !tokens.is_only_special(rank) => {
+                format!("the token {}, which merging does not give", shown(bytes))
+            }
+            _ => continue,
+        };
+        return Err(no_form(what, OTHER_FORMAT));
+    }
+    Ok(())
+}
+
+fn no_form(what: String, remedy: &'static str) -> ByteFormatError {
+    let format = FORMAT;
+    ByteFormatError::NoForm {
+        format,
+        what,
+        remedy,
+    }
 }

@@ -121,6 +121,23 @@ pub(super) fn read(
         );
         syntax(FORMAT, size_field(), problem)
     })?;
+    let tokens = read_tokens(vocab, special_count)?;
+    let special_tokens = file.special_tokens(special_count)?;
+    let pattern = Pattern::new(&config.pattern).map_err(|source| ByteFormatError::Pattern {
+        format: FORMAT,
+        place: Place::field("config.pattern"),
+        source,
+    })?;
+    let order: Vec<usize> = (0..tokens.len()).collect();
+    let parts = PartsWithoutTokens::of_tiktoken(special_tokens, pattern);
+    ByteVocabulary::of_ranks(&tokens, &order, parts)
+}
+
+/// The tokens, whose ids follow after those of `special_count` special ones.
+fn read_tokens(
+    vocab: &[TekkenToken<'_>],
+    special_count: u32,
+) -> Result<TokenList, ByteFormatError> {
     let mut tokens = TokenList::new(FORMAT);
     let mut bytes = Vec::new();
     let place = |index| Place::entry("vocab", index);
@@ -148,15 +165,7 @@ pub(super) fn read(
         })?;
     }
     tokens.check(place)?;
-    let special_tokens = file.special_tokens(special_count)?;
-    let pattern = Pattern::new(&config.pattern).map_err(|source| ByteFormatError::Pattern {
-        format: FORMAT,
-        place: Place::field("config.pattern"),
-        source,
-    })?;
-    let order: Vec<usize> = (0..tokens.len()).collect();
-    let parts = PartsWithoutTokens::of_tiktoken(special_tokens, pattern);
-    ByteVocabulary::of_ranks(&tokens, &order, parts)
+    Ok(tokens)
 }
 
 impl TekkenFile<'_> {

@@ -122,7 +122,11 @@ pub(super) fn checked_id(
 }
 
 /// The error for something that is malformed.
-pub(super) fn syntax(format: FileFormat, place: Place, problem: impl ToString) -> ByteFormatError {
+pub(in crate::formats) fn syntax(
+    format: FileFormat,
+    place: Place,
+    problem: impl ToString,
+) -> ByteFormatError {
     ByteFormatError::Syntax {
         format,
         place,

@@ -19,7 +19,7 @@ use super::{MODEL, TOKENS, TYPES};
 use crate::byte_bpe::{ByteBpe, SpecialToken, TextForm};
 use crate::formats::bytes::{
     ByteFiles, ByteFormatError, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, Place,
-    PretokenRule, PrintableVocabulary, RankedTokens, as_it_is_reasons, printable, spelled,
+    PretokenRule, PrintableVocabulary, RankedTokens, as_it_is_reasons, printable, spelled, syntax,
 };
 use crate::formats::tokenizer_json::{Placement, vocabulary};
 use crate::formats::{FileFormat, Reason, ReasonKind};
@@ -335,56 +335,83 @@ pub(super) fn read(
     if !matches!(header.get(MODEL), Some(GgufValue::Text(name)) if name == GPT2.as_bytes()) {
         return Ok(None);
     }
-    let invalid = |field: &str, problem: &str| ByteFormatError::Syntax {
-        format: FORMAT,
-        place: Place::field(field),
-        problem: problem.to_owned(),
+    let typed = typed_tokens(header)?;
+    let special = typed
+        .iter()
+        .filter(|(_, _, number)| matches!(*number, CONTROL | USER_DEFINED | UNKNOWN));
+    let special = special.map(|(text, id, number)| SpecialToken {
+        special: *number != USER_DEFINED,
+        ..SpecialToken::new(*text, *id)
+    });
+    let merges = texts_of(header, MERGES)?;
+    let pairs = merges.into_iter().enumerate().map(|(index, merge)| {
+        let parts = merge.split_once(' ');
+        match parts.filter(|(left, right)| !left.is_empty() && !right.contains(' ')) {
+            Some((left, right)) => Ok([left, right]),
+            None => Err(syntax(
+                FORMAT,
+                Place::entry(MERGES, index),
+                "a merge is two tokens with a space between",
+            )),
+        }
+    });
+    let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
+    let (pretokenizer, rule) = cuts_of(header, options)?;
+    let parts = PartsWithoutTokens {
+        special_tokens: special.collect(),
+        pretokenizer,
+        whole_pretokens_first: rule == Some(PretokenRule::LookUpFirst),
+        text_form: TextForm::AsIs,
+        adds_prefix_space: false,
     };
-    let texts_of = |field: &str| match header.get(field) {
+    let vocabulary = PrintableVocabulary::new(
+        FORMAT,
+        TOKENS,
+        typed.iter().map(|(text, id, _)| (*text, *id)),
+        pairs.into_iter(),
+        |index| Place::entry(MERGES, index),
+    )?;
+    ByteVocabulary::of_printable(vocabulary, parts).map(Some)
+}
+
+/// The texts of a field that must be there.
+fn texts_of<'h>(header: &'h Header, field: &str) -> Result<Vec<&'h str>, ByteFormatError> {
+    let invalid = |problem| syntax(FORMAT, Place::field(field), problem);
+    match header.get(field) {
         Some(GgufValue::Texts(texts)) => texts
             .iter()
-            .map(|text| std::str::from_utf8(text).map_err(|_| invalid(field, "it is not UTF-8")))
-            .collect::<Result<Vec<&str>, _>>(),
-        _ => Err(invalid(field, "it is missing or no list of texts")),
-    };
-    let texts = texts_of(TOKENS)?;
-    let merges = texts_of(MERGES)?;
+            .map(|text| str::from_utf8(text).map_err(|_| invalid("it is not UTF-8")))
+            .collect(),
+        _ => Err(invalid("it is missing or no list of texts")),
+    }
+}
+
+/// The tokens with their ids and the numbers of their types, without the unused ones.
+fn typed_tokens(header: &Header) -> Result<Vec<(&str, u32, i32)>, ByteFormatError> {
+    let texts = texts_of(header, TOKENS)?;
     let types = match header.get(TYPES) {
         Some(GgufValue::Integers(types)) if types.len() == texts.len() => &types[..],
         None => &[][..],
-        Some(_) => return Err(invalid(TYPES, "it is no list with a number for each token")),
+        Some(_) => {
+            let problem = "it is no list with a number for each token";
+            return Err(syntax(FORMAT, Place::field(TYPES), problem));
+        }
     };
-    let type_of = |id: usize| types.get(id).copied().unwrap_or(NORMAL);
-    let mut special_tokens = Vec::new();
-    let mut vocab = Vec::with_capacity(texts.len());
-    for ((at, text), id) in texts.iter().enumerate().zip(0..) {
-        let number = type_of(at);
-        if number == UNUSED || text.is_empty() {
-            continue;
-        }
-        vocab.push((*text, id));
-        if matches!(number, CONTROL | USER_DEFINED | UNKNOWN) {
-            special_tokens.push(SpecialToken {
-                special: number != USER_DEFINED,
-                ..SpecialToken::new(*text, id)
-            });
-        }
-    }
-    let pairs = merges.iter().enumerate().map(|(index, merge)| {
-        let parts = merge
-            .split_once(' ')
-            .filter(|(left, right)| !left.is_empty() && !right.contains(' '));
-        parts
-            .map(|(left, right)| [left, right])
-            .ok_or_else(|| ByteFormatError::Syntax {
-                format: FORMAT,
-                place: Place::entry(MERGES, index),
-                problem: "a merge is two tokens with a space between".to_owned(),
-            })
-    });
-    let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
+    let type_of = |at: usize| types.get(at).copied().unwrap_or(NORMAL);
+    let typed = texts.into_iter().zip(0..).enumerate();
+    let typed = typed.map(|(at, (text, id))| (text, id, type_of(at)));
+    Ok(typed
+        .filter(|(text, _, number)| *number != UNUSED && !text.is_empty())
+        .collect())
+}
+
+/// How text is cut, by the name of the pattern or by the options, and the rule of a known name.
+fn cuts_of(
+    header: &Header,
+    options: &ByteFormatOptions,
+) -> Result<(Pretokenizer, Option<PretokenRule>), ByteFormatError> {
     let name = match header.get(PRE) {
-        Some(GgufValue::Text(name)) => std::str::from_utf8(name).unwrap_or_default(),
+        Some(GgufValue::Text(name)) => str::from_utf8(name).unwrap_or_default(),
         _ => "default",
     };
     let known = PATTERNS.iter().find(|it| it.names.contains(&name));
@@ -404,19 +431,5 @@ pub(super) fn read(
             });
         }
     };
-    let parts = PartsWithoutTokens {
-        special_tokens,
-        pretokenizer,
-        whole_pretokens_first: known.is_some_and(|it| it.rule == PretokenRule::LookUpFirst),
-        text_form: TextForm::AsIs,
-        adds_prefix_space: false,
-    };
-    let vocabulary = PrintableVocabulary::new(
-        FORMAT,
-        TOKENS,
-        vocab.into_iter(),
-        pairs.into_iter(),
-        |index| Place::entry(MERGES, index),
-    )?;
-    ByteVocabulary::of_printable(vocabulary, parts).map(Some)
+    Ok((pretokenizer, known.map(|it| it.rule)))
 }

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use super::byte_level::special_tokens;
 use super::parse::{JsonFile, JsonText, JsonVocab};
 use super::setting_reasons;
-use crate::formats::bytes::{ByteFormatError, ByteFormatOptions, Place, json_error};
+use crate::formats::bytes::{self, ByteFormatError, ByteFormatOptions, Place, json_error};
 use crate::formats::wordpiece::WordPieceVocabulary;
 use crate::formats::{FileFormat, Verdict};
 use crate::piece::PieceId;
@@ -218,11 +218,7 @@ fn required<T>(field: &str, value: Option<T>) -> Result<T, ByteFormatError> {
 }
 
 fn syntax(field: &str, problem: &str) -> ByteFormatError {
-    ByteFormatError::Syntax {
-        format: FORMAT,
-        place: Place::field(field),
-        problem: problem.to_owned(),
-    }
+    bytes::syntax(FORMAT, Place::field(field), problem)
 }
 
 fn unsupported(field: &str, found: Option<&str>) -> ByteFormatError {
