@@ -135,7 +135,7 @@ impl Block {
 
     /// Removes and returns the documents after the first one that ends at or after `position`, a
     /// position in this block.
-    fn split_off_behind(&mut self, position: u64) -> Vec<u8> {
+    fn split_off_after(&mut self, position: u64) -> Vec<u8> {
         let last_byte = usize::try_from(position.saturating_sub(1)).unwrap_or(usize::MAX);
         let rest = self.text.get(last_byte..).unwrap_or_default();
         match memchr(b'\n', rest) {
@@ -263,7 +263,7 @@ impl Input {
         if let Some(end) = self.end
             && self.position + block.text.len() as u64 > end
         {
-            self.next_part = block.split_off_behind(end - self.position);
+            self.next_part = block.split_off_after(end - self.position);
         }
         self.number(block);
         if let Some(checksum) = &mut self.checksum {

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_recognized_behind_whitespace_and_a_byte_order_mark() {
+    fn json_is_recognized_after_whitespace_and_a_byte_order_mark() {
         for json in [
             "{\"a\": {}}",
             " \n\t{ \"a\"",

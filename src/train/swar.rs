@@ -69,8 +69,8 @@ impl Block16 {
     pub(crate) fn spaced_word(self) -> u32 {
         let spaces = self.spaces();
         let leading = (!spaces & all(0x80)).trailing_zeros() / 8;
-        let behind = u128::MAX.checked_shl(8 * leading).unwrap_or(0);
-        (spaces & behind).trailing_zeros() / 8
+        let after = u128::MAX.checked_shl(8 * leading).unwrap_or(0);
+        (spaces & after).trailing_zeros() / 8
     }
 }
 

@@ -263,7 +263,7 @@ fn the_largest_vocabulary_size_is_refused_or_reduced_to_the_corpus() {
 }
 
 #[test]
-fn an_unknown_piece_behind_the_last_piece_is_refused() {
+fn an_unknown_piece_after_the_last_piece_is_refused() {
     let settings = [
         ("model_type", "word"),
         ("use_all_vocab", "1"),

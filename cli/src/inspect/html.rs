@@ -141,9 +141,9 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
     while let Some((before, after)) = rest.split_once("{{") {
         out.push_str(before);
         let value = values.iter().find_map(|value| marker_value(after, *value));
-        let (value, behind) = value.unwrap_or(("{{", after));
+        let (value, after) = value.unwrap_or(("{{", after));
         out.push_str(value);
-        rest = behind;
+        rest = after;
     }
     out.push_str(rest);
     out
@@ -152,6 +152,6 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
 /// The value and what is after its marker, if the text begins with the end of the marker:
 /// `name}}`.
 fn marker_value<'t>(text: &'t str, (name, value): (&str, &'t str)) -> Option<(&'t str, &'t str)> {
-    let behind = text.strip_prefix(name)?.strip_prefix("}}")?;
-    Some((value, behind))
+    let after = text.strip_prefix(name)?.strip_prefix("}}")?;
+    Some((value, after))
 }

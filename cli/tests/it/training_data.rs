@@ -39,14 +39,14 @@ fn tokenizer() -> Tokenizer {
     Tokenizer::open(testdata("golden/llama2.model")).unwrap()
 }
 
-/// The ids of the documents, each with `before` and `behind` it.
-fn expected(documents: &[&str], before: &[u32], behind: &[u32]) -> Vec<Vec<u32>> {
+/// The ids of the documents, each with `before` and `after` it.
+fn expected(documents: &[&str], before: &[u32], after: &[u32]) -> Vec<Vec<u32>> {
     let tokenizer = tokenizer();
     let ids = |text: &&str| {
         let ids = tokenizer.encode(text);
         let ids = ids.into_iter().map(PieceId::get);
         let ids = before.iter().copied().chain(ids);
-        ids.chain(behind.iter().copied()).collect()
+        ids.chain(after.iter().copied()).collect()
     };
     documents.iter().map(ids).collect()
 }

@@ -233,7 +233,7 @@ mod tests {
     use super::next_word;
 
     #[test]
-    fn words_begin_at_marks_behind_other_characters() {
+    fn words_begin_at_marks_after_other_characters() {
         let cases = [
             ("", None),
             ("▁", None),

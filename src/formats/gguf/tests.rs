@@ -610,7 +610,7 @@ impl<R: io::Read> io::Read for CountingReader<R> {
 }
 
 #[test]
-fn nothing_behind_the_header_is_read() {
+fn nothing_after_the_header_is_read() {
     let header = bytes_of(&golden("golden/llama2"));
     let length = header.len() as u64;
     let zeros = io::Read::take(io::repeat(0), 40_000_000_000);

@@ -336,7 +336,7 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         let (right, _) = merge_op.right;
         let MergeContexts {
             left: before,
-            right: behind,
+            right: after,
         } = &self.neighbours;
         for &symbol in before
             .symbols()
@@ -345,8 +345,8 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         {
             self.pairs.subtract(symbol, left, before.count(symbol));
         }
-        for &symbol in behind.symbols() {
-            self.pairs.subtract(right, symbol, behind.count(symbol));
+        for &symbol in after.symbols() {
+            self.pairs.subtract(right, symbol, after.count(symbol));
         }
     }
 

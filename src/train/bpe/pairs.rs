@@ -219,9 +219,9 @@ impl PairIndex {
             pair.positions = vec![0; lengths.iter().map(|length| *length as usize).sum()];
             let mut rest = pair.positions.as_mut_slice();
             for (free, length) in free.iter_mut().zip(lengths) {
-                let (own, behind) = rest.split_at_mut(*length as usize);
+                let (own, after) = rest.split_at_mut(*length as usize);
                 free.push(own);
-                rest = behind;
+                rest = after;
             }
         }
         let index = &built.index;

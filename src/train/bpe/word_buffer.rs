@@ -258,13 +258,13 @@ impl WordBuffer {
         let mut rest = self.slots.as_mut_slice();
         let mut offset = 0;
         for start in starts {
-            let (slots, behind) = rest.split_at_mut(start - offset);
+            let (slots, after) = rest.split_at_mut(start - offset);
             parts.push(WordBufferMut {
                 slots,
                 offset,
                 runs: &self.runs,
             });
-            rest = behind;
+            rest = after;
             offset = start;
         }
         parts.push(WordBufferMut {
@@ -321,9 +321,9 @@ fn divide_slots<'s>(
         let start = total - rest.len();
         for (need, parts) in needs.iter().zip(&mut parts) {
             let length = need.get(&count).copied().unwrap_or(0);
-            let (free, behind) = rest.split_at_mut(length);
+            let (free, after) = rest.split_at_mut(length);
             parts.insert(count, free);
-            rest = behind;
+            rest = after;
         }
         let end = total - rest.len();
         runs.push(CountRun { start, end, count });

@@ -19,7 +19,7 @@ fn slow_tokens(words: &[(Vec<u8>, u64)], options: &ByteTrainOptions) -> Vec<Vec<
             special.push(text.as_bytes().to_vec());
         }
     }
-    let (before, bytes, behind) = match options.tie_order {
+    let (before, bytes, after) = match options.tie_order {
         ByteTieOrder::Tokenizers => {
             let kept = |byte: &u8| matches!(byte, 33..=126 | 161..=172 | 174..=255);
             let printable = (0..=255).filter(kept);
@@ -39,7 +39,7 @@ fn slow_tokens(words: &[(Vec<u8>, u64)], options: &ByteTrainOptions) -> Vec<Vec<
         .iter()
         .map(|(word, count)| (word.iter().map(|byte| vec![*byte]).collect(), *count))
         .collect();
-    while tokens.len() + behind.len() < options.vocab_size as usize {
+    while tokens.len() + after.len() < options.vocab_size as usize {
         let id = |token: &[u8]| tokens.iter().position(|known| known == token).unwrap();
         let mut counts: BTreeMap<(usize, usize), (u64, usize)> = BTreeMap::new();
         let mut place = 0;
@@ -83,7 +83,7 @@ fn slow_tokens(words: &[(Vec<u8>, u64)], options: &ByteTrainOptions) -> Vec<Vec<
             tokens.push(joined);
         }
     }
-    tokens.extend(behind);
+    tokens.extend(after);
     tokens
 }
 

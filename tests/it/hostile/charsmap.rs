@@ -87,7 +87,7 @@ fn shared(input: &mut Unstructured<'_>) -> Result<Vec<u32>> {
     Ok(units)
 }
 
-/// Any units at all, behind a root that is right.
+/// Any units at all, after a root that is right.
 fn units(input: &mut Unstructured<'_>) -> Result<Vec<u32>> {
     let blocks = input.int_in_range(1..=3usize)?;
     let mut units = vec![VALUE; blocks * BLOCK];

@@ -178,12 +178,12 @@ impl WordRewriter<'_, '_> {
     fn merge_old_pieces(&mut self, mut at: usize) -> usize {
         loop {
             let before = at.checked_sub(1).and_then(|before| self.old_piece(before));
-            let behind = self.old_piece(at);
-            let takes_before = match (&before, &behind) {
-                (Some(before), Some(behind)) => before.rank <= behind.rank,
+            let after = self.old_piece(at);
+            let takes_before = match (&before, &after) {
+                (Some(before), Some(after)) => before.rank <= after.rank,
                 (before, _) => before.is_some(),
             };
-            let best = if takes_before { before } else { behind };
+            let best = if takes_before { before } else { after };
             let Some(piece) = best else { return at };
             at -= usize::from(takes_before);
             self.merge_at(at, piece.symbol);

@@ -196,9 +196,9 @@ impl WordBufferMut<'_> {
         let at = position as usize - self.offset;
         let is_start = |slot: &u32| *slot == WORD_START;
         let before = self.slots[..at].iter().rposition(is_start);
-        let behind = self.slots[at..].iter().position(is_start);
+        let after = self.slots[at..].iter().position(is_start);
         let start = before.map_or(0, |mark| mark + 1);
-        let end = behind.map_or(self.slots.len(), |length| at + length);
+        let end = after.map_or(self.slots.len(), |length| at + length);
         (
             position_of(start + self.offset),
             position_of(end + self.offset),

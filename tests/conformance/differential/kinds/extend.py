@@ -32,7 +32,7 @@ def _bpe_model(rng, pool, sides):
 
 
 def _with_reserved(rng, model):
-    """The model with pieces that can be reused, at random places behind the first ones."""
+    """The model with pieces that can be reused, at random places after the first ones."""
     parts = wire.ModelParts(model)
     for text in RESERVED:
         kind = rng.choice([wire.CONTROL, wire.USER_DEFINED, wire.UNUSED])
