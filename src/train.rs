@@ -52,6 +52,7 @@ use std::sync::Arc;
 pub use batch::SentenceCounts;
 pub use bytes::{ByteTieOrder, ByteTrainOptions, ByteTrainer};
 pub use corpus::Corpus;
+pub use counts::{PlacedCount, Tally};
 pub use error::TrainError;
 pub(crate) use observer::SilentObserver;
 pub use observer::{Event, Observer, Stage, Summary};

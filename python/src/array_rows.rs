@@ -48,6 +48,11 @@ impl ArrayRows {
         self.bytes.len()
     }
 
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         let start = *self.offsets.get(row)?;
         let end = *self.offsets.get(row + 1)?;

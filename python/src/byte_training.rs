@@ -12,10 +12,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spiece::formats::{ByteFileOptions, FileFormat};
 use spiece::output::write_files;
-use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer, Summary, WordCounts};
+use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer, Summary};
 use spiece::{ByteBpe, Corpus, Tokenizer, TokenizerConfig, TrainError, TrainFlags};
 
-use crate::counts::PyCountRows;
+use crate::counts::{AnyCounts, PyCountRows};
 use crate::errors;
 use crate::loaded::Loaded;
 use crate::tokenizer::{PyTokenizer, threads_or_all};
@@ -201,10 +201,13 @@ pub fn _train_byte_counts<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(PyTokenizer, Bound<'py, PyDict>)> {
     let ByteTraining { trainer, .. } = ByteTraining::new(py, &flags)?;
-    let counts: WordCounts = rows.take_counts(py)?;
+    let counts = rows.take_counts(py)?;
     let failure = Failure::default();
     let mut observer = PyObserver::new(progress.map(Bound::unbind), failure.clone());
-    let trained = py.detach(|| trainer.train_counts_observed(counts, &mut observer));
+    let trained = py.detach(|| match counts {
+        AnyCounts::Counted(counts) => trainer.train_counts_observed(counts, &mut observer),
+        AnyCounts::Placed(counts) => trainer.train_placed_counts_observed(counts, &mut observer),
+    });
     with_summary(py, failure.or(py, trained)?)
 }
 

@@ -167,6 +167,7 @@ impl ByteTrainer {
             source: PretokenSource::Pattern(&self.options.pretokenizer),
             document: self.options.document,
             input_format: self.options.input_format,
+            first_place: 0,
             work: &self.work,
         }
     }
@@ -256,6 +257,8 @@ pub(crate) struct PretokenReader<'t> {
     pub(crate) source: PretokenSource<'t>,
     pub(crate) document: Option<Document>,
     pub(crate) input_format: InputFormat,
+    /// The place of the first byte of the corpus.
+    pub(crate) first_place: u64,
     pub(crate) work: &'t ExecutionConfig,
 }
 
@@ -299,7 +302,7 @@ impl PretokenReader<'_> {
         let read_as = ReadAs::Raw(self.source.pretokenizer().clone());
         let mut batches = Batches::new(corpus, document, read_as, self.work.batch_bytes)?;
         let filter = SentenceFilter::of_all(self.input_format);
-        let cuts = PatternCuts::new(self.source);
+        let cuts = PatternCuts::new(self.source).with_first_place(self.first_place);
         let mut texts = count_into(&cuts, &filter, self.work.threads, counts, |send| {
             while let Some(batch) = next_batch(&mut batches, reporter)? {
                 if !send(batch) {

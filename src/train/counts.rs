@@ -44,14 +44,16 @@ const SHARDS: usize = 32;
 const PENDING_TEXTS: usize = 128;
 /// Bytes of long texts that a thread buffers for a shard.
 const PENDING_BYTES: usize = 1 << 12;
-/// What a table knows of a text: how often it was added or, for [`PlacedCount`], also where first.
-pub(crate) trait Tally: Copy + Default + Send + Sync {
+
+/// What a table knows of a word: how often it occurs or, for [`PlacedCount`], also where first.
+pub trait Tally: Copy + Default + Send + Sync {
     /// That of a text at this place of the corpus, which occurs there `count` times.
     fn new(count: u64, place: u64) -> Self;
 
     /// Adds that of more occurrences.
     fn add(&mut self, other: Self);
 
+    /// How often it occurs.
     fn count(self) -> u64;
 }
 
@@ -71,11 +73,18 @@ impl Tally for u64 {
     }
 }
 
-/// How often a text occurs, and the place of its first occurrence.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct PlacedCount {
+/// How often a word occurs, and the place of its first occurrence in the corpus.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PlacedCount {
     count: u64,
-    pub(crate) place: u64,
+    place: u64,
+}
+
+impl PlacedCount {
+    /// The place of the first occurrence. Places ascend with the text.
+    pub fn place(self) -> u64 {
+        self.place
+    }
 }
 
 impl Tally for PlacedCount {
@@ -292,7 +301,7 @@ pub(crate) struct WordTable<T = u64> {
     shards: Vec<TextCounts<T>>,
 }
 
-impl Default for WordTable {
+impl<T: Tally> Default for WordTable<T> {
     fn default() -> Self {
         Self::new(SeedableRandomState::default())
     }

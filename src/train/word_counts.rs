@@ -52,7 +52,7 @@ use super::Trainer;
 use super::batch::Batch;
 use super::batch::SentenceCounts;
 use super::corpus::Corpus;
-use super::counts::{SharedTable, WordTable};
+use super::counts::{PlacedCount, SharedTable, Tally, WordTable};
 use super::error::TrainError;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use super::options::{OptionError, SentenceSelection};
@@ -79,8 +79,12 @@ use crate::model::{Model, ModelType};
 /// assert_eq!(model.to_bytes(), whole.to_bytes());
 /// # Ok::<(), spiece::TrainError>(())
 /// ```
-pub struct WordCounts {
-    words: WordTable,
+///
+/// A table with [`PlacedCount`]s also has the place of the first occurrence of each word, on which
+/// the order of minbpe depends
+/// ([`ByteTrainer::train_placed_counts`](crate::train::ByteTrainer::train_placed_counts)).
+pub struct WordCounts<T = u64> {
+    words: WordTable<T>,
     sentences: SentenceCounts,
     fingerprint: CountFingerprint,
     /// The names of the inputs, as the model records them.
@@ -89,7 +93,7 @@ pub struct WordCounts {
     input_format: String,
 }
 
-impl fmt::Debug for WordCounts {
+impl<T: Tally> fmt::Debug for WordCounts<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WordCounts")
             .field("words", &self.len())
@@ -101,6 +105,45 @@ impl fmt::Debug for WordCounts {
 impl WordCounts {
     /// An empty table for words that are counted with these options.
     pub fn new(fingerprint: CountFingerprint) -> Self {
+        Self::empty(fingerprint)
+    }
+
+    /// As [`for_each`](Self::for_each), in the order of the bytes of the words. Needs 16 more bytes
+    /// for each word.
+    ///
+    /// # Errors
+    /// The first error of `visit`.
+    pub fn for_each_sorted<E>(
+        &self,
+        mut visit: impl FnMut(&str, u64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.words
+            .for_each_sorted(|word, count| visit(text_of(word), count))
+    }
+}
+
+impl WordCounts<PlacedCount> {
+    /// The same table without the places.
+    ///
+    /// # Errors
+    /// A word has 4 GiB or more.
+    pub fn without_places(self) -> Result<WordCounts, TrainError> {
+        let mut words = WordTable::default();
+        for shard in self.words.shards() {
+            shard.for_each(|word, tally| words.add(word, tally.count()))?;
+        }
+        Ok(WordCounts {
+            words,
+            sentences: self.sentences,
+            fingerprint: self.fingerprint,
+            inputs: self.inputs,
+            input_format: self.input_format,
+        })
+    }
+}
+
+impl<T: Tally> WordCounts<T> {
+    pub(in crate::train) fn empty(fingerprint: CountFingerprint) -> Self {
         Self {
             words: WordTable::default(),
             sentences: SentenceCounts::default(),
@@ -170,10 +213,10 @@ impl WordCounts {
     ///
     /// # Errors
     /// The word is empty or the count is 0: [`CountsError::InvalidRow`].
-    pub fn add(&mut self, word: &str, count: u64) -> Result<(), TrainError> {
+    pub fn add(&mut self, word: &str, count: T) -> Result<(), TrainError> {
         let problem = if word.is_empty() {
             "an empty word"
-        } else if count == 0 {
+        } else if count.count() == 0 {
             "the count 0"
         } else {
             return self.words.add(word.as_bytes(), count);
@@ -208,7 +251,7 @@ impl WordCounts {
     /// have been added.
     pub(in crate::train) fn count_into(
         &mut self,
-        count: impl FnOnce(&SharedTable) -> Result<SentenceCounts, TrainError>,
+        count: impl FnOnce(&SharedTable<T>) -> Result<SentenceCounts, TrainError>,
     ) -> Result<(), TrainError> {
         let table = std::mem::take(&mut self.words).into_shared();
         let counted = count(&table);
@@ -218,7 +261,7 @@ impl WordCounts {
     }
 
     /// The table of the words.
-    pub(in crate::train) fn into_words(self) -> WordTable {
+    pub(in crate::train) fn into_words(self) -> WordTable<T> {
         self.words
     }
 
@@ -245,23 +288,10 @@ impl WordCounts {
 
     /// Calls `visit` with each word and its count, in no particular order. A count of 2^64 or more
     /// is `u64::MAX`.
-    pub fn for_each(&self, mut visit: impl FnMut(&str, u64)) {
+    pub fn for_each(&self, mut visit: impl FnMut(&str, T)) {
         for shard in self.words.shards() {
             shard.visit(|word, count| visit(text_of(word), count));
         }
-    }
-
-    /// As [`for_each`](Self::for_each), in the order of the bytes of the words. Needs 16 more bytes
-    /// for each word.
-    ///
-    /// # Errors
-    /// The first error of `visit`.
-    pub fn for_each_sorted<E>(
-        &self,
-        mut visit: impl FnMut(&str, u64) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.words
-            .for_each_sorted(|word, count| visit(text_of(word), count))
     }
 
     /// Calls `visit` as [`for_each`](Self::for_each) does, and removes all words. The numbers of
@@ -287,7 +317,7 @@ impl WordCounts {
     /// assert_eq!((counts.sentences().used, counts.sentences().empty), (3, 1));
     /// # Ok::<(), spiece::TrainError>(())
     /// ```
-    pub fn drain(&mut self, visit: impl FnMut(&str, u64)) {
+    pub fn drain(&mut self, visit: impl FnMut(&str, T)) {
         self.for_each(visit);
         self.words.clear();
     }

@@ -24,6 +24,7 @@ from typing import Any
 
 from . import _native
 from ._convert import load
+from ._errors import TrainingOptionError
 from ._model import Model, flags_of
 from ._progress import Progress, callback
 from ._training import is_byte_level
@@ -45,6 +46,10 @@ class Counter:
     With ``model_type="byte_bpe"`` it counts the pretokens of ``pattern``. Each row is then a text as it is, which may have line
     feeds; with ``document="line"`` rows are what lines of a file are: each gets a line feed, and a line feed inside ends a text.
 
+    With ``tie_order="minbpe"``, which merges what occurs first, the table has a third column ``place`` (int64): where each
+    pretoken occurs first. ``part`` is then the number of the part of the corpus that this counter counts, from 0; places in
+    parts with higher numbers come later.
+
     An error of a row is raised by a later call, and ends the counter.
 
     >>> import pyarrow as pa
@@ -54,11 +59,11 @@ class Counter:
     True
     """
 
-    def __init__(self, **options: object) -> None:
+    def __init__(self, *, part: int = 0, **options: object) -> None:
         options.pop("vocab_size", None)
         flags = list(flags_of(options).items())
         is_bytes = is_byte_level(options)
-        self._counter = _native.WordCounter.of_bytes(flags) if is_bytes else _native.WordCounter(flags)
+        self._counter = _native.WordCounter.of_bytes(flags, part) if is_bytes else _native.WordCounter(flags)
 
     def __repr__(self) -> str:
         return f"<spiece.counts.Counter: {len(self)} distinct words>"
@@ -85,12 +90,16 @@ class Counter:
         """The counts as a table, which are removed. ``with_options=False`` leaves out the rows that are no words, of which each
         corpus needs one set for each counter."""
         pa = _arrow()
-        data, offsets, counts = self._counter.take_rows(with_options)
+        data, offsets, counts, places = self._counter.take_rows(with_options)
         words = pa.Array.from_buffers(
             pa.large_binary(), len(counts), [None, pa.py_buffer(memoryview(offsets)), pa.py_buffer(data)]
         )
-        counts = pa.Array.from_buffers(pa.int64(), len(counts), [None, pa.py_buffer(memoryview(counts))])
-        return pa.table({"word": words, "count": counts})
+        numbers = {"count": counts} if places is None else {"count": counts, "place": places}
+        columns = {
+            name: pa.Array.from_buffers(pa.int64(), len(column), [None, pa.py_buffer(memoryview(column))])
+            for name, column in numbers.items()
+        }
+        return pa.table({"word": words, **columns})
 
 
 def _as_binary(pa: Any, sentences: Any) -> Any:
@@ -104,6 +113,11 @@ def _as_binary(pa: Any, sentences: Any) -> Any:
     return sentences.fill_null("" if sentences.type in texts else b"")
 
 
+def _numbers(column: Any) -> memoryview[int]:
+    """The numbers of an array of int64 without NULL."""
+    return memoryview(column.buffers()[1]).cast("B").cast("q")[column.offset : column.offset + len(column)]
+
+
 def _bytes_and_offsets(array: Any) -> tuple[Any, Any]:
     """The bytes of the rows of an array of strings or bytes, and the offsets where each row begins and the last one ends. The
     first offset is that of the first of the bytes."""
@@ -115,12 +129,12 @@ def _bytes_and_offsets(array: Any) -> tuple[Any, Any]:
     return memoryview(data).cast("B")[offsets[0] : offsets[-1]] if data is not None else b"", offsets
 
 
-def count(sentences: Iterable[str | bytes] | Any, **options: object) -> Any:
-    """The table of an iterable of sentences, or of an array of pyarrow."""
+def count(sentences: Iterable[str | bytes] | Any, *, part: int = 0, **options: object) -> Any:
+    """The table of an iterable of sentences, or of an array of pyarrow. ``part`` and ``options`` are those of :class:`Counter`."""
     if isinstance(sentences, (str, bytes)):
         raise TypeError("sentences: a text is no collection of sentences; pass [text]")
     pa = _arrow()
-    counter = Counter(**options)
+    counter = Counter(part=part, **options)
     if isinstance(sentences, (pa.Array, pa.ChunkedArray)):
         counter.add(sentences)
         return counter.take_table()
@@ -137,10 +151,14 @@ def count(sentences: Iterable[str | bytes] | Any, **options: object) -> Any:
 
 
 def add(tables: Iterable[Any]) -> Any:
-    """The sum of tables: rows with equal words are one row, with the sum of their counts."""
+    """The sum of tables: rows with equal words are one row, with the sum of their counts, and the least of their places."""
     pa = _arrow()
-    rows = pa.concat_tables([_table(table) for table in tables])
-    return rows.group_by("word").aggregate([("count", "sum")]).rename_columns(["word", "count"])
+    parts = [_table(table) for table in tables]
+    if len({len(part.column_names) for part in parts}) > 1:
+        raise ValueError("tables: some have the column place and some have not; count all of them with one tie_order")
+    rows = pa.concat_tables(parts)
+    functions = [("count", "sum"), ("place", "min")][: len(rows.column_names) - 1]
+    return rows.group_by("word").aggregate(functions).rename_columns(rows.column_names)
 
 
 def _table(table: Any) -> Any:
@@ -149,11 +167,14 @@ def _table(table: Any) -> Any:
     if not isinstance(table, (pa.Table, pa.RecordBatch)):
         import pyarrow.dataset as ds
 
-        table = ds.dataset(table, format="parquet").to_table(columns=["word", "count"])
+        files = ds.dataset(table, format="parquet")
+        table = files.to_table(columns=[name for name in files.schema.names if name in ("word", "count", "place")])
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
-    columns = {"word": table["word"].cast(pa.large_binary()), "count": table["count"].cast(pa.int64())}
-    return pa.table(columns)
+    types = {"word": pa.large_binary(), "count": pa.int64()}
+    if "place" in table.column_names:
+        types["place"] = pa.int64()
+    return pa.table({name: table[name].cast(type) for name, type in types.items()})
 
 
 def train_counts(table: Any, *, progress: Progress = None, **options: object) -> Model:
@@ -161,17 +182,22 @@ def train_counts(table: Any, *, progress: Progress = None, **options: object) ->
 
     ``table`` is a table of pyarrow, a Parquet file, a folder of such files or a list of them; rows of several tables need not be
     added. The options have to be those of counting, but for ``vocab_size``, ``character_coverage``, ``required_chars`` and
-    ``hard_vocab_limit``. With ``model_type="byte_bpe"`` only ``pattern`` has to be that of counting.
+    ``hard_vocab_limit``. With ``model_type="byte_bpe"`` only ``pattern`` has to be that of counting; ``tie_order="minbpe"``
+    needs the column ``place``, of which other orders are independent.
     """
-    rows = _native.CountRows()
-    for batch in _table(table).to_batches(max_chunksize=_BATCH_ROWS):
-        words, counts = batch.column(0), batch.column(1)
-        if words.null_count or counts.null_count:
+    table = _table(table)
+    has_places = "place" in table.column_names
+    if is_byte_level(options) and options.get("tie_order") == "minbpe" and not has_places:
+        raise TrainingOptionError("tie_order: the table has no column place; count with tie_order='minbpe'")
+    rows = _native.CountRows(has_places)
+    for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
+        words, numbers = batch.column(0), batch.columns[1:]
+        if words.null_count or any(column.null_count for column in numbers):
             raise ValueError("table: a row has NULL; make the table with spiece, and add only its counts")
         if not len(words):
             continue
-        numbers = memoryview(counts.buffers()[1]).cast("B").cast("q")[counts.offset : counts.offset + len(counts)]
-        rows.add(*_bytes_and_offsets(words), numbers)
+        counts, places = (*(_numbers(column) for column in numbers), None)[:2]
+        rows.add(*_bytes_and_offsets(words), counts, places)
     flags = list(flags_of(options).items())
     with callback(progress) as call:
         if is_byte_level(options):

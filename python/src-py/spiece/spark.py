@@ -32,30 +32,38 @@ __all__ = ["count", "encode", "train"]
 
 # Distinct words that a task holds, 32 to 48 bytes each besides long texts, before it yields them.
 MAX_WORDS = 4_000_000
-_COUNT_SCHEMA = "word binary, count bigint"
+_TYPES = {"word": "binary", "count": "bigint", "place": "bigint"}
 
 
 def count(df: Any, column: str, *, max_words: int = MAX_WORDS, **options: object) -> Any:
     """The words of a column and their counts: a ``DataFrame`` with the columns ``word`` (binary) and ``count`` (bigint).
 
     Each row is a sentence; NULL is an empty one, and a line feed ends a sentence, as in a file. ``options`` are those of
-    :func:`spiece.train`. With ``model_type="byte_bpe"`` the words are the pretokens of ``pattern``, and each row is a text as it
-    is, with its line feeds; with ``document="line"`` rows are lines of a file, to each of which its line feed is added. A task holds at most ``max_words`` distinct words at a time. Write the result to Parquet to train many
+    :func:`spiece.train`. A task holds at most ``max_words`` distinct words at a time. Write the result to Parquet to train many
     vocabularies from it: ``spiece.counts.train_counts(path, ...)``, or ``spiece train --input_format=counts``.
+
+    With ``model_type="byte_bpe"`` the words are the pretokens of ``pattern``, and each row is a text as it is, with its line
+    feeds; with ``document="line"`` rows are lines of a file, to each of which its line feed is added. ``tie_order="minbpe"``
+    depends on the order of the rows, which is that of ``df.collect()``: sort them if they have none, as after ``repartition``.
+    A third column, ``place`` (bigint), is then where each pretoken occurs first.
     """
     from pyspark.sql import functions as F
 
-    # An option that is wrong is refused here, and not by each task.
-    _counts.Counter(**options)
-    rows = df.select(column).mapInArrow(_partition_counter(max_words, options), _COUNT_SCHEMA)
-    return rows.groupBy("word").agg(F.sum("count").alias("count"))
+    # An option that is wrong is refused here, and not by each task. The table has places or not, whatever is counted.
+    columns = _counts.Counter(**options).take_table().column_names
+    schema = ", ".join(f"{name} {_TYPES[name]}" for name in columns)
+    rows = df.select(column).mapInArrow(_partition_counter(max_words, options), schema)
+    sums = {"count": F.sum("count"), "place": F.min("place")}
+    return rows.groupBy("word").agg(*(sums[name].alias(name) for name in columns[1:]))
 
 
 def _partition_counter(max_words: int, options: dict[str, object]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function that counts the batches of a partition."""
 
     def count_partition(batches: Iterator[Any]) -> Iterator[Any]:
-        counter = _counts.Counter(**options)
+        from pyspark import TaskContext
+
+        counter = _counts.Counter(part=TaskContext.get().partitionId(), **options)
         for batch in batches:
             counter.add(batch.column(0))
             if len(counter) > max_words:
@@ -69,7 +77,7 @@ def _batches(table: Any) -> Iterator[Any]:
     """The rows with the types of Spark, whose binary columns have offsets of 32 bits."""
     import pyarrow as pa
 
-    schema = pa.schema([("word", pa.binary()), ("count", pa.int64())])
+    schema = pa.schema([(name, pa.binary() if name == "word" else pa.int64()) for name in table.column_names])
     for batch in table.to_batches(max_chunksize=1 << 16):
         columns = [column.cast(field.type) for column, field in zip(batch.columns, schema)]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)

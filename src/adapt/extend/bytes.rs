@@ -255,6 +255,7 @@ fn learn(
         source: PretokenSource::Vocabulary(base, &special),
         document: options.document,
         input_format: options.input_format,
+        first_place: 0,
         work: &work,
     };
     let words = reader.count(corpus, &mut run)?;

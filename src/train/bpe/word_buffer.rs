@@ -147,7 +147,7 @@ impl WordBuffer {
         for shard in words.shards() {
             for_each_word(shard, spelling, |text, length, count: PlacedCount| {
                 needed += 1 + length;
-                placed.push((count.place, texts.len(), count.count()));
+                placed.push((count.place(), texts.len(), count.count()));
                 texts.push(text);
             });
         }

@@ -16,6 +16,9 @@
 //! in the order of bytes. Tables with different options have different fingerprint rows. A sum
 //! keeps these rows separate, so the difference is detected when the sum is read.
 //!
+//! Tables with [`PlacedCount`]s have the place of the first occurrence as a second number, of which
+//! programs take the least; it is of no meaning in the rows that are not words.
+//!
 //! Example: the rows of two tables and their sum.
 //!
 //! ```text
@@ -28,6 +31,7 @@ use std::collections::BTreeSet;
 
 use super::{CountFingerprint, WordCounts};
 use crate::train::batch::SentenceCounts;
+use crate::train::counts::{PlacedCount, Tally};
 use crate::train::{CountsError, TrainError};
 
 /// The first byte of rows that are not words.
@@ -59,12 +63,14 @@ impl WordCounts {
         self.for_each_sorted(|word, count| visit(word.as_bytes(), row_count(word, count)?))?;
         self.for_each_other_row(visit)
     }
+}
 
-    /// As [`for_each_row`](Self::for_each_row), with only the rows that are not words: for a table
-    /// whose words were [drained](Self::drain).
+impl<T: Tally> WordCounts<T> {
+    /// As [`for_each_row`](WordCounts::for_each_row), with only the rows that are not words: for a
+    /// table whose words were [drained](Self::drain).
     ///
     /// # Errors
-    /// As [`for_each_row`](Self::for_each_row).
+    /// As [`for_each_row`](WordCounts::for_each_row).
     pub fn for_each_other_row<E: From<CountsError>>(
         &self,
         mut visit: impl FnMut(&[u8], i64) -> Result<(), E>,
@@ -117,8 +123,8 @@ fn row(name: &str, content: &str) -> Vec<u8> {
 /// # Ok::<(), spiece::TrainError>(())
 /// ```
 #[derive(Debug)]
-pub struct CountRows {
-    counts: WordCounts,
+pub struct CountRows<T: Tally = u64> {
+    counts: WordCounts<T>,
     fingerprints: Vec<CountFingerprint>,
     /// The number of tables that were added.
     tables: u64,
@@ -131,12 +137,7 @@ type InputRow = (u64, String, String);
 impl CountRows {
     /// No rows.
     pub fn new() -> Self {
-        Self {
-            counts: WordCounts::new(CountFingerprint::from_text("")),
-            fingerprints: Vec::new(),
-            tables: 0,
-            inputs: BTreeSet::new(),
-        }
+        Self::default()
     }
 
     /// Adds a row.
@@ -144,16 +145,7 @@ impl CountRows {
     /// # Errors
     /// [`CountsError::InvalidRow`]: a table cannot have such a row.
     pub fn add(&mut self, bytes: &[u8], count: i64) -> Result<(), TrainError> {
-        let count = checked(count)?;
-        let Ok(text) = std::str::from_utf8(bytes.strip_prefix(&[NOT_A_WORD]).unwrap_or(bytes))
-        else {
-            return invalid("a word that is not UTF-8");
-        };
-        if bytes.first() == Some(&NOT_A_WORD) {
-            self.add_other(text, count)
-        } else {
-            self.counts.add(text, count)
-        }
+        self.add_row(bytes, checked(count)?)
     }
 
     /// Adds the row of a word.
@@ -163,6 +155,33 @@ impl CountRows {
     #[cfg(feature = "parquet")]
     pub(super) fn add_word(&mut self, word: &str, count: i64) -> Result<(), TrainError> {
         self.counts.add(word, checked(count)?)
+    }
+}
+
+impl CountRows<PlacedCount> {
+    /// Adds a row with the place of the first occurrence of its word.
+    ///
+    /// # Errors
+    /// [`CountsError::InvalidRow`]: a table cannot have such a row.
+    pub fn add_placed(&mut self, bytes: &[u8], count: i64, place: i64) -> Result<(), TrainError> {
+        match u64::try_from(place) {
+            Ok(place) => self.add_row(bytes, PlacedCount::new(checked(count)?, place)),
+            Err(_) => invalid("a place below 0"),
+        }
+    }
+}
+
+impl<T: Tally> CountRows<T> {
+    fn add_row(&mut self, bytes: &[u8], count: T) -> Result<(), TrainError> {
+        let Ok(text) = std::str::from_utf8(bytes.strip_prefix(&[NOT_A_WORD]).unwrap_or(bytes))
+        else {
+            return invalid("a word that is not UTF-8");
+        };
+        if bytes.first() == Some(&NOT_A_WORD) {
+            self.add_other(text, count.count())
+        } else {
+            self.counts.add(text, count)
+        }
     }
 
     /// Adds a row that is not a word.
@@ -201,7 +220,7 @@ impl CountRows {
     /// No row contains the options that the words depend on, or two rows contain different options,
     /// or inputs have different formats, or tables that were counted on a selection of the
     /// sentences were added to each other.
-    pub fn finish(self) -> Result<WordCounts, TrainError> {
+    pub fn finish(self) -> Result<WordCounts<T>, TrainError> {
         let Self {
             mut counts,
             fingerprints,
@@ -222,9 +241,14 @@ impl CountRows {
     }
 }
 
-impl Default for CountRows {
+impl<T: Tally> Default for CountRows<T> {
     fn default() -> Self {
-        Self::new()
+        Self {
+            counts: WordCounts::empty(CountFingerprint::from_text("")),
+            fingerprints: Vec::new(),
+            tables: 0,
+            inputs: BTreeSet::new(),
+        }
     }
 }
 

@@ -50,6 +50,8 @@ impl<'v> PretokenSource<'v> {
 /// are those in the normalized parts, so only a [`Tally`] without places is of use there.
 pub(crate) struct PatternCuts<'v, T> {
     source: PretokenSource<'v>,
+    /// The place of the first byte of the texts.
+    first_place: u64,
     tally: PhantomData<fn() -> T>,
 }
 
@@ -57,7 +59,16 @@ impl<'v, T> PatternCuts<'v, T> {
     pub(crate) fn new(source: PretokenSource<'v>) -> Self {
         Self {
             source,
+            first_place: 0,
             tally: PhantomData,
+        }
+    }
+
+    /// For texts whose first byte has this place.
+    pub(crate) fn with_first_place(self, first_place: u64) -> Self {
+        Self {
+            first_place,
+            ..self
         }
     }
 }
@@ -80,9 +91,10 @@ impl<T: Tally> Cuts for PatternCuts<'_, T> {
         chunks: &mut ChunkCaches<'_, PretokenCounter<'c, T>>,
     ) -> Result<(), TrainError> {
         let mut result = Ok(());
+        let place = self.first_place.saturating_add(place);
         self.source.for_each(&well_formed(text), |text, pretoken| {
             if result.is_ok() {
-                let count = T::new(count, place + pretoken.start as u64);
+                let count = T::new(count, place.saturating_add(pretoken.start as u64));
                 result = chunks.add_part(text, pretoken, count);
             }
         });
