@@ -228,8 +228,8 @@ const fn outside(bytes: u64, first: u8, last: u8) -> u64 {
     let low = bytes & !HIGH_BITS;
     let ones = 0x0101_0101_0101_0101;
     let from_first = low + ones * (0x80 - first as u64);
-    let behind_last = low + ones * (0x7F - last as u64);
-    (!from_first | behind_last | bytes) & HIGH_BITS
+    let after_last = low + ones * (0x7F - last as u64);
+    (!from_first | after_last | bytes) & HIGH_BITS
 }
 
 /// The high bit of each byte that is no ASCII letter.
@@ -390,7 +390,7 @@ impl Characters for AnyCharacters<'_> {
 #[inline(always)]
 fn next_by_rules<R: PatternRules>(text: &mut impl Characters, at: usize) -> Option<usize> {
     let first = text.get(at)?;
-    let behind = at + first.len;
+    let after = at + first.len;
     if first.code == u32::from(b'\'')
         && matches!(
             R::CONTRACTIONS,
@@ -401,18 +401,18 @@ fn next_by_rules<R: PatternRules>(text: &mut impl Characters, at: usize) -> Opti
         return Some(end);
     }
     if R::WORDS == Words::CasedAfterHan && first.class & HAN != 0 {
-        return Some(run(text, behind, |class| class & HAN != 0));
+        return Some(run(text, after, |class| class & HAN != 0));
     }
     if R::WORDS == Words::LettersAndMarks
         && first.len == 1
         && first.class & SYMBOL != 0
-        && text.text().get(behind).is_some_and(u8::is_ascii_alphabetic)
+        && text.text().get(after).is_some_and(u8::is_ascii_alphabetic)
     {
-        return Some(ascii_letters_end(text.text(), behind));
+        return Some(ascii_letters_end(text.text(), after));
     }
     // A letter begins a word, whatever follows.
     let second = match first.class & LETTER {
-        0 => text.get(behind),
+        0 => text.get(after),
         _ => None,
     };
     if let Some(end) = word::<R>(text, at, first, second) {
@@ -421,12 +421,12 @@ fn next_by_rules<R: PatternRules>(text: &mut impl Characters, at: usize) -> Opti
     let second = second.filter(|_| first.code == u32::from(b' '));
     if R::NUMBERS != 0 {
         let digits = if first.class & NUMBER != 0 {
-            Some(behind)
+            Some(after)
         } else if R::ONLY_SPACE_BEFORE
             && let Some(second) = second
             && second.class & NUMBER != 0
         {
-            Some(behind + second.len)
+            Some(after + second.len)
         } else {
             None
         };
@@ -447,9 +447,9 @@ fn next_by_rules<R: PatternRules>(text: &mut impl Characters, at: usize) -> Opti
         _ => class & (SPACE | LETTER | NUMBER) == 0,
     };
     let symbols = if is_symbol(first.class) {
-        Some(behind)
+        Some(after)
     } else {
-        second.and_then(|second| is_symbol(second.class).then_some(behind + second.len))
+        second.and_then(|second| is_symbol(second.class).then_some(after + second.len))
     };
     if let Some(symbols) = symbols {
         let mut end = run(text, symbols, is_symbol);

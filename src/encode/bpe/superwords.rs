@@ -117,7 +117,7 @@ fn is_superword(vocabulary: &Vocabulary<'_>, id: u32) -> bool {
     let index = id as usize;
     let mark_start = WHITESPACE_MARK_STR.as_bytes()[0];
     let texts = vocabulary.table().texts();
-    texts.may_contain_behind_first(index, mark_start) && next_word(texts.get(index)).is_some()
+    texts.may_contain_after_first(index, mark_start) && next_word(texts.get(index)).is_some()
 }
 
 /// Where the second word of a text begins: at the first whitespace mark after another character.
