@@ -1,6 +1,8 @@
 """Models and texts for the tests."""
 
 import pathlib
+import signal
+import threading
 
 import pytest
 
@@ -38,6 +40,24 @@ def model_path(request):
 def bpe_path():
     """A BPE model with byte fallback."""
     return str(TESTDATA / "golden/llama2.model")
+
+
+@pytest.fixture
+def endless_until_ctrl_c():
+    """Texts again and again; soon after the first one the main thread gets the signal of Ctrl-C."""
+    if not hasattr(signal, "pthread_kill"):
+        pytest.skip("needs signals of threads")
+    main = threading.main_thread().ident
+    # Processes in the background of a shell ignore the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def endless(texts):
+        threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT)).start()
+        while True:
+            yield from texts
+
+    yield endless
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

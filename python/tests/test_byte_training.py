@@ -2,8 +2,6 @@
 
 import json
 import pickle
-import signal
-import threading
 
 import pytest
 
@@ -195,22 +193,9 @@ def test_progress_is_reported_and_can_stop(small_corpus):
         train(TEXTS, vocab_size=300, progress=stop)
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals of threads")
-def test_ctrl_c_stops_training():
-    main = threading.main_thread().ident
-    # Processes in the background of a shell ignore the signal.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def endless():
-        threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT)).start()
-        while True:
-            yield from TEXTS
-
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            train(endless(), vocab_size=300)
-    finally:
-        signal.signal(signal.SIGINT, before)
+def test_ctrl_c_stops_training(endless_until_ctrl_c):
+    with pytest.raises(KeyboardInterrupt):
+        train(endless_until_ctrl_c(TEXTS), vocab_size=300)
 
 
 @pytest.mark.parametrize("special", [[], ["<|bos|>", "<|end|>"]])

@@ -4,8 +4,6 @@ import gzip
 import io
 import json
 import os
-import signal
-import threading
 
 import pytest
 
@@ -73,22 +71,9 @@ def test_an_exception_of_the_iterator_is_raised(corpus):
         spiece.train([1, 2], **OPTIONS)
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals of threads")
-def test_ctrl_c_stops_training(corpus):
-    main = threading.main_thread().ident
-    # Processes in the background of a shell ignore the signal.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def endless():
-        threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT)).start()
-        while True:
-            yield from corpus
-
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            spiece.train(endless(), **OPTIONS)
-    finally:
-        signal.signal(signal.SIGINT, before)
+def test_ctrl_c_stops_training(corpus, endless_until_ctrl_c):
+    with pytest.raises(KeyboardInterrupt):
+        spiece.train(endless_until_ctrl_c(corpus), **OPTIONS)
 
 
 def test_wrong_options_name_the_option(corpus):
