@@ -196,8 +196,8 @@ def train_counts(table: Any, *, progress: Progress = None, **options: object) ->
             raise ValueError("table: a row has NULL; make the table with spiece, and add only its counts")
         if not len(words):
             continue
-        counts, places = (*(_numbers(column) for column in numbers), None)[:2]
-        rows.add(*_bytes_and_offsets(words), counts, places)
+        places = _numbers(numbers[1]) if has_places else None
+        rows.add(*_bytes_and_offsets(words), _numbers(numbers[0]), places)
     flags = list(flags_of(options).items())
     with callback(progress) as call:
         if is_byte_level(options):

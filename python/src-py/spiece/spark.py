@@ -50,7 +50,7 @@ def count(df: Any, column: str, *, max_words: int = MAX_WORDS, **options: object
     from pyspark.sql import functions as F
 
     # An option that is wrong is refused here, and not by each task. The table has places or not, whatever is counted.
-    columns = _counts.Counter(**options).take_table().column_names
+    columns = _counts.Counter(part=0, **options).take_table().column_names
     schema = ", ".join(f"{name} {_TYPES[name]}" for name in columns)
     rows = df.select(column).mapInArrow(_partition_counter(max_words, options), schema)
     sums = {"count": F.sum("count"), "place": F.min("place")}
@@ -63,7 +63,10 @@ def _partition_counter(max_words: int, options: dict[str, object]) -> Callable[[
     def count_partition(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
-        counter = _counts.Counter(part=TaskContext.get().partitionId(), **options)
+        context = TaskContext.get()
+        if context is None:
+            raise RuntimeError("the partition is known in tasks of Spark only")
+        counter = _counts.Counter(part=context.partitionId(), **options)
         for batch in batches:
             counter.add(batch.column(0))
             if len(counter) > max_words:
