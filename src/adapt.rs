@@ -48,7 +48,7 @@ pub use self::edit::{EditStep, EditedModel, NormalizerFlag, SpecialRole};
 pub use self::error::{EditError, ExtendError, MergeError, PruneError};
 pub use self::extend::{
     ByteExtendOptions, ExtendOptions, ExtendSize, ExtendedBytes, ExtendedModel, ExtensionPiece,
-    NewCharacters,
+    NewCharacters, Superwords,
 };
 pub use self::id_map::IdMap;
 pub use self::merge::{MergeOptions, MergedBytes, MergedModel};

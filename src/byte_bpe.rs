@@ -36,6 +36,8 @@ use crate::pattern::Pretokenizer;
 use crate::piece::{MAX_PIECES, MAX_TEXT_BYTES, PieceId, PieceKind, PieceTable};
 use crate::special::{Cutter, Segment};
 pub use crate::special::{SpecialNames, SpecialSet, SpecialToken};
+#[cfg(feature = "train")]
+use crate::trie::prefix::PrefixTrie;
 
 /// Parts of a long text that threads encode have at least so many bytes.
 pub(crate) const MIN_PART_BYTES: usize = 128 << 10;
@@ -425,6 +427,53 @@ impl ByteBpe {
                     .for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
             }
         });
+    }
+
+    /// A position near the end of a text, which may go on after its end in any way, at which it can
+    /// be divided: what [`for_each_pretoken`](Self::for_each_pretoken) passes for the text is what
+    /// it passes for the parts.
+    ///
+    /// That is a boundary of the pretokens that no special token crosses or touches. So each
+    /// special token is found in one of the parts, and in no other place than in the text: what
+    /// decides on one are its bytes, the characters beside it, and the tokens before it that
+    /// overlap it. White space that belongs to a token is not divided from it, because before the
+    /// boundary is a letter.
+    #[cfg(feature = "train")]
+    pub(crate) fn last_boundary(&self, text: &[u8], special: &SpecialSet) -> Option<usize> {
+        let lengths = self.special.tokens.iter().map(|token| token.text.len());
+        // Text in normalization form C comes from at most three times as many bytes, or four if a
+        // character has a longer form there.
+        let reach = 4 * lengths.max().unwrap_or(0);
+        let mut end = text.len().checked_sub(reach)?;
+        loop {
+            let at = self.pretokenizer.last_boundary(&text[..end])?;
+            // The second part would get a space of its own.
+            let gets_space = self.adds_prefix_space && text[at] != b' ';
+            if !gets_space && !self.touches_special(text, at, (special, reach)) {
+                return Some(at);
+            }
+            end = at;
+        }
+    }
+
+    /// Whether a special token may have a part within `reach` bytes on both sides of a position, or
+    /// an end there.
+    #[cfg(feature = "train")]
+    fn touches_special(&self, text: &[u8], at: usize, (set, reach): (&SpecialSet, usize)) -> bool {
+        let around = [
+            &text[at.saturating_sub(reach)..at],
+            &text[at..text.len().min(at + reach)],
+        ];
+        let normal = around.map(|part| in_form(self.text_form, part).0);
+        let touches = |trie: &PrefixTrie, [before, after]: [&[u8]; 2]| {
+            let whole = [before, after].concat();
+            (0..=before.len()).any(|start| {
+                let length = trie.longest_with_value(&whole[start..]);
+                length.is_some_and(|(length, _)| start + length >= before.len())
+            })
+        };
+        touches(&set.as_is, around)
+            || touches(&set.normalized, normal.each_ref().map(|part| &**part))
     }
 
     /// Appends the ids of one pretoken.

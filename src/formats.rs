@@ -50,7 +50,9 @@ pub use self::format::FileFormat;
 #[cfg(feature = "gguf")]
 pub use self::gguf::{GgufOptions, GgufVocab};
 #[cfg(feature = "tokenizer-json")]
-pub use self::tokenizer_json::{JsonOptions, TokenizerJson, TransformersFolder};
+pub use self::tokenizer_json::{
+    CopiedPostProcessor, JsonOptions, ReadPostProcessor, TokenizerJson, TransformersFolder,
+};
 pub use self::verdict::{Reason, ReasonKind, Verdict};
 #[cfg(feature = "tokenizer-json")]
 pub use self::wordpiece::WordPieceVocabulary;

@@ -73,8 +73,9 @@ impl Pattern {
     /// # Errors
     ///
     /// Expressions that are malformed, too long or too large, or that need what is not there:
-    /// look-around other than the alternative `\s+(?!\S)`, back references, atomic groups, and
-    /// possessive quantifiers that differ from greedy ones.
+    /// look-around other than in the alternative `\s+(?!\S)` (or another class of white space) and
+    /// in `(?:A)|(?:(?!A)(?s:.))+`, which matches A and the texts between; back references, atomic
+    /// groups, and possessive quantifiers that differ from greedy ones.
     pub fn new(expression: &str) -> Result<Self, PatternError> {
         Self::with_syntax(expression, PatternSyntax::Rust)
     }
@@ -88,7 +89,7 @@ impl Pattern {
     pub fn with_syntax(expression: &str, syntax: PatternSyntax) -> Result<Self, PatternError> {
         let engine = match Scanner::of(expression, syntax == PatternSyntax::Oniguruma) {
             Some(scanner) => Engine::Scanner(scanner),
-            None => Engine::Machine(Arc::new(Machine::new(expression, syntax)?)),
+            None => Engine::Machine(Arc::new(Machine::with_gaps(expression, syntax)?)),
         };
         Ok(Self {
             expression: expression.into(),
@@ -110,6 +111,7 @@ impl Pattern {
     /// | `tekken` | Mistral |
     /// | `rustbpe`, `minbpe` | the default of rustbpe and of minbpe |
     /// | `nanochat` | nanochat |
+    /// | `superbpe` | the second stage of SuperBPE, which cuts out numbers, runs of symbols, and spaces at the ends of lines; with the feature `regex` |
     ///
     /// DeepSeek V3 needs three patterns: [`Pretokenizer::named`].
     pub fn named(name: &str) -> Option<Self> {
@@ -123,6 +125,7 @@ impl Pattern {
             "tekken" => known::TEKKEN,
             "rustbpe" | "minbpe" => known::RUSTBPE,
             "nanochat" => known::NANOCHAT,
+            "superbpe" => return Self::new(&known::expression_with_gaps(known::SUPERBPE)).ok(),
             _ => return None,
         };
         Self::new(expression).ok()
@@ -173,7 +176,7 @@ enum Machine {}
 
 #[cfg(not(feature = "regex"))]
 impl Machine {
-    fn new(_: &str, _: PatternSyntax) -> Result<Self, PatternError> {
+    fn with_gaps(_: &str, _: PatternSyntax) -> Result<Self, PatternError> {
         Err(PatternError::Unknown)
     }
 

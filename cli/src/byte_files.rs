@@ -6,9 +6,12 @@ use clap::{Arg, ArgMatches};
 
 use super::args;
 use super::io::{self, CliError, CliResult};
+use super::progress::Messages;
 use super::training_flags::set_option;
+use spiece::adapt::IdMap;
 use spiece::formats::{
     ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, FileFormat,
+    ReadPostProcessor,
 };
 use spiece::{ByteBpe, Tokenizer, TokenizerConfig, TrainFlags};
 
@@ -48,15 +51,39 @@ pub(crate) fn special_tokens(matches: &ArgMatches) -> CliResult<Vec<String>> {
     Ok(flags.control_symbols)
 }
 
+/// A byte-level vocabulary that was read.
+pub(crate) struct ByteFile {
+    pub(crate) tokenizer: Tokenizer,
+    post_processor: Option<ReadPostProcessor>,
+}
+
+impl ByteFile {
+    /// The options of the files of a vocabulary that was made of this one: they have its
+    /// post-processor. If they cannot, a warning says why.
+    pub(crate) fn file_options(&self, ids: &IdMap, messages: &Messages) -> ByteFileOptions {
+        let mut options = ByteFileOptions::default();
+        if let Some(read) = &self.post_processor {
+            match read.with_ids(|id| ids.new_id(id)) {
+                Ok(copied) => options.post_processor = copied,
+                Err(reason) => messages.warn(&format!(
+                    "the post-processor is not copied: {}",
+                    reason.explanation
+                )),
+            }
+        }
+        options
+    }
+}
+
 /// The byte-level vocabulary of an argument; `None` if the file is of another kind.
-pub(crate) fn open(matches: &ArgMatches, name: &str) -> CliResult<Option<Tokenizer>> {
+pub(crate) fn open(matches: &ArgMatches, name: &str) -> CliResult<Option<ByteFile>> {
     let options = args::byte_format_options(matches)?;
     read(matches, name, |path| ByteVocabulary::open(path, &options))
 }
 
 /// As [`open`], for one of several files: `--pattern` is for those that have no pattern of their
 /// own.
-pub(crate) fn open_one(matches: &ArgMatches, name: &str) -> CliResult<Option<Tokenizer>> {
+pub(crate) fn open_one(matches: &ArgMatches, name: &str) -> CliResult<Option<ByteFile>> {
     let options = args::byte_format_options(matches)?;
     read(matches, name, |path| {
         match ByteVocabulary::open(path, &options) {
@@ -72,7 +99,7 @@ fn read(
     matches: &ArgMatches,
     name: &str,
     open: impl Fn(&Path) -> Result<Option<ByteVocabulary>, ByteFormatError>,
-) -> CliResult<Option<Tokenizer>> {
+) -> CliResult<Option<ByteFile>> {
     let path = Path::new(args::text(matches, name));
     // A pipe could not be read again.
     if !path.is_file() && !path.is_dir() {
@@ -80,11 +107,15 @@ fn read(
     }
     let in_file = |error| CliError::Error(format!("{}: {error}", path.display()));
     let vocabulary = open(path);
-    let Some(vocabulary) = vocabulary.map_err(in_file)? else {
+    let Some(mut vocabulary) = vocabulary.map_err(in_file)? else {
         return Ok(None);
     };
+    let post_processor = vocabulary.post_processor.take();
     let bpe = vocabulary.into_exact().map_err(in_file)?;
-    Ok(Some(Tokenizer::of_bytes(bpe, TokenizerConfig::default())))
+    Ok(Some(ByteFile {
+        tokenizer: Tokenizer::of_bytes(bpe, TokenizerConfig::default()),
+        post_processor,
+    }))
 }
 
 /// Refuses these flags, which have no default, for this reason.
@@ -116,8 +147,12 @@ impl ByteFormat {
     }
 
     /// The endings and contents of the files.
-    pub(crate) fn files(&self, bpe: &ByteBpe) -> CliResult<Vec<(&'static str, Vec<u8>)>> {
-        let written = bpe.to_format(self.format, &ByteFileOptions::default());
+    pub(crate) fn files(
+        &self,
+        bpe: &ByteBpe,
+        options: &ByteFileOptions,
+    ) -> CliResult<Vec<(&'static str, Vec<u8>)>> {
+        let written = bpe.to_format(self.format, options);
         let written = written.map_err(|error| CliError::Usage(format!("--{FORMAT}: {error}")))?;
         if !written.verdict.is_exact() {
             return Err(CliError::Error(format!(
@@ -135,7 +170,7 @@ impl ByteFormat {
         bpe: &ByteBpe,
         prefix: &str,
     ) -> CliResult<Vec<(PathBuf, Vec<u8>)>> {
-        let files = self.files(bpe)?.into_iter();
+        let files = self.files(bpe, &ByteFileOptions::default())?.into_iter();
         let files = files.map(|(ending, content)| (io::with_ending(prefix, ending), content));
         Ok(files.collect())
     }

@@ -87,7 +87,7 @@ pub(crate) fn command() -> Command {
             args::file("control_symbols_file", "File with more control pieces to add, one per line"),
             args::value("user_defined_symbols", "User-defined pieces to add").value_name("A,B,..."),
             args::file("user_defined_symbols_file", "File with more user-defined pieces to add, one per line"),
-            superwords::max_words_flag("With --split_by_whitespace=false: the most words of a piece [default: 4]"),
+            superwords::max_words_flag("With --split_by_whitespace=false: the most words of a learned piece [default: 4]"),
             model_files::text_flag(),
             args::value("jobs", "Number of threads; the result does not depend on it [default: all cores]").value_name("N"),
         ])
@@ -108,8 +108,8 @@ fn training_flag(name: &str) -> Option<Arg> {
 /// Extends the model, checks, writes and reports.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
-    if let Some(tokenizer) = byte_files::open(matches, "MODEL")? {
-        return bytes::run(matches, &messages, &tokenizer);
+    if let Some(file) = byte_files::open(matches, "MODEL")? {
+        return bytes::run(matches, &messages, &file);
     }
     bytes::refuse_flags(matches)?;
     let model = model_files::open_model(matches, "MODEL")?;

@@ -75,8 +75,8 @@ struct Task {
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
     let task = task(matches)?;
-    if let Some(tokenizer) = byte_files::open(matches, "MODEL")? {
-        return bytes::run(matches, &messages, (&tokenizer, &task));
+    if let Some(file) = byte_files::open(matches, "MODEL")? {
+        return bytes::run(matches, &messages, (&file, &task));
     }
     bytes::refuse_flags(matches)?;
     let model = model_files::open_model(matches, "MODEL")?;

@@ -31,7 +31,7 @@ use clap::{ArgMatches, Command};
 use self::superwords::SuperwordStage;
 use super::args;
 use super::count;
-use super::io::{self, CliError, CliResult};
+use super::io::{self, CliResult};
 use super::model_files::{warn_of_broken_vocab, warn_of_older_releases};
 use super::progress::Progress;
 use super::training_flags::{
@@ -59,8 +59,8 @@ pub(crate) fn command() -> Command {
         .args(training_flags())
         .args([
             args::value(
-                "superword_from",
-                "BPE: learn so many pieces within words, and the rest of vocab_size across words, like ▁of▁the; reads the \
+                superwords::SUPERWORD_FROM,
+                "BPE and byte_bpe: learn so many pieces within words, and the rest of vocab_size across words, like ▁of▁the; reads the \
                  text twice. The file is no longer that of spm_train, which lacks this",
             )
             .value_name("N"),
@@ -102,9 +102,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let counts = count::counted_input(&mut flags)?;
     let superwords = SuperwordStage::new(matches, &mut flags)?;
     if counts.is_some() && superwords.is_some() {
-        return Err(CliError::usage(
-            "--superword_from needs text, and --input_format=counts has only words",
-        ));
+        return Err(superwords::needs_text());
     }
     let stop = stop_on_signal();
     let mut progress = Progress::new(&messages, stop);

@@ -37,7 +37,7 @@ mod slots;
 
 use std::num::NonZeroUsize;
 
-pub use self::bytes::{ByteExtendOptions, ExtendedBytes};
+pub use self::bytes::{ByteExtendOptions, ExtendedBytes, Superwords};
 use self::continued::ContinuedTrainer;
 pub use self::continued::NewCharacters;
 use self::slots::IdSlots;

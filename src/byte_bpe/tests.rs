@@ -400,3 +400,45 @@ fn vocabularies_that_cannot_work_are_refused() {
         assert!(!error.to_string().is_empty());
     }
 }
+
+#[cfg(feature = "train")]
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 200 } else { 5000 }))]
+
+    #[test]
+    fn texts_are_divided_where_no_special_token_is(
+        text in "(low|<\\|end of text\\|>|<s>|s>|a <s> a|[ab]c? {1,3}|e\u{301}|\\.){1,40}\\.{0,90}",
+        flags in 0u8..64,
+        is_normalized in any::<bool>(),
+        adds_prefix_space in any::<bool>(),
+    ) {
+        let flag = |bit: u8| flags >> bit & 1 == 1;
+        let mut tokens = ["<|end of text|>", "<s>", "c a", "b", "b.", "\u{e9}."].map(|text| special(text, 0));
+        for (token, id) in tokens.iter_mut().zip(300..) {
+            token.id = id;
+            token.normalized = is_normalized ^ flag(4);
+            (token.lstrip, token.rstrip, token.single_word) = (flag(0), flag(1), flag(2));
+        }
+        let mut parts = parts();
+        parts.special_tokens = tokens.into_iter().skip(usize::from(flag(5)) * 3).collect();
+        parts.adds_prefix_space = adds_prefix_space;
+        if cfg!(feature = "nfc") && flag(3) {
+            parts.text_form = TextForm::Nfc;
+        }
+        let bpe = ByteBpe::new(parts).unwrap();
+        let set = bpe.special_set(&SpecialNames::All).unwrap();
+        let pretokens = |text: &[u8]| {
+            let mut found = Vec::new();
+            bpe.for_each_pretoken(text, &set, |text, range| found.push(text[range].to_vec()));
+            found
+        };
+        let text = text.as_bytes();
+        // The text so far need not be all of it.
+        for read in 0..=text.len() {
+            if let Some(at) = bpe.last_boundary(&text[..read], &set) {
+                let divided = [pretokens(&text[..at]), pretokens(&text[at..])].concat();
+                prop_assert_eq!(divided, pretokens(text), "{}", at);
+            }
+        }
+    }
+}

@@ -57,7 +57,7 @@ pub(super) use self::written::as_it_is_reasons;
 pub use self::written::{ByteFileOptions, ByteFiles, Missing, PostProcessor};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken, TextForm};
 use crate::formats::opened::{OpenedFile, check_size, text};
-use crate::formats::{FileFormat, Reason, ReasonKind, Verdict};
+use crate::formats::{FileFormat, ReadPostProcessor, Reason, ReasonKind, Verdict};
 use crate::pattern::{Pattern, Pretokenizer};
 use crate::wordpiece::BertNormalizer;
 
@@ -100,6 +100,8 @@ pub struct ByteVocabulary {
     pub parts: ByteBpeParts,
     /// Whether its ids equal those of the program that the file is made for.
     pub verdict: Verdict,
+    /// What a `tokenizer.json` does with the ids of a text; here it has no effect.
+    pub post_processor: Option<ReadPostProcessor>,
 }
 
 impl ByteVocabulary {
@@ -378,6 +380,7 @@ impl ByteVocabulary {
                 adds_prefix_space,
             },
             verdict,
+            post_processor: None,
         })
     }
 }

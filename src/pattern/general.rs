@@ -4,14 +4,18 @@
 //! and no atomic groups. The expressions of tokenizers need little of these, and this module makes
 //! up for that:
 //!
-//! * `\s+(?!\S)` as an alternative of the whole expression becomes two alternatives: `\s+\z`, and
-//!   `\s+\s` whose match is then cut by its last character. They match where and what it matches:
-//!   all white space at the end of the text; elsewhere, from two characters on, all but the last.
+//! * `X+(?!\S)` as an alternative of the whole expression, X being a class of white space, becomes
+//!   two alternatives: `X+\z`, and `X+\s` whose match is then cut by its last character. They match
+//!   where and what it matches: the whole run of X at the end of the text or before other white
+//!   space; elsewhere, from two characters on, all but the last.
 //! * A possessive quantifier, as in `\p{L}++`, is read as the greedy one where that cannot change a
 //!   match. Let X be the class that it repeats, K the rest of the alternative. Either K matches the
 //!   empty text everywhere: then the greedy loop, too, never gives back a character. Or every match
 //!   of K begins with a character outside X, or is empty at the end of the text: then K cannot
 //!   match where a character of X was given back, because that character follows.
+//!
+//! * `(?:A)|(?:(?!A)(?s:.))+`, which cuts for tiktoken as the split at A does for the library
+//!   tokenizers: the matches of A, and the texts between them.
 //!
 //! Everything else that the engine does not have is refused.
 //!
@@ -32,6 +36,7 @@ use regex_syntax::ast::{
 use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
 
+use super::known::expression_without_gaps;
 use super::{PatternError, PatternSyntax};
 
 /// Bytes of an expression. The longest known one has 400.
@@ -45,15 +50,17 @@ const MAX_DEPTH: u32 = 100;
 #[derive(Debug)]
 pub(super) struct Machine {
     regex: Regex,
-    /// The number of the alternative whose matches lose their last character.
-    cut: Option<usize>,
+    /// The numbers of the alternatives whose matches lose their last character.
+    cut: Vec<usize>,
+    /// Whether the texts between matches are matches, too.
+    gaps_match: bool,
 }
 
 /// The alternatives of an expression, the first of which that matches counts.
 pub(super) struct Alternatives {
     pub(super) patterns: Vec<Hir>,
-    /// The number of the alternative whose matches lose their last character.
-    pub(super) cut: Option<usize>,
+    /// The numbers of the alternatives whose matches lose their last character.
+    pub(super) cut: Vec<usize>,
 }
 
 impl Alternatives {
@@ -95,26 +102,19 @@ impl Alternatives {
                 })
         };
         let mut patterns = Vec::new();
-        let mut cut = None;
-        let mut is_found = 0;
+        let mut cut = Vec::new();
         // Flags such as (?i) hold for the alternatives that follow as well.
         let mut flags = Vec::new();
         for alternative in alternatives {
-            if is_white_space_look_ahead(&alternative, &look_aheads) {
-                is_found += 1;
-                // A second one matches only where the first does.
-                if cut.is_none() {
-                    for part in [r"\s+\z", r"\s+\s"] {
-                        patterns.push(regex_syntax::parse(part).map_err(|error| {
-                            PatternError::Syntax {
-                                at: 0,
-                                message: error.to_string(),
-                            }
-                        })?);
-                    }
-                    cut = Some(patterns.len() - 1);
+            if let Some(run) = run_before_look_ahead(&alternative, &look_aheads) {
+                let run = translate(run)?;
+                if repeated_class(&run).is_some_and(|class| is_white_space(&class)) {
+                    let space = Hir::class(Class::Unicode(white_space()));
+                    patterns.push(Hir::concat(vec![run.clone(), Hir::look(Look::End)]));
+                    patterns.push(Hir::concat(vec![run, space]));
+                    cut.push(patterns.len() - 1);
+                    continue;
                 }
-                continue;
             }
             let own = match &alternative {
                 Ast::Flags(_) => vec![alternative.clone()],
@@ -132,7 +132,7 @@ impl Alternatives {
             patterns.push(translate(&Ast::concat(ast::Concat { span, asts }))?);
             flags.extend(own);
         }
-        if is_found != look_aheads.len() {
+        if cut.len() != look_aheads.len() {
             let at = look_aheads.first().copied().unwrap_or_default();
             return Err(unsupported(expression, at, LOOK_AHEAD.len(), "look-around"));
         }
@@ -144,7 +144,21 @@ impl Alternatives {
 }
 
 impl Machine {
-    pub(super) fn new(expression: &str, syntax: PatternSyntax) -> Result<Self, PatternError> {
+    /// Of an expression with gaps, or of another one.
+    pub(super) fn with_gaps(expression: &str, syntax: PatternSyntax) -> Result<Self, PatternError> {
+        match expression_without_gaps(expression) {
+            Some(inner) if syntax == PatternSyntax::Rust && !may_be_empty(inner, syntax) => {
+                let gaps_match = true;
+                Self::new(inner, syntax).map(|machine| Self {
+                    gaps_match,
+                    ..machine
+                })
+            }
+            _ => Self::new(expression, syntax),
+        }
+    }
+
+    fn new(expression: &str, syntax: PatternSyntax) -> Result<Self, PatternError> {
         let Alternatives { patterns, cut } = Alternatives::new(expression, syntax)?;
         let regex = Regex::builder()
             .configure(
@@ -156,7 +170,11 @@ impl Machine {
             .map_err(|_| PatternError::TooLarge {
                 limit: MAX_COMPILED,
             })?;
-        Ok(Self { regex, cut })
+        Ok(Self {
+            regex,
+            cut,
+            gaps_match: false,
+        })
     }
 
     /// Passes the parts of a text, which is well-formed UTF-8, with whether they are matches. Empty
@@ -170,7 +188,7 @@ impl Machine {
                 break;
             };
             let (start, mut end) = (found.start(), found.end());
-            if Some(found.pattern().as_usize()) == self.cut {
+            if self.cut.contains(&found.pattern().as_usize()) {
                 end -= 1;
                 while text.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) {
                     end -= 1;
@@ -188,15 +206,26 @@ impl Machine {
             }
             last_end = Some(end);
             if done < start {
-                on_part(done, start, false);
+                on_part(done, start, self.gaps_match);
             }
             on_part(start, end, true);
             done = end;
         }
         if done < text.len() {
-            on_part(done, text.len(), false);
+            on_part(done, text.len(), self.gaps_match);
         }
     }
+}
+
+/// Whether a match may be empty, as far as is known.
+pub(super) fn may_be_empty(expression: &str, syntax: PatternSyntax) -> bool {
+    let alternatives = Alternatives::new(expression, syntax);
+    let minimum = |pattern: &Hir| pattern.properties().minimum_len();
+    alternatives.is_ok_and(|it| {
+        it.patterns
+            .iter()
+            .any(|pattern| minimum(pattern) == Some(0))
+    })
 }
 
 const LOOK_AHEAD: &str = r"(?!\S)";
@@ -240,19 +269,55 @@ fn look_aheads(expression: &str) -> Vec<usize> {
     found
 }
 
-/// Whether an alternative is `\s+(?!\S)`.
-fn is_white_space_look_ahead(alternative: &Ast, look_aheads: &[usize]) -> bool {
+/// The repetition of an alternative that is `X+(?!\S)`.
+fn run_before_look_ahead<'a>(alternative: &'a Ast, look_aheads: &[usize]) -> Option<&'a Ast> {
     let Ast::Concat(concat) = alternative else {
-        return false;
+        return None;
     };
-    let [Ast::Repetition(repetition), Ast::Group(group)] = &concat.asts[..] else {
-        return false;
+    let [run @ Ast::Repetition(repetition), Ast::Group(group)] = &concat.asts[..] else {
+        return None;
     };
-    look_aheads.contains(&group.span.start.offset)
+    let is_run = look_aheads.contains(&group.span.start.offset)
         && repetition.greedy
-        && matches!(repetition.op.kind, RepetitionKind::OneOrMore)
-        && matches!(&*repetition.ast, Ast::ClassPerl(class)
-            if !class.negated && matches!(class.kind, ClassPerlKind::Space))
+        && matches!(repetition.op.kind, RepetitionKind::OneOrMore);
+    is_run.then_some(run)
+}
+
+/// The characters that a repetition repeats, if it repeats one of a class.
+fn repeated_class(run: &Hir) -> Option<ClassUnicode> {
+    let HirKind::Repetition(repetition) = run.kind() else {
+        return None;
+    };
+    match repetition.sub.kind() {
+        HirKind::Class(Class::Unicode(class)) => Some(class.clone()),
+        HirKind::Literal(literal) => first_char(&literal.0)
+            .filter(|c| c.len_utf8() == literal.0.len())
+            .map(|c| ClassUnicode::new([ClassUnicodeRange::new(c, c)])),
+        _ => None,
+    }
+}
+
+/// The class `\s`.
+fn white_space() -> ClassUnicode {
+    let ranges = [
+        ('\t', '\r'),
+        (' ', ' '),
+        ('\u{85}', '\u{85}'),
+        ('\u{a0}', '\u{a0}'),
+        ('\u{1680}', '\u{1680}'),
+        ('\u{2000}', '\u{200a}'),
+        ('\u{2028}', '\u{2029}'),
+        ('\u{202f}', '\u{202f}'),
+        ('\u{205f}', '\u{205f}'),
+        ('\u{3000}', '\u{3000}'),
+    ];
+    ClassUnicode::new(ranges.map(|(first, last)| ClassUnicodeRange::new(first, last)))
+}
+
+fn is_white_space(class: &ClassUnicode) -> bool {
+    let mut others = class.clone();
+    others.difference(&white_space());
+    others.ranges().is_empty()
 }
 
 fn unsupported(expression: &str, at: usize, len: usize, construct: &'static str) -> PatternError {
@@ -456,15 +521,8 @@ fn follow(hir: &Hir, rest: &Follow, expression: &str, check: bool) -> Result<Fol
                 .and_then(|name| name.strip_prefix('+'));
             if let Some(at) = name.filter(|_| check) {
                 let is_greedy = match capture.sub.kind() {
-                    HirKind::Repetition(repetition) => {
-                        let class = match repetition.sub.kind() {
-                            HirKind::Class(Class::Unicode(class)) => Some(class.clone()),
-                            HirKind::Literal(literal) => first_char(&literal.0)
-                                .filter(|c| c.len_utf8() == literal.0.len())
-                                .map(|c| ClassUnicode::new([ClassUnicodeRange::new(c, c)])),
-                            _ => None,
-                        };
-                        class.is_some_and(|mut class| {
+                    HirKind::Repetition(_) => {
+                        repeated_class(&capture.sub).is_some_and(|mut class| {
                             class.intersect(&rest.first);
                             rest.empty == Empty::Always
                                 || rest.empty <= Empty::AtEnd && class.ranges().is_empty()

@@ -143,6 +143,26 @@ pub(super) const DEEPSEEK: [&str; 3] = [
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
 ];
 
+/// The second stage of SuperBPE, from `scripts/extend_tokenizer.sh`. It has no scanner, and text
+/// between its matches is a pretoken, too.
+pub(super) const SUPERBPE: &str = r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)";
+
+/// The expression that matches what `expression` matches, and the texts between.
+pub(super) fn expression_with_gaps(expression: &str) -> String {
+    format!("(?:{expression})|(?:(?!{expression})(?s:.))+")
+}
+
+/// The expression of which this is the one [with gaps](expression_with_gaps).
+pub(super) fn expression_without_gaps(expression: &str) -> Option<&str> {
+    let length = expression
+        .len()
+        .checked_sub(expression_with_gaps("").len())?
+        / 2;
+    let inner = expression.strip_prefix("(?:")?.get(..length)?;
+    // A comment would hide what follows it.
+    (!inner.contains('#') && expression_with_gaps(inner) == expression).then_some(inner)
+}
+
 impl Scanner {
     /// The scanner of an expression; `oniguruma`: read as this library reads it.
     pub(super) fn of(expression: &str, oniguruma: bool) -> Option<Self> {

@@ -19,6 +19,7 @@ use regex_syntax::ast::{
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
 use super::general::{Alternatives, without_look_aheads};
+use super::known::{expression_with_gaps, expression_without_gaps};
 use super::{Engine, Pattern, PatternSyntax};
 
 impl Pattern {
@@ -42,6 +43,9 @@ impl Pattern {
         if let Engine::Scanner(scanner) = &self.engine {
             return scanner.is_total();
         }
+        if self.without_gaps().is_some() {
+            return true;
+        }
         let Ok(alternatives) = Alternatives::new(&self.expression, self.syntax) else {
             return false;
         };
@@ -55,6 +59,21 @@ impl Pattern {
         }
         matched.negate();
         matched.ranges().is_empty()
+    }
+
+    /// The pattern for tiktoken that matches what this one does, and the texts between; `None` if
+    /// there is none.
+    pub(crate) fn with_gaps(&self) -> Option<Self> {
+        let syntax = PatternSyntax::Rust;
+        let matches = self.for_syntax(syntax)?;
+        Self::with_syntax(&expression_with_gaps(matches.expression()), syntax).ok()
+    }
+
+    /// The pattern of which this is the one [with gaps](Self::with_gaps).
+    pub(crate) fn without_gaps(&self) -> Option<Self> {
+        let is_machine = matches!(self.engine, Engine::Machine(_));
+        let inner = expression_without_gaps(&self.expression).filter(|_| is_machine)?;
+        Self::with_syntax(inner, self.syntax).ok()
     }
 
     /// Whether both certainly cut every text in the same way.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::known::{DEEPSEEK, Scanner, first_boundary};
+use super::known::{DEEPSEEK, SUPERBPE, Scanner, expression_without_gaps, first_boundary};
 use super::{Engine, Pattern, PatternError, PatternSyntax};
 
 /// What becomes of the matches of a [`Split`].
@@ -106,6 +106,18 @@ impl Split {
         pass(pending.unwrap_or_default());
     }
 
+    /// Whether the parts are those of the pattern `superbpe`.
+    fn is_superbpe(&self) -> bool {
+        let expression = self.pattern.expression();
+        match (self.behavior, self.invert) {
+            (SplitBehavior::Isolated, _) if expression == SUPERBPE => true,
+            (SplitBehavior::Isolated, _) | (SplitBehavior::Removed, true) => {
+                expression_without_gaps(expression) == Some(SUPERBPE)
+            }
+            _ => false,
+        }
+    }
+
     /// The scanner, if its parts are those of this split.
     fn scanner(&self) -> Option<Scanner> {
         match (&self.pattern.engine, self.behavior, self.invert) {
@@ -196,7 +208,11 @@ impl Pretokenizer {
     pub fn name(&self) -> Option<&'static str> {
         match self.plan {
             Plan::Scanner(scanner) => scanner.name(),
-            Plan::Whole | Plan::Splits => None,
+            Plan::Whole => None,
+            Plan::Splits => match &self.splits[..] {
+                [split] if split.is_superbpe() => Some("superbpe"),
+                _ => None,
+            },
         }
     }
 

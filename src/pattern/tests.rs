@@ -104,7 +104,8 @@ fn pretokens(pretokenizer: &Pretokenizer, text: &[u8]) -> Vec<Range<usize>> {
 fn without_scanner(pretokenizer: &Pretokenizer) -> Pretokenizer {
     let splits = pretokenizer.splits.iter().map(|split| {
         let mut split = split.clone();
-        let machine = Machine::new(split.pattern.expression(), split.pattern.syntax()).unwrap();
+        let machine =
+            Machine::with_gaps(split.pattern.expression(), split.pattern.syntax()).unwrap();
         split.pattern.engine = Engine::Machine(machine.into());
         split
     });
@@ -155,7 +156,7 @@ fn scanners_find_what_automata_of_the_same_expression_find() {
     for (expression, syntax) in both {
         // `\s++$` with `$` before each line end differs from `\s+$`; only its scanner reads it.
         if syntax == PatternSyntax::Oniguruma && expression.contains(r"\s++$") {
-            let refused = Machine::new(expression, syntax).unwrap_err();
+            let refused = Machine::with_gaps(expression, syntax).unwrap_err();
             assert!(matches!(
                 refused,
                 PatternError::Unsupported {
@@ -165,7 +166,7 @@ fn scanners_find_what_automata_of_the_same_expression_find() {
             ));
             continue;
         }
-        let machine = Machine::new(expression, syntax).expect(expression);
+        let machine = Machine::with_gaps(expression, syntax).expect(expression);
         let scanner = Scanner::of(expression, syntax == PatternSyntax::Oniguruma).unwrap();
         for_each_text(|text| {
             let text = text.as_bytes();
@@ -313,6 +314,12 @@ fn expressions_without_scanner_find_what_their_engine_finds() {
     let cases: &[(&str, PatternSyntax, &str, &[&str])] = &[
         ("(?i)k|\\s+(?!\\S)|l", Rust, "Kx  L", &["K", " ", "L"]),
         (
+            "a| +(?!\\S)|[ \t]+(?!\\S)",
+            Oniguruma,
+            " a  a \n \t a\t\ta  ",
+            &["a", " ", "a", " ", " ", "\t", "a", "\t", "a", "  "],
+        ),
+        (
             "\\p{L}++|\\p{N}{1,3}+",
             Rust,
             "ab12345",
@@ -343,6 +350,37 @@ fn expressions_without_scanner_find_what_their_engine_finds() {
             "{expression} {syntax:?}"
         );
     }
+}
+
+#[test]
+fn a_pattern_with_gaps_cuts_for_tiktoken_as_an_isolated_split_does() {
+    let text = "It's 12345  \n (no): a b!! c\n";
+    let expected = [
+        "It's ", "123", "45", "  ", "\n (no", "):", " a b", "!!", " c\n",
+    ];
+    let superbpe = Pretokenizer::named("superbpe").unwrap();
+    assert_eq!(superbpe.pretokens(text), expected);
+    for expression in [known::SUPERBPE, "[ab]", "(?i)A|\\s+(?!\\S)"] {
+        let split = Pattern::new(expression).unwrap();
+        let with_gaps = split.with_gaps().unwrap();
+        assert!(with_gaps.is_total(), "{expression}");
+        assert_eq!(with_gaps.without_gaps().as_ref(), Some(&split));
+        let isolated = Pretokenizer::new(vec![Split::new(split, SplitBehavior::Isolated)]);
+        let matched = Pretokenizer::of(with_gaps);
+        for text in [text, "", "ab", "xx", "a  "] {
+            assert_eq!(
+                matched.pretokens(text),
+                isolated.pretokens(text),
+                "{expression}"
+            );
+        }
+        let name = (expression == known::SUPERBPE).then_some("superbpe");
+        assert_eq!([matched.name(), isolated.name()], [name; 2]);
+    }
+    // Matches that may be empty, and comments, are not read like that.
+    assert!(Pattern::new("a*").unwrap().with_gaps().is_none());
+    assert!(Pattern::new("(?x)a #b").unwrap().with_gaps().is_none());
+    assert!(Pattern::new("(?:a)|(?:(?!b)(?s:.))+").is_err());
 }
 
 #[test]

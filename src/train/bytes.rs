@@ -299,7 +299,7 @@ impl PretokenReader<'_> {
         corpus.check_files()?;
         reporter.start(Stage::Reading)?;
         reporter.expect_bytes(corpus.total_bytes());
-        let read_as = ReadAs::Raw(self.source.pretokenizer().clone());
+        let read_as = ReadAs::Raw(self.source);
         let mut batches = Batches::new(corpus, document, read_as, self.work.batch_bytes)?;
         let filter = SentenceFilter::of_all(self.input_format);
         let cuts = PatternCuts::new(self.source).with_first_place(self.first_place);

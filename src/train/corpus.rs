@@ -28,8 +28,8 @@ use crate::input::record_texts::RecordTexts;
 use crate::input::{Document, Documents, InputWarning, OpenText, plain_size, without_line_ends};
 #[cfg(feature = "jsonl")]
 use crate::input::{JsonField, OnBadRecord};
-use crate::pattern::Pretokenizer;
 use crate::train::batch::Batch;
+use crate::train::words::PretokenSource;
 use crate::train::{OptionError, TrainError};
 
 /// The target size of a batch: small enough to distribute work evenly, large enough to amortize the
@@ -244,14 +244,14 @@ fn try_open(path: &Path) -> io::Result<()> {
 
 /// What is read of a text.
 #[derive(Debug, Clone)]
-pub(crate) enum ReadAs {
+pub(crate) enum ReadAs<'v> {
     /// What SentencePiece reads: no line ends at the ends of texts. The bytes of a line beyond
     /// `line_limit` may be dropped while reading, so that one endless line does not fill the
     /// memory.
     Sentences { line_limit: usize },
     /// All bytes. Long lines, and files that are one text, are read in parts if the pretokens of
     /// the parts are those of the text.
-    Raw(Pretokenizer),
+    Raw(PretokenSource<'v>),
 }
 
 /// Reads a corpus as batches, in order.
@@ -260,7 +260,7 @@ pub(crate) struct Batches<'a> {
     documents: Documents,
     #[cfg(feature = "jsonl")]
     on_bad_record: OnBadRecord,
-    read_as: ReadAs,
+    read_as: ReadAs<'a>,
     batch_bytes: usize,
     next_file: usize,
     open: Option<OpenSource<'a>>,
@@ -297,7 +297,7 @@ impl<'a> Batches<'a> {
     pub(crate) fn new(
         corpus: Corpus<'a>,
         document: Document,
-        read_as: ReadAs,
+        read_as: ReadAs<'a>,
         batch_bytes: usize,
     ) -> Result<Self, OptionError> {
         Ok(Batches {
@@ -455,10 +455,10 @@ impl<'a> Batches<'a> {
         };
         let is_one_text = self.documents == Documents::Files;
         match (&self.read_as, source) {
-            (ReadAs::Raw(pretokenizer), source) => OpenSource::Raw(RawReader::new(
+            (ReadAs::Raw(pretokens), source) => OpenSource::Raw(RawReader::new(
                 source,
                 path,
-                (pretokenizer.clone(), is_one_text),
+                (*pretokens, is_one_text),
                 self.batch_bytes,
             )),
             (&ReadAs::Sentences { line_limit }, LineSource::Text(reader)) if is_one_text => {
@@ -475,7 +475,7 @@ impl<'a> Batches<'a> {
     }
 }
 
-impl ReadAs {
+impl ReadAs<'_> {
     /// What is read of a whole text.
     #[cfg(feature = "jsonl")]
     fn text<'t>(&self, text: &'t [u8]) -> &'t [u8] {

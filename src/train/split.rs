@@ -32,6 +32,8 @@ pub(crate) mod kept_pairs;
 pub(crate) mod parts;
 pub(crate) mod word_rules;
 
+use std::num::NonZeroU8;
+
 use crate::base::script::{Script, script_of};
 use crate::base::{BOUNDARY_MARK, UNKNOWN_MARK, WHITESPACE_MARK};
 use crate::train::options::TrainOptions;
@@ -50,6 +52,9 @@ pub(crate) struct SplitRules {
     max_words: u16,
     /// Whether the rules of superwords apply: no whitespace mark after a colon.
     superwords: bool,
+    /// Whether characters are bytes, among which the space is the whitespace mark, and may stand
+    /// anywhere.
+    of_bytes: bool,
 }
 
 /// The script of one end of a text, as far as it restricts the text's neighbours.
@@ -142,12 +147,24 @@ impl Shape {
         }
     }
 
-    /// The shape of so many bytes, for [`SplitRules::of_bytes`].
-    pub(crate) fn of_bytes(length: usize) -> Self {
+    /// The shape of so many bytes.
+    fn of_bytes(length: usize) -> Self {
         Self {
             length: u16::try_from(length).unwrap_or(u16::MAX),
             words: 0,
             ..Self::of_character('a', ScriptRun::Any)
+        }
+    }
+
+    /// The shape of a byte that may be a part of superwords.
+    fn of_byte(byte: u8) -> Self {
+        let c = match byte {
+            b' ' => WHITESPACE_MARK,
+            _ => 'a',
+        };
+        Self {
+            ends_superword: byte == b':',
+            ..Self::of_character(c, ScriptRun::Any)
         }
     }
 
@@ -207,6 +224,7 @@ impl SplitRules {
                 .max_words
                 .map_or(u16::MAX, |words| words.get().into()),
             superwords: options.max_words.is_some(),
+            of_bytes: false,
         }
     }
 
@@ -222,6 +240,33 @@ impl SplitRules {
             whitespace_runs: false,
             max_words: u16::MAX,
             superwords: false,
+            of_bytes: true,
+        }
+    }
+
+    /// The same rules, and those of superwords: at most so many words, and no space after a colon.
+    pub(crate) fn with_superwords(self, max_words: NonZeroU8) -> Self {
+        Self {
+            max_words: max_words.get().into(),
+            superwords: true,
+            ..self
+        }
+    }
+
+    /// The shape of a token of bytes, which need not be a valid piece.
+    pub(crate) fn shape_of_bytes(&self, bytes: &[u8]) -> Shape {
+        // Without superwords nothing but the length matters.
+        match (bytes, self.superwords) {
+            ([first, rest @ ..], true) => {
+                let first = Shape::of_byte(*first);
+                rest.iter().fold(first, |left, byte| {
+                    let right = Shape::of_byte(*byte);
+                    let mut joined = left.followed_by(&right);
+                    joined.is_excluded |= left.ends_before(&right);
+                    joined
+                })
+            }
+            _ => Shape::of_bytes(bytes.len()),
         }
     }
 
@@ -320,7 +365,7 @@ impl SplitRules {
 
     /// Whether the positions of whitespace marks in a text of two or more characters are valid.
     fn allows_whitespace(&self, whitespace: &Whitespace) -> bool {
-        if self.whitespace_runs && whitespace.everywhere {
+        if self.of_bytes || self.whitespace_runs && whitespace.everywhere {
             return true;
         }
         !match (self.whitespace_is_suffix, self.whitespace_splits) {

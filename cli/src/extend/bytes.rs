@@ -11,23 +11,25 @@ use std::num::NonZeroU16;
 
 use clap::{Arg, ArgMatches};
 use spiece::adapt::{ByteExtendOptions, ExtendedBytes};
+use spiece::formats::ByteFileOptions;
 use spiece::input::Document;
 use spiece::train::InputFormat;
 use spiece::{ByteBpe, PieceId, Tokenizer, TokenizerConfig};
 
 use super::{TRAINING_FLAGS, corpus, pieces_like, report_counts, size};
 use crate::args;
-use crate::byte_files::{self, ByteFormat, FORMAT, SPECIAL_TOKENS, format_flag, refuse};
+use crate::byte_files::{self, ByteFile, ByteFormat, FORMAT, SPECIAL_TOKENS, format_flag, refuse};
 use crate::io::CliResult;
 use crate::model_files::{self, OutputSet};
 use crate::progress::{Messages, Progress};
+use crate::train::superwords::{self, SUPERWORD_PATTERN};
 use crate::training_flags::{jobs, stop_on_signal};
 
 const MIN_FREQUENCY: &str = "min_frequency";
 const MAX_TOKEN_LENGTH: &str = "max_token_length";
 
 /// The flags that only byte-level vocabularies have.
-pub(super) fn flags() -> [Arg; 5] {
+pub(super) fn flags() -> [Arg; 6] {
     [
         args::pattern_flag(),
         args::value(
@@ -41,6 +43,10 @@ pub(super) fn flags() -> [Arg; 5] {
         )
         .value_name("N"),
         args::value(SPECIAL_TOKENS, "Byte-level: special tokens to add").value_name("A,B,..."),
+        superwords::pattern_flag(
+            "Byte-level, with --split_by_whitespace=false: how text is cut into the parts that no learned token crosses, which \
+             becomes the pattern of the vocabulary [default: superbpe, which cuts out numbers and runs of symbols]",
+        ),
         format_flag("Byte-level: "),
     ]
 }
@@ -52,6 +58,7 @@ pub(super) fn refuse_flags(matches: &ArgMatches) -> CliResult {
         MIN_FREQUENCY,
         MAX_TOKEN_LENGTH,
         SPECIAL_TOKENS,
+        SUPERWORD_PATTERN,
         FORMAT,
     ];
     refuse(
@@ -62,14 +69,15 @@ pub(super) fn refuse_flags(matches: &ArgMatches) -> CliResult {
 }
 
 /// Extends the vocabulary, writes and reports.
-pub(super) fn run(matches: &ArgMatches, messages: &Messages, tokenizer: &Tokenizer) -> CliResult {
+pub(super) fn run(matches: &ArgMatches, messages: &Messages, file: &ByteFile) -> CliResult {
+    let tokenizer = &file.tokenizer;
     let Some(bpe) = tokenizer.byte_bpe() else {
         return Ok(());
     };
     let options = options(matches, bpe)?;
     let format = ByteFormat::new(matches)?;
     // What the format cannot hold is known before learning.
-    format.files(bpe)?;
+    format.files(bpe, &ByteFileOptions::default())?;
     let corpus = corpus(matches, messages)?;
     let text = model_files::text(matches, messages)?;
     let endings = [format.endings(), &[".extension.tsv"]].concat();
@@ -78,7 +86,8 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages, tokenizer: &Tokeniz
     let extended = bpe.extend_observed(corpus, &options, &mut progress);
     progress.finish();
     let extended = extended?;
-    for (ending, content) in format.files(extended.bpe())? {
+    let file_options = file.file_options(extended.ids(), messages);
+    for (ending, content) in format.files(extended.bpe(), &file_options)? {
         output.add(ending, content);
     }
     output.add(".extension.tsv", extended.to_tsv());
@@ -105,14 +114,13 @@ fn options(matches: &ArgMatches, bpe: &ByteBpe) -> CliResult<ByteExtendOptions> 
     let of_models = TRAINING_FLAGS
         .iter()
         .copied()
-        .filter(|flag| !["input_format", "document"].contains(flag))
+        .filter(|flag| !["input_format", "document", "split_by_whitespace"].contains(flag))
         .chain([
             "new_characters",
             "control_symbols",
             "control_symbols_file",
             "user_defined_symbols",
             "user_defined_symbols_file",
-            "max_words",
         ]);
     let of_models: Vec<&str> = of_models.collect();
     refuse(
@@ -130,6 +138,14 @@ fn options(matches: &ArgMatches, bpe: &ByteBpe) -> CliResult<ByteExtendOptions> 
     let special = special.map(|token| (PieceId::new(token.id), token.text.as_bytes()));
     options.reuse = pieces_like(special, matches)?;
     options.special_tokens = byte_files::special_tokens(matches)?;
+    if args::is_given(matches, "split_by_whitespace")
+        && !args::is_on(matches, "split_by_whitespace")?
+    {
+        options.superwords = Some(superwords::byte_superwords(matches)?);
+    } else {
+        let reason = "goes with --split_by_whitespace=false";
+        refuse(matches, &["max_words", SUPERWORD_PATTERN], reason)?;
+    }
     if let Some(name) = args::given(matches, "document") {
         let document = Document::from_name(name);
         let expected = "line, record or file";

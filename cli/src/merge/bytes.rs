@@ -13,7 +13,7 @@ use spiece::adapt::MergeOptions;
 use spiece::{ByteBpe, PieceId, Tokenizer, TokenizerConfig};
 
 use super::say_list;
-use crate::byte_files::{ByteFormat, FORMAT, refuse};
+use crate::byte_files::{ByteFile, ByteFormat, FORMAT, refuse};
 use crate::io::{CliError, CliResult};
 use crate::model_files::{self, OutputSet, count, listed};
 use crate::progress::Messages;
@@ -28,10 +28,11 @@ pub(super) fn refuse_flags(matches: &ArgMatches) -> CliResult {
 pub(super) fn run(
     matches: &ArgMatches,
     messages: &Messages,
-    (first, second): (&Tokenizer, Option<&Tokenizer>),
+    (file, second): (&ByteFile, Option<&ByteFile>),
     options: &MergeOptions,
 ) -> CliResult {
-    let second = second.and_then(Tokenizer::byte_bpe);
+    let first = &file.tokenizer;
+    let second = second.and_then(|file| file.tokenizer.byte_bpe());
     let (Some(a), Some(b)) = (first.byte_bpe(), second) else {
         return Err(CliError::Error(
             "A is a byte-level vocabulary and B is a model; merge two of one kind".to_owned(),
@@ -41,7 +42,8 @@ pub(super) fn run(
     let text = model_files::text(matches, messages)?;
     let mut output = OutputSet::new(matches, format.endings())?;
     let merged = a.merge(b, options)?;
-    for (ending, content) in format.files(merged.bpe())? {
+    let file_options = file.file_options(merged.ids(), messages);
+    for (ending, content) in format.files(merged.bpe(), &file_options)? {
         output.add(ending, content);
     }
     let written = output.write()?;

@@ -11,7 +11,7 @@ use clap::ArgMatches;
 use spiece::{Tokenizer, TokenizerConfig};
 
 use super::{Task, compare_lines, count_pieces};
-use crate::byte_files::{ByteFormat, FORMAT, refuse};
+use crate::byte_files::{ByteFile, ByteFormat, FORMAT, refuse};
 use crate::io::CliResult;
 use crate::model_files::{self, OutputSet};
 use crate::progress::Messages;
@@ -26,8 +26,9 @@ pub(super) fn refuse_flags(matches: &ArgMatches) -> CliResult {
 pub(super) fn run(
     matches: &ArgMatches,
     messages: &Messages,
-    (tokenizer, task): (&Tokenizer, &Task),
+    (file, task): (&ByteFile, &Task),
 ) -> CliResult {
+    let tokenizer = &file.tokenizer;
     let Some(bpe) = tokenizer.byte_bpe() else {
         return Ok(());
     };
@@ -38,7 +39,8 @@ pub(super) fn run(
     let mut output = OutputSet::new(matches, &endings)?;
     let usage = count_pieces(tokenizer, task)?;
     let pruned = bpe.prune(&usage, task.options.target)?;
-    for (ending, content) in format.files(pruned.bpe())? {
+    let file_options = file.file_options(pruned.ids(), messages);
+    for (ending, content) in format.files(pruned.bpe(), &file_options)? {
         output.add(ending, content);
     }
     let ids = pruned.ids().clone();

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches};
 
+use super::superwords::{self, ByteSuperwordStage, SUPERWORD_PATTERN};
 use crate::args;
 use crate::byte_files::{self, ByteFormat, FORMAT, SPECIAL_TOKENS};
 use crate::count;
@@ -51,7 +52,6 @@ const REMEDIES: &[(&str, &str)] = &[
     ("user_defined_symbols", "use --special_tokens"),
     ("control_symbols_file", "use --special_tokens"),
     ("user_defined_symbols_file", "use --special_tokens"),
-    ("superword_from", "train a model of another type"),
 ];
 
 /// The flags of byte-level BPE alone, for `train`.
@@ -72,6 +72,10 @@ pub(super) fn flags() -> impl Iterator<Item = Arg> {
             "byte_bpe: the special tokens; with the order hf they have the first ids, otherwise the last",
         )
         .value_name("A,B,..."),
+        superwords::pattern_flag(
+            "byte_bpe, with --superword_from: how text is cut into the parts that no superword crosses, which is the pattern \
+             of the trained vocabulary [default: superbpe, which cuts out numbers and runs of symbols]",
+        ),
         byte_files::format_flag("byte_bpe: "),
     ];
     cut_flags().into_iter().chain(flags)
@@ -114,6 +118,7 @@ pub(crate) fn is_wanted(matches: &ArgMatches) -> CliResult<bool> {
         MIN_FREQUENCY,
         MAX_TOKEN_LENGTH,
         SPECIAL_TOKENS,
+        SUPERWORD_PATTERN,
         FORMAT,
     ];
     match own.into_iter().find(|flag| has(matches, flag)) {
@@ -154,6 +159,12 @@ pub(crate) fn trainer(
     matches: &ArgMatches,
     messages: &Messages,
 ) -> CliResult<(ByteTrainer, TrainFlags)> {
+    let (options, flags) = options(matches, messages)?;
+    Ok((trainer_with(options, matches, &flags)?, flags))
+}
+
+/// The options of the command line, and the flags that say what is read.
+fn options(matches: &ArgMatches, messages: &Messages) -> CliResult<(ByteTrainOptions, TrainFlags)> {
     refuse_others(matches)?;
     let mut flags = TrainFlags::default();
     for name in SHARED_FLAGS.iter().filter(|name| **name != "model_type") {
@@ -173,13 +184,23 @@ pub(crate) fn trainer(
         )
     });
     let options = ByteTrainOptions::from_flags(given).map_err(args::invalid_option)?;
-    let jobs = training_flags::jobs(matches)?;
+    Ok((options, flags))
+}
+
+fn trainer_with(
+    options: ByteTrainOptions,
+    matches: &ArgMatches,
+    flags: &TrainFlags,
+) -> CliResult<ByteTrainer> {
     let trainer = ByteTrainer::new(options)?;
-    let trainer = match jobs.or(most_threads(&flags)) {
+    Ok(match threads(matches, flags)? {
         Some(threads) => trainer.with_threads(threads),
         None => trainer,
-    };
-    Ok((trainer, flags))
+    })
+}
+
+fn threads(matches: &ArgMatches, flags: &TrainFlags) -> CliResult<Option<NonZeroUsize>> {
+    Ok(training_flags::jobs(matches)?.or(most_threads(flags)))
 }
 
 /// The number of cores, but at most `--num_threads`, as for other BPE models.
@@ -191,16 +212,27 @@ fn most_threads(flags: &TrainFlags) -> Option<NonZeroUsize> {
 
 /// Trains, writes the files, and reports a summary.
 pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
-    let (mut trainer, mut flags) = trainer(matches, messages)?;
+    let (mut options, mut flags) = options(matches, messages)?;
+    let wanted = options.vocab_size;
+    let superwords = ByteSuperwordStage::new(matches, &flags, &mut options)?;
+    let mut trainer = trainer_with(options, matches, &flags)?;
     check_present("input", flags.input.is_empty())?;
     check_present("model_prefix", flags.model_prefix.is_empty())?;
     let counts = count::counted_input(&mut flags)?;
     if let Some(count) = args::given_number(matches, "min_word_count")? {
         trainer = trainer.with_min_word_count(count);
     }
+    if counts.is_some() && superwords.is_some() {
+        return Err(superwords::needs_text());
+    }
     let format = ByteFormat::new(matches)?;
     // What the format cannot hold is known before training.
-    let untrained = format.named_files(&trainer.untrained()?, &flags.model_prefix)?;
+    let untrained = trainer.untrained()?;
+    let untrained = match &superwords {
+        Some(stage) => stage.untrained(&untrained)?,
+        None => untrained,
+    };
+    let untrained = format.named_files(&untrained, &flags.model_prefix)?;
     let paths: Vec<&Path> = untrained.iter().map(|(path, _)| path.as_path()).collect();
     check_writable(&paths)?;
     let mut progress = Progress::new(messages, stop_on_signal());
@@ -212,7 +244,16 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
         }
     };
     progress.finish();
-    let (trained, summary) = trained?;
+    let (mut trained, mut summary) = trained?;
+    if let Some(stage) = superwords {
+        let corpus = training_flags::corpus(&flags, messages)?;
+        let first = trained.vocab_size();
+        let extended = stage.extend(&trained, corpus, threads(matches, &flags)?, &mut progress);
+        progress.finish();
+        trained = extended?;
+        summary.merges += trained.vocab_size() - first;
+        summary.pieces = trained.vocab_size();
+    }
     let files = format.named_files(&trained, &flags.model_prefix)?;
     let contents: Vec<(&Path, &[u8])> = files
         .iter()
@@ -220,6 +261,6 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
         .collect();
     write_files(&contents)?;
     let paths: Vec<PathBuf> = files.into_iter().map(|(path, _)| path).collect();
-    progress.summarize_bytes(&summary, trainer.options().vocab_size, &paths);
+    progress.summarize_bytes(&summary, wanted, &paths);
     Ok(())
 }

@@ -774,3 +774,49 @@ fn byte_level_vocabularies_are_merged() {
         assert_refused(&arguments, &spiece_in(folder, &arguments), 1, "byte-level");
     }
 }
+
+#[test]
+fn post_processors_are_copied_with_the_new_ids() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = format!("--input={}", testdata_argument("udhr_small.txt"));
+    let gpt2 = testdata_argument("bytes/gpt2.json");
+    let arguments = ["--pieces=1", "--special_tokens=<end>", "--model_prefix=e"];
+    report(
+        folder,
+        &[&["extend", &gpt2, &text], &arguments[..]].concat(),
+    );
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let file = read("e.json");
+    // That of the file that was read.
+    let of_gpt2 = "\"post_processor\": {\n    \"type\": \"ByteLevel\",\n    \"add_prefix_space\": true,\n    \
+                   \"trim_offsets\": false,\n    \"use_regex\": true\n  }";
+    assert!(file.contains(of_gpt2), "{file}");
+    let end = |id: u32| {
+        format!(
+            "\"post_processor\": {{\n    \"type\": \"TemplateProcessing\",\n    \"single\": [\n      {{\n        \
+             \"Sequence\": {{\n          \"id\": \"A\",\n          \"type_id\": 0\n        }}\n      }},\n      {{\n        \
+             \"SpecialToken\": {{\n          \"id\": \"<end>\",\n          \"type_id\": 0\n        }}\n      }}\n    ],\n    \
+             \"pair\": [],\n    \"special_tokens\": {{\n      \"<end>\": {{\n        \"id\": \"<end>\",\n        \
+             \"ids\": [\n          {id}\n        ],\n        \"tokens\": [\n          \"<end>\"\n        ]\n      }}\n    }}\n  }}"
+        )
+    };
+    assert!(file.contains("\"id\": 400,\n      \"content\": \"<end>\""));
+    std::fs::write(folder.join("t.json"), file.replace(of_gpt2, &end(400))).unwrap();
+    report(folder, &["merge", "t.json", &gpt2, "--model_prefix=m"]);
+    assert!(read("m.json").contains(&end(400)));
+    report(
+        folder,
+        &["prune", "t.json", "--size=352", "--model_prefix=p"],
+    );
+    assert!(read("p.json").contains(&end(351)), "{}", read("p.json"));
+    let reuse = ["--reuse=<end>", "--pieces=1", "--model_prefix=r"];
+    let output = spiece_in(folder, &[&["extend", "t.json", &text], &reuse[..]].concat());
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        messages.contains("the post-processor is not copied"),
+        "{messages}"
+    );
+    assert!(messages.contains("\"<end>\", whose id 400"), "{messages}");
+    assert!(read("r.json").contains("\"post_processor\": null"));
+}

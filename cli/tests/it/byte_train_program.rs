@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::process::Output;
 
+use spiece::formats::{ByteFormatOptions, ByteVocabulary};
+use spiece::{Pattern, Tokenizer};
+
 use crate::support::{
     assert_equal_on_any_number_of_threads, assert_refused, folder_with, names_in, spiece_in,
     testdata, testdata_argument,
@@ -141,6 +144,88 @@ fn flags_of_other_models_are_refused_with_a_remedy() {
     ];
     let output = spiece_in(folder.path(), &arguments);
     assert_refused(&arguments, &output, 2, "add --model_type=byte_bpe");
+    assert_eq!(names_in(folder.path()), ["in.txt"]);
+}
+
+/// The conformance tests compare the tokens with those of the definition.
+#[test]
+fn superwords_follow_the_tokens_of_the_first_stage() {
+    let input = format!("--input={}", testdata_argument("udhr_small.txt"));
+    let folder = folder_with(&[]);
+    let folder = folder.path();
+    let bpe = |arguments: &[&str], name: &str| {
+        trained(folder, &[&[&*input, "--quiet"], arguments].concat(), name);
+        let tokenizer = Tokenizer::open(folder.join(name)).unwrap();
+        tokenizer.byte_bpe().unwrap().parts()
+    };
+    let words = |bytes: &[u8]| {
+        let words = bytes.split(|byte| *byte == b' ');
+        words.filter(|word| !word.is_empty()).count()
+    };
+    let special = "--special_tokens=<s>,</s>";
+    let both = ["--superword_from=600", "--max_words=2", "--vocab_size=700"];
+    for order in ["hf", "rustbpe"] {
+        let order = format!("--tie_order={order}");
+        let first = bpe(&["--vocab_size=600", &order, special], "m.json");
+        let whole = bpe(&[&both[..], &[&order, special]].concat(), "m.json");
+        assert_eq!(whole.tokens.len(), first.tokens.len() + 100);
+        let (old, learned) = whole.tokens.split_at(first.tokens.len());
+        assert!(old == first.tokens);
+        assert_eq!(whole.pretokenizer.name(), Some("superbpe"));
+        assert!(learned.iter().any(|token| words(&token.bytes) == 2));
+        assert!(learned.iter().all(|token| words(&token.bytes) <= 2));
+        // Special tokens have the first ids, or the last ones.
+        let ids = whole.special_tokens.iter().map(|token| token.id);
+        let expected = if order.ends_with("hf") {
+            [0, 1]
+        } else {
+            [698, 699]
+        };
+        assert_eq!(ids.collect::<Vec<_>>(), expected);
+    }
+    // Ranks are enough for tiktoken.
+    let ranks = [&both[..], &["--tie_order=rustbpe"]].concat();
+    let json = bpe(&ranks, "m.json");
+    trained(
+        folder,
+        &[&[&*input, "--format=tiktoken"], &ranks[..]].concat(),
+        "m.tiktoken",
+    );
+    let open = |pattern: Pattern| {
+        let mut options = ByteFormatOptions::default();
+        options.pattern = Some(pattern);
+        let read = ByteVocabulary::open(folder.join("m.tiktoken"), &options);
+        read.unwrap().unwrap().parts
+    };
+    let ranks = open(Pattern::named("superbpe").unwrap());
+    assert!(ranks.tokens == json.tokens);
+    assert_eq!(ranks.pretokenizer.name(), Some("superbpe"));
+}
+
+#[test]
+fn superword_flags_that_do_not_fit_are_refused() {
+    let folder = folder_with(&[("in.txt", b"abc abc\n")]);
+    for (arguments, message) in [
+        (&["--max_words=2"][..], "goes with --superword_from"),
+        (&["--superword_pattern=none"], "goes with --superword_from"),
+        (&["--superword_from=300"], "below --vocab_size"),
+        (
+            &["--superword_from=280", "--superword_pattern=("],
+            "--superword_pattern",
+        ),
+        (
+            &["--superword_from=280", "--tie_order=minbpe"],
+            "use hf or rustbpe",
+        ),
+        (
+            &["--superword_from=280", "--input=-"],
+            "cannot be standard input",
+        ),
+        (&["--superword_from=280", "--format=minbpe"], "--format"),
+    ] {
+        let arguments = [&["--input=in.txt", "--vocab_size=300"], arguments].concat();
+        assert_refused(&arguments, &train(folder.path(), &arguments), 2, message);
+    }
     assert_eq!(names_in(folder.path()), ["in.txt"]);
 }
 

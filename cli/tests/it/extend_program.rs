@@ -300,7 +300,10 @@ fn flags_of_models_and_of_byte_level_vocabularies_are_told_apart() {
     let fixed = [&*text, "--pieces=1", "--model_prefix=x"];
     for (flag, message) in [
         ("--new_characters=gain", "--new_characters is for models"),
-        ("--max_words=3", "--max_words is for models"),
+        (
+            "--max_words=3",
+            "--max_words goes with --split_by_whitespace=false",
+        ),
         ("--split_digits", "--split_digits is for models"),
         (
             "--format=gguf",

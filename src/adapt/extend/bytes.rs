@@ -36,7 +36,7 @@
 //! bytes of `abc`, and then `abc` (3), made of `ab` and `c`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::num::{NonZeroU16, NonZeroUsize};
+use std::num::{NonZeroU8, NonZeroU16, NonZeroUsize};
 
 use super::continued::go_on_merging;
 use super::slots::{IdSlots, check_multiple};
@@ -51,6 +51,7 @@ use crate::encode::bpe::BpeCache;
 #[cfg(feature = "tokenizer-json")]
 use crate::formats::printable;
 use crate::input::Document;
+use crate::pattern::Pretokenizer;
 use crate::piece::{PieceId, PieceKind};
 use crate::train::bpe::merge::LearnedMerge;
 use crate::train::bpe::merge::continuation::Continuation;
@@ -84,6 +85,8 @@ pub struct ByteExtendOptions {
     pub reuse: Vec<PieceId>,
     /// Texts of special tokens to add; their ids come before those of learned tokens.
     pub special_tokens: Vec<String>,
+    /// Learn tokens that cross the pretokens of the vocabulary.
+    pub superwords: Option<Superwords>,
     /// What a text of files is, as in training.
     pub document: Option<Document>,
     /// Whether lines are texts, or texts with counts.
@@ -102,9 +105,37 @@ impl ByteExtendOptions {
             max_token_length: None,
             reuse: Vec::new(),
             special_tokens: Vec::new(),
+            superwords: None,
             document: None,
             input_format: InputFormat::default(),
             threads: None,
+        }
+    }
+}
+
+/// How tokens of several words are learned, as those of SuperBPE: see
+/// [`ByteExtendOptions::superwords`].
+///
+/// The extended vocabulary cuts texts by [`pretokenizer`](Self::pretokenizer). Its old tokens are
+/// merged before the learned ones, but across the former pretokens as well, so that some texts have
+/// other old tokens than before. The guarantees compare with the vocabulary that has the new
+/// pretokenizer already, which is also the one that divides the corpus.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Superwords {
+    /// Takes the place of the pretokenizer of the vocabulary.
+    /// [`Pretokenizer::named`]`("superbpe")` is that of SuperBPE.
+    pub pretokenizer: Pretokenizer,
+    /// The most words of a learned token: runs without spaces. Nor has it a space after a colon.
+    pub max_words: NonZeroU8,
+}
+
+impl Superwords {
+    /// Superwords of at most so many words within the pretokens of `pretokenizer`.
+    pub fn new(pretokenizer: Pretokenizer, max_words: NonZeroU8) -> Self {
+        Self {
+            pretokenizer,
+            max_words,
         }
     }
 }
@@ -124,7 +155,8 @@ impl ByteBpe {
     /// `adapt/extend/bytes.rs` has the reasons.
     ///
     /// The corpus is cut by the pattern of the vocabulary. Its special tokens are left out,
-    /// wherever they occur. Memory grows with the distinct pretokens.
+    /// wherever they occur. Memory grows with the distinct pretokens; with
+    /// [`superwords`](ByteExtendOptions::superwords), these are as long as lines.
     ///
     /// ```
     /// use spiece::adapt::{ByteExtendOptions, ExtendSize};
@@ -165,6 +197,9 @@ impl ByteBpe {
     ) -> Result<ExtendedBytes, ExtendError> {
         check_multiple(options.multiple_of)?;
         let mut parts = self.parts();
+        if let Some(superwords) = &options.superwords {
+            parts.pretokenizer = superwords.pretokenizer.clone();
+        }
         let reused = reused(&parts, options)?;
         let base_len = add_special_tokens(self, &mut parts, options)?;
         let wanted = options.size.learned(base_len, reused.len())?;
@@ -283,7 +318,13 @@ fn merge(
     let mut by_id: Vec<(PieceId, usize)> = Vec::with_capacity(tokens.len());
     by_id.extend(tokens.iter().zip(0..).map(|((_, id), rank)| (*id, rank)));
     by_id.sort_unstable();
-    let symbols = SymbolArena::of_byte_strings(by_id.iter().map(|(_, rank)| tokens[*rank].0));
+    let rules = SplitRules::of_bytes(length_limit(options.max_token_length));
+    let rules = match &options.superwords {
+        None => rules,
+        Some(superwords) => rules.with_superwords(superwords.max_words),
+    };
+    let texts = by_id.iter().map(|(_, rank)| tokens[*rank].0);
+    let symbols = SymbolArena::of_byte_strings(texts, &rules);
     // Zero where no token has the id.
     let mut symbol_of = vec![Symbol(0); base.vocab_size()];
     let mut unfound = Vec::new();
@@ -316,7 +357,6 @@ fn merge(
     })?;
     let continuation =
         Continuation::new(Vec::new(), unfound).with_min_frequency(options.min_frequency);
-    let rules = SplitRules::of_bytes(length_limit(options.max_token_length));
     let special = HashMap::new();
     let order = SmallestIds { special: &special };
     let merging = (&rules, order, &work.hasher);

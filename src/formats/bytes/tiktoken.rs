@@ -19,6 +19,7 @@ use super::written::{
 };
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens};
 use crate::formats::FileFormat;
+use crate::pattern::{Pretokenizer, SplitBehavior};
 
 const FORMAT: FileFormat = FileFormat::Tiktoken;
 
@@ -95,16 +96,27 @@ pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatEr
         }
     }
     let mut written = ByteFiles::one("vocabulary.tiktoken", file.into_bytes());
-    let pretokenizer = tokens.bpe.pretokenizer();
-    written.add_reasons(pattern_reason(
-        "tiktoken",
-        one_pattern(pretokenizer).as_deref(),
-    ));
+    let pattern = pattern_of(tokens.bpe.pretokenizer());
+    written.add_reasons(pattern_reason("tiktoken", pattern.as_deref()));
     written.add_reasons(tokens.rule_reason(PretokenRule::LookUpFirst));
     written.add_reasons(as_it_is_reasons("tiktoken", tokens.bpe, has_properties));
     Ok(written
-        .without_pattern(tokens.bpe)
+        .without_pattern(tokens.bpe, pattern)
         .without_special_tokens(tokens.bpe))
+}
+
+/// The expression whose matches are the pretokens. If the texts between the matches of a pattern
+/// are pretokens, too, it matches these as well.
+fn pattern_of(pretokenizer: &Pretokenizer) -> Option<String> {
+    if let Some(expression) = one_pattern(pretokenizer) {
+        return Some(expression);
+    }
+    match pretokenizer.splits() {
+        [split] if split.behavior == SplitBehavior::Isolated => {
+            Some(split.pattern.with_gaps()?.expression().to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// The two fields of a line.

@@ -9,7 +9,7 @@ use super::merge_list::ListOrder;
 use super::printable::PrintableVocabulary;
 use super::ranked::{PretokenRule, RankedTokens};
 use super::tokens::syntax;
-use super::written::{as_it_is_reasons, has_properties};
+use super::written::{as_it_is_reasons, has_properties, one_pattern};
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, json_error};
 use crate::formats::FileFormat;
 use crate::formats::tokenizer_json::{JsonVocab, Placement, vocabulary};
@@ -73,7 +73,7 @@ pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatEr
         has_properties,
     ));
     Ok(written
-        .without_pattern(tokens.bpe)
+        .without_pattern(tokens.bpe, one_pattern(tokens.bpe.pretokenizer()))
         .without_special_tokens(tokens.bpe))
 }
 

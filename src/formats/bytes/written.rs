@@ -7,7 +7,9 @@ use super::{ByteFormatError, minbpe, tiktoken, vocab_merges};
 use crate::byte_bpe::{ByteBpe, SpecialToken, TextForm};
 #[cfg(feature = "gguf")]
 use crate::formats::gguf;
-use crate::formats::{FileFormat, Reason, ReasonKind, Verdict, tokenizer_json};
+use crate::formats::{
+    CopiedPostProcessor, FileFormat, Reason, ReasonKind, Verdict, tokenizer_json,
+};
 use crate::pattern::{PatternSyntax, Pretokenizer, SplitBehavior};
 
 /// What the files of a vocabulary have beside it.
@@ -20,8 +22,9 @@ pub struct ByteFileOptions {
     pub chat_template: Option<String>,
 }
 
-/// The post-processor of a `tokenizer.json`. It does not change ids.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The post-processor of a `tokenizer.json`. It does not change the ids of a text, but can put
+/// special tokens around them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PostProcessor {
     /// None.
@@ -32,6 +35,9 @@ pub enum PostProcessor {
         /// Whether the offsets of a token leave out the white space around it.
         trim_offsets: bool,
     },
+    /// That of another file, from
+    /// [`ReadPostProcessor::with_ids`](crate::formats::ReadPostProcessor::with_ids).
+    Copied(CopiedPostProcessor),
 }
 
 /// A byte-level vocabulary in the files of a format.
@@ -97,9 +103,10 @@ impl ByteFiles {
             .for_each(|reason| self.verdict.add(reason));
     }
 
-    pub(super) fn without_pattern(mut self, bpe: &ByteBpe) -> Self {
+    /// `pattern`: the one expression that cuts as the vocabulary does, if there is one.
+    pub(super) fn without_pattern(mut self, bpe: &ByteBpe, pattern: Option<String>) -> Self {
         let splits = bpe.pretokenizer().splits().iter();
-        let expressions = match one_pattern(bpe.pretokenizer()) {
+        let expressions = match pattern {
             Some(expression) => vec![expression]
                 .into_iter()
                 .filter(|it| !it.is_empty())

@@ -26,6 +26,7 @@ use std::collections::HashMap;
 
 pub(in crate::formats) use self::write::{Placement, vocabulary, write_byte_level};
 use super::parse::{JsonComponent, JsonFile, JsonPattern, JsonVocab};
+use super::post_processor::ReadPostProcessor;
 use super::setting_reasons;
 use crate::byte_bpe::{SpecialToken, TextForm};
 use crate::formats::FileFormat;
@@ -96,6 +97,7 @@ pub(in crate::formats) fn read_byte_level(
     for reason in setting_reasons(&file) {
         read.verdict.add(reason);
     }
+    read.post_processor = file.post_processor.map(ReadPostProcessor::new);
     Ok(Some(read))
 }
 

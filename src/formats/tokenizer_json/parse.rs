@@ -64,6 +64,8 @@ pub(super) struct JsonFile<'j> {
     pub(super) normalizer: Option<JsonComponent<'j>>,
     #[serde(borrow, default)]
     pub(super) pre_tokenizer: Option<JsonComponent<'j>>,
+    #[serde(default)]
+    pub(super) post_processor: Option<serde_json::Value>,
     #[serde(borrow)]
     pub(super) model: JsonModel<'j>,
 }

@@ -63,14 +63,18 @@ impl SymbolArena {
 
     /// One symbol for each byte, in this order, for [`SplitRules::of_bytes`].
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
-        Self::of_byte_strings(bytes.chunks(1))
+        Self::of_byte_strings(bytes.chunks(1), &SplitRules::of_bytes(u32::MAX))
     }
 
-    /// One symbol of one slot for each text, in order, for [`SplitRules::of_bytes`].
-    pub(crate) fn of_byte_strings<'t>(texts: impl IntoIterator<Item = &'t [u8]>) -> Self {
+    /// One symbol of one slot for each text, in order, for rules that are made by
+    /// [`SplitRules::of_bytes`].
+    pub(crate) fn of_byte_strings<'t>(
+        texts: impl IntoIterator<Item = &'t [u8]>,
+        rules: &SplitRules,
+    ) -> Self {
         let mut symbols = Self::default();
         for text in texts {
-            symbols.push(text, Shape::of_bytes(text.len()));
+            symbols.push(text, rules.shape_of_bytes(text));
         }
         symbols
     }

@@ -1,7 +1,7 @@
 //! Bytes of one file or reader -> batches of all of its bytes, for byte-level BPE.
 //!
 //! The texts are lines with their newlines, or everything is one text. One text, or a very long
-//! line, is divided where its pretokens are those of the parts ([`Pretokenizer::last_boundary`]):
+//! line, is divided where its pretokens are those of the parts ([`PretokenSource::last_boundary`]):
 //! memory is a batch, and several threads count the parts. A text without such a place is read to
 //! its end.
 
@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 use super::line_reader::LineSource;
 use super::{name_of, read_error};
-use crate::pattern::Pretokenizer;
 use crate::train::TrainError;
 use crate::train::batch::Batch;
+use crate::train::words::PretokenSource;
 
 /// A line that is longer than so many batches is divided.
 const LONG_LINE_BATCHES: usize = 4;
@@ -21,7 +21,7 @@ const LONG_LINE_BATCHES: usize = 4;
 pub(super) struct RawReader<'a> {
     pub(super) reader: LineSource<'a>,
     pub(super) path: Option<PathBuf>,
-    pretokenizer: Pretokenizer,
+    pretokens: PretokenSource<'a>,
     /// Whether all bytes are one text.
     is_one_text: bool,
     batch_bytes: usize,
@@ -37,13 +37,13 @@ impl<'a> RawReader<'a> {
     pub(super) fn new(
         reader: LineSource<'a>,
         path: Option<PathBuf>,
-        (pretokenizer, is_one_text): (Pretokenizer, bool),
+        (pretokens, is_one_text): (PretokenSource<'a>, bool),
         batch_bytes: usize,
     ) -> Self {
         Self {
             reader,
             path,
-            pretokenizer,
+            pretokens,
             is_one_text,
             batch_bytes,
             carry: Vec::new(),
@@ -86,7 +86,7 @@ impl<'a> RawReader<'a> {
                 return None;
             }
         }
-        self.pretokenizer.last_boundary(bytes)
+        self.pretokens.last_boundary(bytes)
     }
 
     fn batch(&mut self, bytes: Vec<u8>) -> Batch {

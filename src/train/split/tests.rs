@@ -54,6 +54,7 @@ fn any_rules() -> impl Strategy<Value = SplitRules> {
     let max_words = prop_oneof![Just(u16::MAX), 1..4u16];
     let rules = (2u32..9, any::<[bool; 6]>(), max_words);
     rules.prop_map(|(max_length, flags, max_words)| SplitRules {
+        of_bytes: false,
         max_length,
         one_script: flags[0],
         digits_have_script: flags[1],

@@ -26,11 +26,13 @@ pub(crate) enum PretokenSource<'v> {
     Vocabulary(&'v ByteBpe, &'v SpecialSet),
 }
 
-impl<'v> PretokenSource<'v> {
-    pub(crate) fn pretokenizer(self) -> &'v Pretokenizer {
+impl PretokenSource<'_> {
+    /// A position near the end of a text, which may go on after its end in any way, at which it can
+    /// be divided: the pretokens of the text are those of the parts.
+    pub(crate) fn last_boundary(self, text: &[u8]) -> Option<usize> {
         match self {
-            Self::Pattern(pretokenizer) => pretokenizer,
-            Self::Vocabulary(bpe, _) => bpe.pretokenizer(),
+            Self::Pattern(pretokenizer) => pretokenizer.last_boundary(text),
+            Self::Vocabulary(bpe, special) => bpe.last_boundary(text, special),
         }
     }
 

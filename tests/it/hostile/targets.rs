@@ -19,6 +19,7 @@
 //! | `byte_formats.rs` | files of byte-level vocabularies |
 //! | `wordpiece.rs` | files of WordPiece vocabularies |
 //! | `byte_training.rs` | training of byte-level BPE |
+//! | `byte_adapting.rs` | extension, pruning and merging of byte-level vocabularies |
 //! | `patterns.rs` | expressions that cut texts |
 //! | `converting.rs` | `tokenizer.json` in both directions |
 //! | `editing.rs` | edits of models, and their inverses |
@@ -26,6 +27,7 @@
 //! | `guarantees.rs` | what these promise; also for the unit tests of `src/adapt` |
 
 mod adapting;
+mod byte_adapting;
 #[cfg(feature = "tokenizer-json")]
 mod byte_formats;
 mod byte_training;
@@ -46,6 +48,7 @@ pub mod seeds;
 mod wordpiece;
 
 use arbitrary::Unstructured;
+pub use byte_adapting::{byte_extend, byte_merge, byte_prune};
 #[cfg(feature = "tokenizer-json")]
 pub use byte_formats::{byte_level_json, minbpe, tekken, tiktoken, vocab_merges};
 pub use byte_training::byte_train;
@@ -82,6 +85,9 @@ pub const ALL: &[Target] = &[
     ("merge", merge),
     ("prune", prune),
     ("extend", extend),
+    ("byte_extend", byte_extend),
+    ("byte_prune", byte_prune),
+    ("byte_merge", byte_merge),
     #[cfg(feature = "gguf")]
     ("gguf", gguf),
     ("count_rows", count_rows),

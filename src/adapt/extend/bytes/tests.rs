@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::train::bytes::{ByteTieOrder, ByteTrainOptions, ByteTrainer};
+use crate::train::corpus::BATCH_BYTES;
 
 /// Tokens by rank: their bytes and ids.
 type Tokens = Vec<(Vec<u8>, u32)>;
@@ -58,7 +59,7 @@ fn slow_tokens(
                 let limit = options.max_token_length.map_or(usize::MAX, |limit| {
                     usize::from(limit.get()).saturating_sub(1).max(2)
                 });
-                if joined.len() <= limit {
+                if joined.len() <= limit && allows(options.superwords.as_ref(), &joined) {
                     counts.entry((left.1, right.1)).or_insert((0, joined)).0 += count;
                 }
             }
@@ -77,11 +78,30 @@ fn slow_tokens(
     learned
 }
 
+/// Whether a text may be a learned token.
+fn allows(superwords: Option<&Superwords>, text: &[u8]) -> bool {
+    superwords.is_none_or(|superwords| {
+        let words = text.split(|byte| *byte == b' ');
+        let words = words.filter(|word| !word.is_empty()).count();
+        words <= usize::from(superwords.max_words.get())
+            && memchr::memmem::find(text, b": ").is_none()
+    })
+}
+
+/// The vocabulary that the extension goes on from.
+fn base(parts: &ByteBpeParts, options: &ByteExtendOptions) -> ByteBpe {
+    let mut parts = parts.clone();
+    if let Some(superwords) = &options.superwords {
+        parts.pretokenizer = superwords.pretokenizer.clone();
+    }
+    ByteBpe::new(parts).unwrap()
+}
+
 /// All bytes, some with other ids, and tokens over a few letters; some of these no text is merged
 /// to. Special tokens stand before all others, or between them.
 pub(in crate::adapt) fn vocabularies() -> impl Strategy<Value = ByteBpeParts> {
     let tokens = prop::collection::vec(
-        "[ab ]{2,4}|[abc]{2,3}|( a|ab){2}|(漢|字){1,2}|\u{1}\0a?",
+        "[ab ]{2,4}|[abc]{2,3}|( a|ab){2}|(漢|字){1,2}|\u{1}\0a?|a?: b?",
         0..25,
     );
     let ids = prop_oneof![Just(0u32), Just(1), Just(7)];
@@ -113,17 +133,27 @@ pub(in crate::adapt) fn vocabularies() -> impl Strategy<Value = ByteBpeParts> {
 }
 
 pub(in crate::adapt) fn texts() -> impl Strategy<Value = Vec<String>> {
-    let text = "[ab ]{0,12}|[abc]{1,9}|(abc|ab|<s>| ){1,6}|(漢|字){1,5}<\\|end\\|>字漢|[\u{1}\0a]{1,6}|ab<s>ab";
+    let text = "[ab ]{0,12}|[ab: ]{0,12}|( ?(a|ab:|b,)){0,9}\n|[abc]{1,9}|(abc|ab|<s>| ){1,6}|(漢|字){1,5}<\\|end\\|>字漢|[\u{1}\0a]{1,6}|ab<s>ab";
     prop::collection::vec(text, 1..8)
 }
 
 fn options() -> impl Strategy<Value = ByteExtendOptions> {
-    (0u64..3, 0u16..6).prop_map(|(min_frequency, max_length)| {
+    (0u64..3, 0u16..6, superwords()).prop_map(|(min_frequency, max_length, superwords)| {
         let mut options = ByteExtendOptions::new(ExtendSize::Learn(0));
         options.min_frequency = min_frequency;
         options.max_token_length = NonZeroU16::new(max_length);
+        options.superwords = superwords;
         options
     })
+}
+
+fn superwords() -> impl Strategy<Value = Option<Superwords>> {
+    let patterns = prop::sample::select(&["superbpe", "none", "[,b]", " a+"][..]);
+    let superwords = (patterns, 1u8..5).prop_map(|(pattern, max_words)| {
+        let pretokenizer = ByteTieOrder::Tokenizers.pretokenizer(pattern).unwrap();
+        Superwords::new(pretokenizer, NonZeroU8::new(max_words).unwrap())
+    });
+    prop::option::of(superwords)
 }
 
 /// The pretokens of texts without their special tokens.
@@ -175,7 +205,7 @@ proptest! {
         threads in 1usize..4,
     ) {
         let bpe = ByteBpe::new(parts.clone()).unwrap();
-        let words = words_of(&bpe, &texts);
+        let words = words_of(&base(&parts, &options), &texts);
         prop_assume!(!texts.concat().is_empty());
         let slow = slow_tokens(&parts, &words, &options, 12);
         let mut options = options;
@@ -197,16 +227,22 @@ proptest! {
         parts in vocabularies(),
         corpus in texts(),
         others in texts(),
+        superwords in superwords(),
     ) {
         prop_assume!(!corpus.concat().is_empty());
-        let bpe = ByteBpe::new(parts.clone()).unwrap();
-        let wanted = slow_tokens(&parts, &words_of(&bpe, &corpus), &ByteExtendOptions::new(ExtendSize::Learn(0)), 10).len();
+        let mut options = ByteExtendOptions::new(ExtendSize::Learn(0));
+        options.superwords = superwords;
+        let old = ByteBpe::new(parts.clone()).unwrap();
+        let bpe = base(&parts, &options);
+        let wanted = slow_tokens(&parts, &words_of(&bpe, &corpus), &options, 10).len();
         let extend = |bpe: &ByteBpe, wanted: usize| {
-            let options = ByteExtendOptions::new(ExtendSize::Learn(wanted));
+            let mut options = options.clone();
+            options.size = ExtendSize::Learn(wanted);
             bpe.extend(Corpus::texts(&corpus), &options).unwrap()
         };
-        let extended = extend(&bpe, wanted);
+        let extended = extend(&old, wanted);
         let new = extended.bpe();
+        prop_assert_eq!(new.pretokenizer(), bpe.pretokenizer());
         let new_parts = new.parts();
         prop_assert_eq!(&new_parts.tokens[..parts.tokens.len()], &parts.tokens[..]);
         prop_assert_eq!(&new_parts.special_tokens, &parts.special_tokens);
@@ -370,4 +406,20 @@ fn options_that_do_not_fit_are_refused() {
     assert!(matches!(error, ExtendError::Multiple { .. }));
     let error = refused(&|options| options.size = ExtendSize::Learn(usize::MAX));
     assert!(matches!(error, ExtendError::TooManyPieces));
+}
+
+/// Texts are read in parts, none of which may begin within a special token.
+#[test]
+fn special_tokens_on_the_borders_of_batches_are_no_text() {
+    let mut parts = vocabulary(&[], false);
+    parts.special_tokens = vec![SpecialToken::new("<|end of text|>", 256)];
+    let bpe = ByteBpe::new(parts).unwrap();
+    let text = "<|end of text|>".repeat(BATCH_BYTES / 5);
+    let mut options = ByteExtendOptions::new(ExtendSize::Learn(1));
+    options.document = Some(Document::File);
+    let error = bpe.extend(Corpus::reader(text.as_bytes()), &options);
+    assert!(matches!(
+        error,
+        Err(ExtendError::TooFewPieces { available: 0, .. })
+    ));
 }

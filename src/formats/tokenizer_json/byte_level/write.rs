@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use serde::{Serialize, Serializer};
 
+use super::super::post_processor::Processor;
 use super::{AddedIds, FORMAT};
 use crate::byte_bpe::{SpecialToken, TextForm};
 use crate::formats::bytes::{
@@ -26,7 +27,7 @@ struct WrittenFile<'b> {
     added_tokens: Vec<WrittenAddedToken<'b>>,
     normalizer: Option<Component>,
     pre_tokenizer: Component,
-    post_processor: Option<Component>,
+    post_processor: Option<WrittenPostProcessor<'b>>,
     decoder: Component,
     model: WrittenModel<'b>,
 }
@@ -63,6 +64,13 @@ enum Component {
         trim_offsets: bool,
         use_regex: bool,
     },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum WrittenPostProcessor<'b> {
+    New(Component),
+    Copied(&'b Processor),
 }
 
 #[derive(Serialize)]
@@ -130,13 +138,16 @@ pub(in crate::formats) fn write_byte_level(
         }
     }
     let form = (bpe.text_form() == TextForm::Nfc).then_some(Component::Nfc);
-    let post_processor = match options.post_processor {
+    let post_processor = match &options.post_processor {
         PostProcessor::None => None,
-        PostProcessor::ByteLevel { trim_offsets } => Some(Component::ByteLevel {
-            add_prefix_space: true,
-            trim_offsets,
-            use_regex: true,
-        }),
+        PostProcessor::ByteLevel { trim_offsets } => {
+            Some(WrittenPostProcessor::New(Component::ByteLevel {
+                add_prefix_space: true,
+                trim_offsets: *trim_offsets,
+                use_regex: true,
+            }))
+        }
+        PostProcessor::Copied(copied) => Some(WrittenPostProcessor::Copied(&copied.processor)),
     };
     let merges = tokens
         .merges()
@@ -313,7 +324,15 @@ fn split(split: &Split) -> Result<Component, ByteFormatError> {
             return Ok(Component::Digits { individual_digits });
         }
     }
-    let pattern = split.pattern.for_syntax(PatternSyntax::Oniguruma);
+    // The texts between matches are parts of an isolated split anyway.
+    let inner = match (split.behavior, split.invert) {
+        (SplitBehavior::Isolated, _) | (SplitBehavior::Removed, true) => {
+            split.pattern.without_gaps()
+        }
+        _ => None,
+    };
+    let pattern = inner.as_ref().unwrap_or(&split.pattern);
+    let pattern = pattern.for_syntax(PatternSyntax::Oniguruma);
     let pattern = pattern.ok_or_else(|| ByteFormatError::NoForm {
         format: FORMAT,
         what: format!("the pattern {:?}", split.pattern.expression()),
@@ -321,7 +340,9 @@ fn split(split: &Split) -> Result<Component, ByteFormatError> {
     })?;
     // All parts are matches, so that both mean the same; this is the usual form.
     let (behavior, invert) = match (split.behavior, split.invert) {
-        (SplitBehavior::Removed, true) if pattern.is_total() => (SplitBehavior::Isolated, false),
+        (SplitBehavior::Removed, true) if split.pattern.is_total() => {
+            (SplitBehavior::Isolated, false)
+        }
         other => other,
     };
     Ok(Component::Split {
