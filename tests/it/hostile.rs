@@ -189,6 +189,13 @@ fn changed_models_keep_their_guarantees() {
 }
 
 #[test]
+fn changed_byte_level_vocabularies_keep_their_guarantees() {
+    run("byte_extend", 300, 300);
+    run("byte_prune", 300, 300);
+    run("byte_merge", 300, 400);
+}
+
+#[test]
 fn random_rules_keep_the_promises() {
     run("rules", 2000, 60);
     let rule = "([0-9A-F]{1,8}( [0-9A-F]{1,5}){0,3}(\t[0-9A-F]{1,6}( 20| 2581| 0)?)?\n){0,4}";
