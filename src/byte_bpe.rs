@@ -247,7 +247,7 @@ impl ByteBpe {
     /// For each token, by rank, the ranks of the two tokens that merge to it, the same two in every
     /// text; `None` for single bytes and for tokens that no text is merged to. It costs
     /// merging each token.
-    #[cfg(any(feature = "tokenizer-json", feature = "train"))]
+    #[cfg(any(feature = "tokenizer-json", feature = "inspect"))]
     pub(crate) fn last_merges(&self) -> Vec<Option<[u32; 2]>> {
         self.encoder.last_merges()
     }

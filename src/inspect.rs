@@ -9,6 +9,7 @@
 //! | [`Inspection`] | which pieces the model has, and which of them text can never give | `inventory`, `reachability`, `production`, `scores`, `byte_level` |
 //! | [`TextStatistics`] | how many tokens, unknown tokens and byte tokens a text takes, which words and lines take most | `statistics`, `text_counter`, `top_list` |
 //! | [`OlderReleaseProblem`] | why SentencePiece 0.2.2 and older refuse the model | `older_releases` |
+//! | [`piece_merges`] | which merges make a piece | `piece_merges` |
 //! | [`Comparison`] | whether two models give the same ids and the same boundaries on a text | `comparison` |
 //!
 //! # Example
@@ -37,6 +38,7 @@ mod byte_level;
 mod comparison;
 mod inventory;
 mod older_releases;
+mod piece_merges;
 mod production;
 mod reachability;
 mod scores;
@@ -53,6 +55,7 @@ pub use self::comparison::{
 };
 pub use self::inventory::{KindCount, LengthCount, ScriptCount, UnusualPieces};
 pub use self::older_releases::OlderReleaseProblem;
+pub use self::piece_merges::{PieceMerge, piece_merges};
 use self::production::find_unproduced;
 use self::reachability::find_unreachable;
 pub use self::reachability::{UnreachablePiece, UnreachableReason};

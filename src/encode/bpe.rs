@@ -56,7 +56,7 @@ mod byte_cuts;
 pub(crate) mod bytes;
 mod classes;
 mod lookup;
-#[cfg(any(feature = "train", feature = "tokenizer-json"))]
+#[cfg(any(feature = "inspect", feature = "tokenizer-json"))]
 mod pair_merger;
 mod scan;
 mod score_ranks;
@@ -64,7 +64,7 @@ mod spelling;
 mod strategies;
 mod superwords;
 mod wide_characters;
-#[cfg(any(feature = "train", feature = "tokenizer-json"))]
+#[cfg(any(feature = "inspect", feature = "tokenizer-json"))]
 mod trace;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -75,7 +75,7 @@ use self::classes::ascii::AsciiBigrams;
 use self::classes::char_table::CharTable;
 use self::classes::class_bigrams::ClassBigramsBuilder;
 use self::lookup::symbol_table::SymbolTable;
-#[cfg(any(feature = "train", feature = "tokenizer-json"))]
+#[cfg(any(feature = "inspect", feature = "tokenizer-json"))]
 pub(crate) use self::pair_merger::PairMerger;
 use self::scan::{ChunkScanner, ScanTables};
 use self::score_ranks::score_ranks;
@@ -85,7 +85,7 @@ use self::strategies::merge_context::MergeTables;
 use self::superwords::{Layers, SuperwordLayer};
 #[cfg(feature = "tokenizer-json")]
 pub(crate) use self::trace::MergeTrace;
-#[cfg(any(feature = "train", feature = "tokenizer-json"))]
+#[cfg(any(feature = "inspect", feature = "tokenizer-json"))]
 pub(crate) use self::trace::Tracer;
 use crate::base::WHITESPACE_MARK;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};

@@ -352,6 +352,7 @@ fn expressions_without_scanner_find_what_their_engine_finds() {
     }
 }
 
+#[cfg(feature = "tokenizer-json")]
 #[test]
 fn a_pattern_with_gaps_cuts_for_tiktoken_as_an_isolated_split_does() {
     let text = "It's 12345  \n (no): a b!! c\n";

@@ -19,7 +19,7 @@ use std::num::NonZeroUsize;
 
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashMap;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
 use crate::model::ModelType;
 use crate::train::TrainError;
@@ -29,8 +29,12 @@ use crate::train::options::TrainOptions;
 /// The maximum number of threads of a run; each has its own buffers.
 const MAX_THREADS: usize = 1024;
 
-/// Large enough that small corpora need no temporary file.
-const SPOOL_MEMORY: usize = 1 << 25;
+/// Large enough that small corpora need no temporary file, which a web page cannot have.
+const SPOOL_MEMORY: usize = if cfg!(target_family = "wasm") {
+    usize::MAX
+} else {
+    1 << 25
+};
 
 /// A map whose keys come from the corpus.
 pub(crate) type SeededMap<K, V> = HashMap<K, V, SeedableRandomState>;
@@ -47,6 +51,50 @@ pub(crate) struct ExecutionConfig {
     /// Bytes of prepared sentences that unigram training keeps in memory, of a corpus that can be
     /// read only once; more go to a temporary file.
     pub(crate) spool_memory: usize,
+}
+
+/// Where the parallel parts of a run are executed.
+#[derive(Debug)]
+pub(crate) enum Threads {
+    Pool(ThreadPool),
+    /// The platform has no threads. There, rayon executes everything on the calling one.
+    OfCaller,
+}
+
+impl Threads {
+    pub(crate) fn new(count: usize) -> Result<Self, TrainError> {
+        if cfg!(target_family = "wasm") {
+            return Ok(Self::OfCaller);
+        }
+        let pool = ThreadPoolBuilder::new().num_threads(count).build();
+        pool.map(Self::Pool).map_err(|error| TrainError::Threads {
+            source: Box::new(error),
+        })
+    }
+
+    /// As [`ThreadPool::install`].
+    pub(crate) fn install<T: Send>(&self, operation: impl FnOnce() -> T + Send) -> T {
+        match self {
+            Self::Pool(pool) => pool.install(operation),
+            Self::OfCaller => operation(),
+        }
+    }
+
+    /// As [`ThreadPool::in_place_scope`].
+    pub(crate) fn in_place_scope<'s, T>(&self, operation: impl FnOnce(&Scope<'s>) -> T) -> T {
+        match self {
+            Self::Pool(pool) => pool.in_place_scope(operation),
+            Self::OfCaller => rayon::in_place_scope(operation),
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Self::Pool(pool) => pool.current_num_threads(),
+            Self::OfCaller => 1,
+        }
+    }
 }
 
 impl ExecutionConfig {
@@ -76,13 +124,8 @@ impl ExecutionConfig {
     }
 
     /// The threads of a run.
-    pub(crate) fn thread_pool(&self) -> Result<ThreadPool, TrainError> {
-        ThreadPoolBuilder::new()
-            .num_threads(self.threads)
-            .build()
-            .map_err(|error| TrainError::Threads {
-                source: Box::new(error),
-            })
+    pub(crate) fn thread_pool(&self) -> Result<Threads, TrainError> {
+        Threads::new(self.threads)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::train::TrainError;
 use crate::train::alphabet::Alphabet;
 use crate::train::batch::SentenceCounts;
 use crate::train::bpe::merge::LearnedMerge;
+use crate::train::execution::Threads;
 
 /// The stages of a training run, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -149,12 +150,12 @@ impl Summary {
 /// State shared by the stages of a training run.
 pub(crate) struct Run<'o> {
     pub(crate) reporter: Reporter<'o>,
-    pub(crate) pool: rayon::ThreadPool,
+    pub(crate) pool: Threads,
     pub(crate) summary: Summary,
 }
 
 impl<'o> Run<'o> {
-    pub(crate) fn new(observer: &'o mut dyn Observer, pool: rayon::ThreadPool) -> Self {
+    pub(crate) fn new(observer: &'o mut dyn Observer, pool: Threads) -> Self {
         Self {
             reporter: Reporter::new(observer),
             pool,

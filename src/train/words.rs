@@ -29,7 +29,7 @@ mod pattern_cuts;
 mod prepared_cuts;
 mod worker;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -37,7 +37,7 @@ use std::sync::mpsc::sync_channel;
 pub(crate) use self::chunk_rule::pieces_are_local;
 pub(crate) use self::pattern_cuts::{PatternCuts, PretokenSource};
 pub(crate) use self::prepared_cuts::PreparedCuts;
-use self::worker::{ChunkCaches, count_batches};
+use self::worker::{ChunkCaches, Worker};
 use crate::train::TrainError;
 use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
 use crate::train::counts::{SharedTable, Tally};
@@ -92,8 +92,8 @@ pub(crate) trait ChunkCounter {
 
 /// Adds to `counts` what is counted of the sentences of every batch that `feed` sends, as far as
 /// they pass the filter, on `threads` threads. `feed` runs on the calling thread, so that it can
-/// report progress; it should return when sending fails. Returns the sentences, by what became of
-/// them.
+/// report progress; it should return when sending fails. A single thread is the calling one, so
+/// that platforms without threads can train. Returns the sentences, by what became of them.
 ///
 /// # Errors
 /// An error of `feed`, or the error at the earliest position of the input. Some words may have been
@@ -105,18 +105,34 @@ pub(crate) fn count_into<C: Cuts>(
     counts: &SharedTable<C::Tally>,
     feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
 ) -> Result<SentenceCounts, TrainError> {
+    let bytes_sent = Cell::new(0);
+    let in_order = |batch: Batch| {
+        let batch = batch.after(bytes_sent.get());
+        bytes_sent.set(bytes_sent.get() + batch.bytes() as u64);
+        batch
+    };
+    let worker = || Worker::new(cuts, filter.clone(), counts);
+    if threads == 1 {
+        let worker = RefCell::new(worker());
+        let failed = RefCell::new(None);
+        feed(&|batch| {
+            let result = worker.borrow_mut().count(&in_order(batch));
+            *failed.borrow_mut() = result.err();
+            failed.borrow().is_none()
+        })?;
+        if let Some(error) = failed.into_inner() {
+            return Err(error);
+        }
+        return worker.into_inner().finish();
+    }
     let (sender, receiver) = sync_channel(2 * threads);
     let receiver = Mutex::new(receiver);
     let failed = AtomicBool::new(false);
     let (fed, counted) = std::thread::scope(|scope| {
-        let count_batches = || count_batches(cuts, filter.clone(), counts, &receiver, &failed);
+        let count_batches = || worker().count_all(&receiver, &failed);
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(count_batches)).collect();
-        let bytes_sent = Cell::new(0);
-        let fed = feed(&|batch: Batch| {
-            let batch = batch.after(bytes_sent.get());
-            bytes_sent.set(bytes_sent.get() + batch.bytes() as u64);
-            !failed.load(Ordering::Relaxed) && sender.send(batch).is_ok()
-        });
+        let fed =
+            feed(&|batch| !failed.load(Ordering::Relaxed) && sender.send(in_order(batch)).is_ok());
         // The workers end when the channel is closed and empty.
         drop(sender);
         // A worker panics if a caller's pre-tokenizer does.

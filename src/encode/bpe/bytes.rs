@@ -20,11 +20,11 @@
 use std::ops::Range;
 
 use super::BpeCache;
-#[cfg(any(feature = "tokenizer-json", feature = "train"))]
+#[cfg(any(feature = "tokenizer-json", feature = "inspect"))]
 use super::PairMerger;
 use super::byte_cuts::ByteCuts;
 use super::lookup::ascii_pairs::AsciiCode;
-#[cfg(any(feature = "tokenizer-json", feature = "train"))]
+#[cfg(any(feature = "tokenizer-json", feature = "inspect"))]
 use super::lookup::symbol_table::SymbolMerge;
 use super::lookup::symbol_table::SymbolTable;
 use super::spelling::{Spelling, Unit};
@@ -156,7 +156,7 @@ impl ByteEncoder {
     /// For each token the ranks of the two tokens that merge to it, the same two in every text;
     /// `None` for single bytes and for tokens that no text is merged to. It costs merging each
     /// token.
-    #[cfg(any(feature = "tokenizer-json", feature = "train"))]
+    #[cfg(any(feature = "tokenizer-json", feature = "inspect"))]
     pub(crate) fn last_merges(&self) -> Vec<Option<[u32; 2]>> {
         let mut merger = PairMerger::default();
         let merge_of = |left, right| {

@@ -47,6 +47,7 @@ use crate::train::bpe::pairs::{PairCounts, PairIndex, PairView};
 use crate::train::bpe::queue::{Candidate, Queue, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::{MergeOp, WordBuffer};
+use crate::train::execution::Threads;
 use crate::train::split::SplitRules;
 
 /// A piece made by merging, and how often its pair occurred.
@@ -68,7 +69,7 @@ type Texts = HashSet<Box<[u8]>, SeedableRandomState>;
 /// Merges pairs in `words`, best first; pairs that occur equally often in the order `order`.
 pub(crate) struct MergeTrainer<'a, Order: TieOrder> {
     rules: &'a SplitRules,
-    pool: &'a rayon::ThreadPool,
+    pool: &'a Threads,
     hasher: &'a SeedableRandomState,
     order: Order,
     symbols: SymbolArena,
@@ -97,7 +98,7 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
     /// Long work is done on the threads of `pool`; `hasher` seeds the hash tables.
     pub(crate) fn new(
         (rules, order): (&'a SplitRules, Order),
-        pool: &'a rayon::ThreadPool,
+        pool: &'a Threads,
         hasher: &'a SeedableRandomState,
         symbols: SymbolArena,
         words: WordBuffer,
@@ -327,7 +328,7 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
     /// The number of parts in which this many positions are merged.
     fn parts(&self, positions: usize) -> usize {
         let parts = positions / self.tuning.min_part_positions.max(1);
-        parts.clamp(1, self.pool.current_num_threads())
+        parts.clamp(1, self.pool.count())
     }
 
     /// Subtracts the merged occurrences from the pairs that contained them.

@@ -34,33 +34,61 @@ const LOOKAHEAD: usize = 32;
 /// Longer chunks rarely occur twice, so they are added at once.
 const MAX_CACHED_CHUNK_BYTES: usize = 64;
 
-/// Counts batches until there are no more, or until an error, which sets `failed`. Returns the
-/// sentences, by what became of them.
-pub(super) fn count_batches<C: Cuts>(
-    cuts: &C,
-    mut filter: SentenceFilter,
-    counts: &SharedTable<C::Tally>,
-    batches: &Mutex<Receiver<Batch>>,
-    failed: &AtomicBool,
-) -> Result<SentenceCounts, TrainError> {
-    let mut chunks = ChunkCaches::new(cuts.counter(counts), counts.hasher());
-    while let Some(batch) = receive(batches) {
-        chunks.counter.begin_batch(batch.as_bytes());
-        let mut place = batch.first_place();
-        let counted = filter.for_each_used(&batch, |sentence, count| {
-            cuts.cut(sentence, (count, place), &mut chunks)?;
-            place += PLACES_PER_BYTE * sentence.len() as u64;
-            Ok(ControlFlow::Continue(()))
-        });
-        if counted.is_err() {
-            failed.store(true, Ordering::Relaxed);
-            // The sender may be blocked on the full channel.
-            while receive(batches).is_some() {}
-            counted?;
+/// Counts the sentences of batches, for one thread.
+pub(super) struct Worker<'c, C: Cuts> {
+    cuts: &'c C,
+    filter: SentenceFilter,
+    chunks: ChunkCaches<'c, C::Counter<'c>>,
+}
+
+impl<'c, C: Cuts> Worker<'c, C> {
+    pub(super) fn new(
+        cuts: &'c C,
+        filter: SentenceFilter,
+        counts: &'c SharedTable<C::Tally>,
+    ) -> Self {
+        Self {
+            cuts,
+            filter,
+            chunks: ChunkCaches::new(cuts.counter(counts), counts.hasher()),
         }
     }
-    chunks.finish()?;
-    Ok(filter.counts)
+
+    /// Counts the sentences of a batch.
+    pub(super) fn count(&mut self, batch: &Batch) -> Result<(), TrainError> {
+        self.chunks.counter.begin_batch(batch.as_bytes());
+        let mut place = batch.first_place();
+        self.filter.for_each_used(batch, |sentence, count| {
+            let occurrence = (count, place);
+            self.cuts.cut(sentence, occurrence, &mut self.chunks)?;
+            place += PLACES_PER_BYTE * sentence.len() as u64;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(())
+    }
+
+    /// Adds what is still held. Returns the sentences, by what became of them.
+    pub(super) fn finish(self) -> Result<SentenceCounts, TrainError> {
+        self.chunks.finish()?;
+        Ok(self.filter.counts)
+    }
+
+    /// Counts batches until there are no more, or until an error, which sets `failed`.
+    pub(super) fn count_all(
+        mut self,
+        batches: &Mutex<Receiver<Batch>>,
+        failed: &AtomicBool,
+    ) -> Result<SentenceCounts, TrainError> {
+        while let Some(batch) = receive(batches) {
+            if let Err(error) = self.count(&batch) {
+                failed.store(true, Ordering::Relaxed);
+                // The sender may be blocked on the full channel.
+                while receive(batches).is_some() {}
+                return Err(error);
+            }
+        }
+        self.finish()
+    }
 }
 
 fn receive(batches: &Mutex<Receiver<Batch>>) -> Option<Batch> {

@@ -253,7 +253,7 @@ impl SymbolTable {
     }
 
     /// What two symbols become.
-    #[cfg(any(feature = "train", feature = "tokenizer-json"))]
+    #[cfg(any(feature = "inspect", feature = "tokenizer-json"))]
     pub(in crate::encode::bpe) fn merge_of(
         &self,
         pieces: &PieceTable,

@@ -98,10 +98,7 @@ fn fast_merges(
     let table = WordTable::of(words.iter().map(|(word, count)| (word, *count)));
     let alphabet = Alphabet::all(&CharacterCounts::of(&table).unwrap());
     let symbols = SymbolArena::new(&alphabet, rules);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .unwrap();
+    let pool = Threads::new(threads).unwrap();
     let hasher = SeedableRandomState::default();
     let words = pool
         .install(|| WordBuffer::new(table, &CharacterSpelling::of(&symbols), &hasher))
@@ -240,7 +237,7 @@ proptest! {
     ) {
         let slow = slow_byte_merges(&words, wanted);
         let rules = SplitRules::of_bytes(u32::MAX);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = Threads::new(threads).unwrap();
         let hasher = SeedableRandomState::default();
         let table = WordTable::of(words.iter().map(|(word, count)| (word, *count)));
         let symbols = SymbolArena::of_bytes(&Vec::from_iter(0..=u8::MAX));
