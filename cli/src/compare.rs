@@ -21,15 +21,15 @@ use serde::Serialize;
 
 use super::args;
 use super::documents::document_flags;
-use super::inspect::html::render_comparison;
 use super::inspect::json;
 use super::inspect::report::{InspectReport, place_of, share};
+use super::inspect::text;
 use super::inspect::{
     ReportFormat, format_flag, model_argument, open_argument, text_files, text_flag,
 };
 use super::io::{CliError, CliResult};
+use super::sheet::{Sheet, html};
 use super::stream::{Gathering, Lines, output_error, threads_flag, with_output};
-use super::table::TextTable;
 use super::visible::visible;
 use spiece::Tokenizer;
 use spiece::inspect::{
@@ -44,8 +44,8 @@ pub(crate) fn command() -> Command {
             "Compares two models on a text: shared pieces, changed ids, equal lines, boundaries that only one of them \
              has, tokens of each. Both may be SentencePiece models or byte-level vocabularies. The exit status is 0 if all lines have equal ids, 1 if not (and if the run fails, \
              with a message), 2 if the command line is wrong.\n\nExample:\n  spiece compare old.model new.model \
-             --text=text.txt\n  spiece compare old.model new.model --format=html \
-             --output=report.html   # type a text, see both tokenizations",
+             --text=text.txt\n  spiece compare old.model new.model --text=text.txt --format=html \
+             --output=report.html",
         )
         .args([
             model_argument("a", "A", args::MODEL_HELP),
@@ -193,10 +193,19 @@ impl ComparisonReport<'_> {
     /// The report in this format.
     fn in_format(&self, format: ReportFormat) -> CliResult<Vec<u8>> {
         Ok(match format {
-            ReportFormat::Text => self.text(),
+            ReportFormat::Text => self.sheet().to_text(),
             ReportFormat::Json => json::document(&self.json()),
             ReportFormat::Html => {
-                render_comparison([&self.a.inspect()?, &self.b.inspect()?], &self.json())?
+                let names = [&self.a, &self.b].map(|side| visible(side.name.as_bytes()));
+                let sheets = [
+                    ("", self.sheet()),
+                    ("A", text::sheet(&self.a.inspect()?)),
+                    ("B", text::sheet(&self.b.inspect()?)),
+                ];
+                html::page(
+                    &format!("{} - spiece compare", names.join(" and ")),
+                    &sheets,
+                )
             }
         })
     }
@@ -210,29 +219,34 @@ impl ComparisonReport<'_> {
         )
     }
 
-    /// The report for a terminal.
-    fn text(&self) -> Vec<u8> {
-        let mut out = TextTable::default();
-        out.row("A", &visible(self.a.name.as_bytes()));
-        out.row("B", &visible(self.b.name.as_bytes()));
+    /// The report for people.
+    fn sheet(&self) -> Sheet {
+        let mut out = Sheet::default();
+        out.row("A", visible(self.a.name.as_bytes()));
+        out.row("B", visible(self.b.name.as_bytes()));
         let found = &self.comparison.vocabulary;
         out.row(
             "pieces",
-            &format!(
+            format!(
                 "{} in A, {} in B, {} in both",
                 found.pieces_a, found.pieces_b, found.shared
             ),
         );
-        out.row("changed ids", &found.changed_ids.to_string());
-        out.row("changed scores", &found.changed_scores.to_string());
-        for change in found.first_changes.iter().take(5) {
+        out.row("changed ids", found.changed_ids.to_string());
+        out.row("changed scores", found.changed_scores.to_string());
+        let changes = found.first_changes.iter().take(5);
+        let changes = changes.map(|change| {
             let text = visible(&change.piece);
-            out.item(&format!("{text}: {} in A, {} in B", change.a, change.b));
+            format!("{text} {} in A, {} in B", change.a, change.b)
+        });
+        let changes: Vec<String> = changes.collect();
+        if !changes.is_empty() {
+            out.row("first of them", changes.join("; "));
         }
         for file in &self.files {
             out.row(
                 "file",
-                &format!(
+                format!(
                     "{}: {} of {} lines equal, {} tokens in A, {} in B",
                     visible(file.name.as_bytes()),
                     file.equal_lines,
@@ -245,11 +259,11 @@ impl ComparisonReport<'_> {
         let sums = &self.comparison.sums;
         out.row(
             "equal lines",
-            &format!("{} of {}", sums.equal_lines, sums.lines),
+            format!("{} of {}", sums.equal_lines, sums.lines),
         );
         out.row(
             "tokens",
-            &format!(
+            format!(
                 "{} in A, {} in B ({:.4} x)",
                 sums.tokens_a,
                 sums.tokens_b,
@@ -258,18 +272,18 @@ impl ComparisonReport<'_> {
         );
         out.row(
             "shorter lines",
-            &format!("{} in A, {} in B", sums.shorter_a, sums.shorter_b),
+            format!("{} in A, {} in B", sums.shorter_a, sums.shorter_b),
         );
         out.row(
             "boundaries",
-            &format!(
+            format!(
                 "{} shared, {} only in A, {} only in B",
                 sums.shared_boundaries, sums.boundaries_only_a, sums.boundaries_only_b
             ),
         );
         out.row(
             "lines with them",
-            &format!(
+            format!(
                 "{} with one only in A, {} with one only in B",
                 sums.lines_with_boundaries_only_a, sums.lines_with_boundaries_only_b
             ),
@@ -285,7 +299,7 @@ impl ComparisonReport<'_> {
             )
         });
         out.list("lines that differ most", worst_lines);
-        out.into_bytes()
+        out
     }
 
     /// The report as JSON.

@@ -1,6 +1,6 @@
 //! `spiece inspect`: what a model contains, which pieces no text gives, and what a text costs.
 //!
-//! The facts are gathered into an [`InspectReport`], which [`text`], [`json`] and [`html`] write;
+//! The facts are gathered into an [`InspectReport`], which [`text`] and [`json`] write;
 //! another format is another module that reads the same report. All threads encode the texts; the
 //! report does not depend on their number.
 //!
@@ -14,11 +14,10 @@
 //! docs/INSPECT.md describes the report and the keys of the JSON.
 
 mod flags;
-pub(crate) mod html;
 pub(crate) mod json;
 mod languages;
 pub(crate) mod report;
-mod text;
+pub(crate) mod text;
 
 use std::path::PathBuf;
 
@@ -29,6 +28,7 @@ use self::report::{InspectReport, TextFile, TextReport};
 use super::args;
 use super::documents::document_flags;
 use super::io::{CliError, CliResult};
+use super::sheet::html;
 use super::stream::{Gathering, Lines, output_error, threads_flag, with_output};
 use spiece::Tokenizer;
 use spiece::inspect::TextCounter;
@@ -109,11 +109,14 @@ impl ReportFormat {
     }
 
     /// The report in this format.
-    fn render(self, report: &InspectReport<'_>) -> CliResult<Vec<u8>> {
+    fn render(self, report: &InspectReport<'_>) -> Vec<u8> {
         match self {
-            Self::Text => Ok(text::render(report)),
-            Self::Json => Ok(json::document(&json::InspectJson::new(report, true))),
-            Self::Html => html::render(report),
+            Self::Text => text::sheet(report).to_text(),
+            Self::Json => json::document(&json::InspectJson::new(report)),
+            Self::Html => {
+                let title = format!("{} - spiece inspect", report.visible_name());
+                html::page(&title, &[("", text::sheet(report))])
+            }
         }
     }
 }
@@ -155,7 +158,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
             languages: wants_languages.then(|| language_costs(&tokenizer)),
             ..InspectReport::new(model_name, &tokenizer)?
         };
-        let bytes = format.render(&report)?;
+        let bytes = format.render(&report);
         output.write_all(&bytes).map_err(output_error)
     })
 }

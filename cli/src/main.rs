@@ -19,7 +19,7 @@
 //!
 //! The modules besides the subcommands, in the order of the data flow: `reference` and
 //! `install_links` (names of the program), `args` and `training_flags` (flags), `documents` (what a
-//! document is), `input` (blocks of lines), `stream` (the parallel loop over blocks), `table` and
+//! document is), `input` (blocks of lines), `stream` (the parallel loop over blocks), `sheet` and
 //! `visible` (reports), `io` (standard streams and errors), `model_files` (changed models),
 //! `progress` (messages).
 
@@ -46,8 +46,8 @@ mod normalize;
 mod progress;
 mod prune;
 mod reference;
+mod sheet;
 mod stream;
-mod table;
 mod train;
 mod training_flags;
 mod visible;

@@ -104,13 +104,15 @@ class Browser:
         """A command of the session."""
         return self.call(method, f"/session/{self.session}{path}", body)
 
-    def open(self, path):
-        """Opens a file and waits until its script has filled the page."""
-        self.command("POST", "/url", {"url": "file://" + os.path.abspath(path)})
+    def open(self, page):
+        """Opens a page, a file or an address, and waits until its script, if it has one, has filled it."""
+        url = page if str(page).startswith("http://") else "file://" + os.path.abspath(page)
+        self.command("POST", "/url", {"url": url})
         limit = time.monotonic() + 30
-        while self.run("return document.documentElement.dataset.ready") != "true":
+        is_ready = "document.scripts.length > 0 ? document.documentElement.dataset.ready === 'true' : document.readyState === 'complete'"
+        while not self.run(f"return {is_ready}"):
             if time.monotonic() > limit:
-                raise RuntimeError(f"{path}: the page is not ready: {self.console_messages()}")
+                raise RuntimeError(f"{page}: the page is not ready: {self.console_messages()}")
             time.sleep(0.05)
 
     def run(self, script, *arguments):
@@ -134,6 +136,11 @@ class Browser:
         """Clicks the first element that a CSS selector finds."""
         found = self.command("POST", "/element", {"using": "css selector", "value": selector})
         self.command("POST", f"/element/{found[ELEMENT_KEY]}/click", {})
+
+    def choose(self, selector, path):
+        """Chooses a file in the input that a CSS selector finds."""
+        found = self.command("POST", "/element", {"using": "css selector", "value": selector})
+        self.command("POST", f"/element/{found[ELEMENT_KEY]}/value", {"text": str(path)})
 
     def set_width(self, width, height=800):
         """Gives the page a size in CSS pixels."""

@@ -61,7 +61,7 @@ pub(crate) struct InspectJson<'r> {
     longest: Vec<PieceJson<'r>>,
     unusual: &'r UnusualPieces,
     #[serde(flatten)]
-    unreachable: Option<UnreachableJson<'r>>,
+    unreachable: UnreachableJson<'r>,
     #[serde(flatten)]
     findings: FindingsJson<'r>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,8 +177,7 @@ struct LineJson<'r> {
 }
 
 impl<'r> InspectJson<'r> {
-    /// The report; without the unreachable pieces for the page, which has a shorter form of them.
-    pub(super) fn new(report: &'r InspectReport<'_>, with_unreachable: bool) -> Self {
+    pub(super) fn new(report: &'r InspectReport<'_>) -> Self {
         let InspectReport {
             tokenizer,
             inspection,
@@ -198,7 +197,7 @@ impl<'r> InspectJson<'r> {
                 .map(|id| piece(tokenizer, *id))
                 .collect(),
             unusual: &inspection.unusual,
-            unreachable: with_unreachable.then(|| unreachable(tokenizer, &inspection.unreachable)),
+            unreachable: unreachable(tokenizer, &inspection.unreachable),
             findings: findings(inspection),
             text: (report.text.as_ref()).map(|report| text_costs(tokenizer, report)),
             languages: report.languages.as_deref(),

@@ -1,4 +1,4 @@
-//! The report of `spiece inspect` as text for a terminal: lines of a name and a value, then lists.
+//! The report of `spiece inspect` for people: rows of a name and a value, then lists.
 //!
 //! Texts of pieces and lines are escaped; see [`visible`]. All unreachable pieces are listed; of
 //! lists that are not findings, only the first entries are.
@@ -7,7 +7,7 @@ use super::report::{
     InspectReport, InspectedVocabulary, LanguageCost, RENYI_ALPHA, TextCosts, TextReport,
     byte_flags, normalizer_flags, piece_text, share, special_ids, trainer_flags, type_name,
 };
-use crate::table::TextTable;
+use crate::sheet::Sheet;
 use crate::visible::visible;
 use spiece::inspect::{
     ExtremeLine, Inspection, InspectionDetails, ScoreSummary, UnreachableReason,
@@ -25,9 +25,9 @@ const MAX_SPECIAL_TOKENS: usize = 5;
 /// The maximum number of characters of a word or line.
 const MAX_CHARACTERS: usize = 80;
 
-/// The report as text.
-pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
-    let mut out = TextTable::default();
+/// The report as a sheet.
+pub(crate) fn sheet(report: &InspectReport<'_>) -> Sheet {
+    let mut out = Sheet::default();
     write_model(report, &mut out);
     write_inventory(report.tokenizer, &report.inspection, &mut out);
     write_findings(report.tokenizer, &report.inspection, &mut out);
@@ -40,12 +40,12 @@ pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
     }
     if let Some(languages) = &report.languages {
         let heading = "the Universal Declaration of Human Rights, tokens relative to English";
-        out.list(heading, languages.iter().map(language_item));
+        out.measured_list(heading, languages.iter().map(language_item));
     }
-    out.into_bytes()
+    out
 }
 
-fn write_training_options(model: &Model, out: &mut TextTable) {
+fn write_training_options(model: &Model, out: &mut Sheet) {
     let record = model.training_record();
     let options = record.flags.recorded();
     let options = options.map(|(name, value)| format!("{name}={}", visible(value.as_bytes())));
@@ -57,9 +57,9 @@ fn write_training_options(model: &Model, out: &mut TextTable) {
 }
 
 /// Name, type, size, special ids and flags.
-fn write_model(report: &InspectReport<'_>, out: &mut TextTable) {
+fn write_model(report: &InspectReport<'_>, out: &mut Sheet) {
     let inspection = &report.inspection;
-    out.row("model", &report.visible_name());
+    out.row("model", report.visible_name());
     out.row("type", type_name(inspection));
     let pieces = inspection.piece_count;
     out.row(
@@ -84,7 +84,7 @@ fn write_model(report: &InspectReport<'_>, out: &mut TextTable) {
 }
 
 /// Special tokens, pattern and flags of a byte-level vocabulary.
-fn write_byte_settings(bpe: &ByteBpe, out: &mut TextTable) {
+fn write_byte_settings(bpe: &ByteBpe, out: &mut Sheet) {
     let special = bpe.special_tokens();
     let first = special.iter().take(MAX_SPECIAL_TOKENS);
     let first = first.map(|token| format!("{} {}", visible(token.text.as_bytes()), token.id));
@@ -106,23 +106,23 @@ fn write_byte_settings(bpe: &ByteBpe, out: &mut TextTable) {
     for split in pretokenizer.splits() {
         // The escapes of `visible` are those of expressions, too, so backslashes stay as they are.
         let expression = visible(split.pattern.expression().as_bytes());
-        out.row("expression", &expression.replace(r"\\", r"\"));
+        out.row("expression", expression.replace(r"\\", r"\"));
     }
     if pretokenizer.splits().is_empty() {
         out.row("pattern", "none; a text is one pretoken");
     }
     out.row("form", bpe.text_form().name());
-    out.row("flags", &flag_list(&byte_flags(bpe)));
+    out.row("flags", flag_list(&byte_flags(bpe)));
 }
 
 /// Special ids, flags and normalizer of a SentencePiece model.
-fn write_model_settings(report: &InspectReport<'_>, model: &Model, out: &mut TextTable) {
+fn write_model_settings(report: &InspectReport<'_>, model: &Model, out: &mut Sheet) {
     let special = special_ids(report.tokenizer).map(|(name, id)| match id {
         Some(id) => format!("{name} {id}"),
         None => format!("{name} none"),
     });
-    out.row("special ids", &special.join(", "));
-    out.row("flags", &flag_list(&trainer_flags(model.trainer_spec())));
+    out.row("special ids", special.join(", "));
+    out.row("flags", flag_list(&trainer_flags(model.trainer_spec())));
     let normalizer = model.normalizer_spec();
     let name = match normalizer.name() {
         b"" => "without a name".to_owned(),
@@ -133,7 +133,7 @@ fn write_model_settings(report: &InspectReport<'_>, model: &Model, out: &mut Tex
         _ => "rules",
     };
     let flags = flag_list(&normalizer_flags(normalizer));
-    out.row("normalizer", &format!("{name} ({rules}); {flags}"));
+    out.row("normalizer", format!("{name} ({rules}); {flags}"));
 }
 
 /// The names of the flags that are on.
@@ -147,33 +147,31 @@ fn flag_list(flags: &[(&'static str, bool)]) -> String {
 }
 
 /// Pieces by kind, script and length, their scores, the longest ones.
-fn write_inventory(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut TextTable) {
+fn write_inventory(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut Sheet) {
     let kinds = inspection.kinds.iter().filter(|count| count.pieces > 0);
-    let kinds = kinds.map(|count| format!("{} {}", count.kind, count.pieces));
-    out.row("kinds", &joined(kinds));
-    let scripts = inspection.scripts.iter().take(MAX_SCRIPTS);
-    let scripts = scripts.map(|count| format!("{} {}", count.script, count.pieces));
-    let more = inspection.scripts.len().saturating_sub(MAX_SCRIPTS);
-    let more = (more > 0).then(|| format!("{more} more"));
-    out.row("scripts", &joined(scripts.chain(more)));
+    let kinds = kinds.map(|count| (count.kind.to_string(), count.pieces));
+    out.counts("kinds", kinds, usize::MAX);
+    let scripts = inspection.scripts.iter();
+    let scripts = scripts.map(|count| (count.script.to_string(), count.pieces));
+    out.counts("scripts", scripts, MAX_SCRIPTS);
     let lengths = inspection.lengths.iter();
-    let lengths = lengths.map(|count| format!("{}: {}", count.characters, count.pieces));
-    out.row("lengths", &joined(lengths));
+    let lengths = lengths.map(|count| (format!("{}:", count.characters), count.pieces));
+    out.counts("lengths", lengths, usize::MAX);
     if let InspectionDetails::Model(model) = &inspection.details {
         write_scores(&model.scores, out);
     }
     let longest = inspection.longest.iter().take(MAX_LONGEST_PIECES);
     let longest = longest.map(|id| shortened(piece_text(tokenizer, *id)));
-    out.row("longest pieces", &joined(longest));
+    out.row("longest pieces", joined(longest));
 }
 
 /// Scores of normal pieces.
-fn write_scores(scores: &ScoreSummary, out: &mut TextTable) {
+fn write_scores(scores: &ScoreSummary, out: &mut Sheet) {
     let (Some(lowest), Some(highest)) = (scores.lowest, scores.highest) else {
         return out.row("scores", "no normal pieces");
     };
     // Adding zero turns a negative zero into zero.
-    out.row("scores", &format!("{} to {}", lowest + 0.0, highest + 0.0));
+    out.row("scores", format!("{} to {}", lowest + 0.0, highest + 0.0));
     let ties = match scores.tied_scores {
         0 => "none".to_owned(),
         ties => format!("{} pieces share {ties} scores", scores.tied_pieces),
@@ -190,7 +188,7 @@ fn write_scores(scores: &ScoreSummary, out: &mut TextTable) {
 }
 
 /// Pieces that often cause problems, and those that no text gives.
-fn write_findings(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut TextTable) {
+fn write_findings(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut Sheet) {
     let unusual = &inspection.unusual;
     let lists = [
         ("with a space", &unusual.with_space),
@@ -205,7 +203,7 @@ fn write_findings(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut Text
             true => ", ...",
             false => "",
         };
-        out.row(name, &format!("{} ({}{dots})", ids.len(), joined(first)));
+        out.row(name, format!("{} ({}{dots})", ids.len(), joined(first)));
     }
     let visible_piece = |id: &PieceId| visible(piece_text(tokenizer, *id));
     let item = |id: &PieceId| format!("{id} {}", visible_piece(id));
@@ -246,14 +244,14 @@ fn write_findings(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut Text
 }
 
 /// What the texts cost.
-fn write_text(tokenizer: &Tokenizer, report: &TextReport, out: &mut TextTable) {
+fn write_text(tokenizer: &Tokenizer, report: &TextReport, out: &mut Sheet) {
     let statistics = &report.statistics;
     out.heading("text");
     for file in &report.files {
         let bytes_per_token = share(file.bytes, file.tokens);
         out.row(
             "file",
-            &format!(
+            format!(
                 "{}: {} lines, {} bytes, {} tokens ({bytes_per_token:.3} bytes each)",
                 visible(file.name.as_bytes()),
                 file.lines,
@@ -263,14 +261,14 @@ fn write_text(tokenizer: &Tokenizer, report: &TextReport, out: &mut TextTable) {
         );
     }
     let costs = TextCosts::new(statistics);
-    out.row("tokens", &costs.tokens.to_string());
+    out.row("tokens", costs.tokens.to_string());
     for (name, ratio) in [
         ("bytes per token", costs.bytes_per_token),
         ("characters per token", costs.characters_per_token),
         ("words per token", costs.words_per_token),
         ("tokens per word", costs.tokens_per_word),
     ] {
-        out.row(name, &format!("{ratio:.3}"));
+        out.row(name, format!("{ratio:.3}"));
     }
     for (name, tokens, share) in [
         ("byte tokens", costs.byte_tokens, costs.byte_token_share),
@@ -280,12 +278,12 @@ fn write_text(tokenizer: &Tokenizer, report: &TextReport, out: &mut TextTable) {
             costs.unknown_token_share,
         ),
     ] {
-        out.row(name, &format!("{tokens} ({:.3} %)", 100.0 * share));
+        out.row(name, format!("{tokens} ({:.3} %)", 100.0 * share));
     }
 
     let used = statistics.pieces_used();
     let percent = 100.0 * share(used, tokenizer.vocab_size() as u64);
-    out.row("pieces used", &format!("{used} ({percent:.2} %)"));
+    out.row("pieces used", format!("{used} ({percent:.2} %)"));
     let efficiency = |value: Option<f64>| match value {
         Some(value) => format!("{value:.4}"),
         None => "none".to_owned(),
@@ -294,13 +292,13 @@ fn write_text(tokenizer: &Tokenizer, report: &TextReport, out: &mut TextTable) {
     let full = efficiency(statistics.full_efficiency(RENYI_ALPHA));
     out.row(
         &format!("Rényi efficiency {RENYI_ALPHA}"),
-        &format!("{observed} of the pieces used, {full} of all pieces"),
+        format!("{observed} of the pieces used, {full} of all pieces"),
     );
     write_extremes(report, out);
 }
 
 /// The words and lines of a text that cost most, and least.
-fn write_extremes(report: &TextReport, out: &mut TextTable) {
+fn write_extremes(report: &TextReport, out: &mut Sheet) {
     let statistics = &report.statistics;
     let words = statistics.fragmented_words.iter().take(MAX_WORDS);
     let words = words.map(|word| {
@@ -328,9 +326,9 @@ fn write_extremes(report: &TextReport, out: &mut TextTable) {
     }
 }
 
-fn language_item(language: &LanguageCost) -> String {
+fn language_item(language: &LanguageCost) -> (String, f64) {
     let costs = &language.costs;
-    format!(
+    let text = format!(
         "{:<22} {:>6.2} {:>8} tokens {:>7.3} bytes each {:>7.2} % byte {:>7.2} % unknown",
         language.name,
         language.relative_tokens,
@@ -338,7 +336,8 @@ fn language_item(language: &LanguageCost) -> String {
         costs.bytes_per_token,
         100.0 * costs.byte_token_share,
         100.0 * costs.unknown_token_share,
-    )
+    );
+    (text, language.relative_tokens)
 }
 
 /// The printable start of a text.
