@@ -1,6 +1,6 @@
 //! The merges that make a piece of its own text.
 //!
-//! Example: `▁the` of Llama 2 is made by three merges: `h` + `e`, `▁` + `t`, and `▁t` + `he`.
+//! Example: three merges may make `▁the`: `▁` + `t`, `▁t` + `h`, and `▁th` + `e`.
 
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ pub struct PieceMerge {
 /// let the = tokenizer.piece_to_id("\u{2581}the").unwrap();
 /// let merges = piece_merges(&tokenizer, the)?;
 /// let made = merges.iter().filter_map(|merge| tokenizer.id_to_piece(merge.id));
-/// assert!(made.eq(["he".as_bytes(), "\u{2581}t".as_bytes(), "\u{2581}the".as_bytes()]));
+/// assert!(made.eq(["\u{2581}t", "\u{2581}th", "\u{2581}the"].map(str::as_bytes)));
 /// # Ok::<(), spiece::ModelError>(())
 /// ```
 ///

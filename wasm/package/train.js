@@ -1,0 +1,9 @@
+// The package with training, in browsers, workers and other runtimes that fetch files.
+import * as bindings from "./dist/train.js";
+import { loaders } from "./tokenizer.js";
+import { trainers } from "./trainers.js";
+
+export { Decoder, Tokenizer } from "./tokenizer.js";
+const { initialize, ...functions } = loaders(bindings, () => new URL("./dist/train_bg.wasm", import.meta.url));
+export const { load, loadVocabAndMerges } = functions;
+export const { train, trainBytes } = trainers(bindings, initialize);
