@@ -143,9 +143,10 @@ def differences(spiece, reference, lines):
     return found
 
 
-def with_every_character():
+def with_every_character(options):
     """Every character alone, between letters, and between marks."""
-    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    codes = range(options.seed % options.stride, 0x110000, options.stride)
+    characters = [chr(code) for code in codes if not 0xD800 <= code < 0xE000]
     for start in range(0, len(characters), 50_000):
         part = characters[start : start + 50_000]
         yield part
@@ -161,7 +162,7 @@ def vocabularies(options, folder):
         lists = script.batches(strings, random_text, f"{options.seed} {path.name}", options.cases, files)
         # What is done with a character does not depend on the vocabulary, but on what the normalizer does.
         if number in (0, 3, 8):
-            lists = itertools.chain(with_every_character(), lists)
+            lists = itertools.chain(with_every_character(options), lists)
         yield path, reference, script.Spiece(options.program, path, [], flags), lists
 
 
@@ -184,6 +185,7 @@ def main():
     parser.add_argument("--vocabularies", type=Path, help="a folder with vocab.txt and tokenizer.json files")
     parser.add_argument("--texts", type=Path, action="append", default=[], help="a further text; may be repeated")
     parser.add_argument("--longest", type=int, default=2, help="all strings of so many characters")
+    parser.add_argument("--stride", type=int, default=1, help="of every so many characters one is compared, another with each seed")
     parser.add_argument("--only", help="only vocabularies whose name contains this")
     script.run(parser, compare)
 
