@@ -9,16 +9,13 @@ horizontal scrolling at 360 pixels, enough contrast in both colour schemes; equa
 all checks pass, 1 if one fails, 77 if a program is missing.
 """
 
-import argparse
 import sys
-import tempfile
 from urllib.parse import unquote
 
 sys.dont_write_bytecode = True
 
 from hostile_models import hostile_models  # noqa: E402
-from pages import ROOT, SKIPPED, PageTest, Program  # noqa: E402
-from webdriver import Browser, missing_program  # noqa: E402
+from pages import ROOT, PageTest, Program, parser, run_in_browser  # noqa: E402
 
 TEXT = f"--text={ROOT / 'testdata/hostile_text.txt'}"
 
@@ -74,24 +71,9 @@ class ReportTest(PageTest):
         self.check_hostile()
 
 
-def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--spiece", default=ROOT / "target/release/spiece", help="the program")
-    parser.add_argument("--screenshots", help="write screenshots into this folder")
-    return parser.parse_args()
-
-
 def main():
-    options = parse_options()
-    missing = missing_program()
-    if missing:
-        print(f"skipped: {missing} is not installed (Debian: apt-get install chromium chromium-driver)")
-        return SKIPPED
-    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
-        browser.set_width(1280)
-        test = ReportTest(Program(options.spiece), browser, folder, options.screenshots)
-        test.run()
-    return test.checks.report()
+    options = parser(__doc__).parse_args()
+    return run_in_browser(lambda browser, folder: ReportTest(Program(options.spiece), browser, folder, options.screenshots))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,12 @@
 """What the tests of pages have in common: counted checks, the program, and checks that hold for every page."""
 
+import argparse
 import subprocess
+import tempfile
 import time
 from pathlib import Path
+
+from webdriver import Browser, missing_program
 
 ROOT = Path(__file__).resolve().parents[2]
 SKIPPED = 77
@@ -103,3 +107,24 @@ class PageTest:
             self.browser.screenshot(folder / f"{name}_{scheme}_{width}.png")
         self.browser.set_scheme("light")
         self.browser.set_width(1280)
+
+
+def parser(description):
+    """The flags that all tests have."""
+    made = argparse.ArgumentParser(description=description.split("\n")[0])
+    made.add_argument("--spiece", default=ROOT / "target/release/spiece", help="the program")
+    made.add_argument("--screenshots", help="write screenshots into this folder")
+    return made
+
+
+def run_in_browser(make_test):
+    """Runs the test that is made of a browser and a folder; the exit status."""
+    missing = missing_program()
+    if missing:
+        print(f"skipped: {missing} is not installed (Debian: apt-get install chromium chromium-driver)")
+        return SKIPPED
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        browser.set_width(1280)
+        test = make_test(browser, folder)
+        test.run()
+    return test.checks.report()

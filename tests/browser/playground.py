@@ -10,19 +10,16 @@ horizontal scrolling at 360 pixels, enough contrast in both colour schemes. Exit
 77 if a program is missing.
 """
 
-import argparse
 import base64
 import functools
 import http.server
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from pages import PHONE_WIDTH, ROOT, SKIPPED, PageTest, Program  # noqa: E402
-from webdriver import Browser, missing_program  # noqa: E402
+from pages import PHONE_WIDTH, ROOT, PageTest, Program, parser, run_in_browser  # noqa: E402
 
 TEXT = "The right é漢 ½ x <s> 🙂"
 
@@ -177,30 +174,17 @@ class PlaygroundTest(PageTest):
         self.check_console("at the end")
 
 
-def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--spiece", default=ROOT / "target/release/spiece", help="the program")
-    parser.add_argument("--page", default=ROOT / "target/playground", help="the folder that wasm/build wrote")
-    parser.add_argument("--screenshots", help="write screenshots into this folder")
-    return parser.parse_args()
-
-
 def main():
-    options = parse_options()
-    missing = missing_program()
-    if missing:
-        print(f"skipped: {missing} is not installed (Debian: apt-get install chromium chromium-driver)")
-        return SKIPPED
+    flags = parser(__doc__)
+    flags.add_argument("--page", default=ROOT / "target/playground", help="the folder that wasm/build wrote")
+    options = flags.parse_args()
     handler = functools.partial(QuietHandler, directory=str(options.page))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_address[1]}/"
-        with tempfile.TemporaryDirectory() as folder, Browser() as browser:
-            browser.set_width(1280)
-            test = PlaygroundTest(options, browser, folder, address)
-            test.run()
+        status = run_in_browser(lambda browser, folder: PlaygroundTest(options, browser, folder, address))
         server.shutdown()
-    return test.checks.report()
+    return status
 
 
 if __name__ == "__main__":
