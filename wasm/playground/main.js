@@ -122,7 +122,7 @@ function update() {
 }
 
 /** A row of the table of counts. */
-function countRow(entry, { tokens, count, boundaries }, first, { bytes, words }) {
+function countRow(entry, { count, boundaries }, first, { bytes, words }) {
   const { name, tokenizer } = entry;
   const number = (value) => element("td", { class: "number" }, value);
   const ratio = (top, bottom) => number(bottom === 0 ? "–" : (top / bottom).toFixed(2));
@@ -144,7 +144,6 @@ function countRow(entry, { tokens, count, boundaries }, first, { bytes, words })
   );
   row.cells[6].classList.add("pair");
   row.cells[7].classList.add("pair");
-  row.dataset.tokens = tokens.length;
   return row;
 }
 

@@ -23,12 +23,14 @@ const LINES = [
 
 /** Every model and vocabulary of the repository, and those of the folders that are named. */
 function modelFiles() {
-  const inFolder = (folder, ending) => readdirSync(folder).filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
+  // vocab.json needs merges.txt.
+  const isModel = (name, ending) => name.endsWith(ending) && !name.includes("vocab");
+  const inFolder = (folder, ending) => readdirSync(folder).filter((name) => isModel(name, ending)).map((name) => join(folder, name));
   const files = ["run", "golden"].flatMap((folder) => inFolder(`${ROOT}testdata/${folder}`, ".model"));
-  files.push(...inFolder(`${ROOT}testdata/bytes`, ".json").filter((name) => !name.includes("vocab")));
+  files.push(...inFolder(`${ROOT}testdata/bytes`, ".json"));
   files.push(...inFolder(`${ROOT}testdata/wordpiece`, ".json"));
   if (process.env.SPIECE_MODELS) files.push(...inFolder(process.env.SPIECE_MODELS, ".model"));
-  if (process.env.SPIECE_VOCABULARIES) files.push(...inFolder(process.env.SPIECE_VOCABULARIES, ".json").filter((name) => !name.includes("vocab")));
+  if (process.env.SPIECE_VOCABULARIES) files.push(...inFolder(process.env.SPIECE_VOCABULARIES, ".json"));
   return files;
 }
 
