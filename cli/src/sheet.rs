@@ -36,12 +36,12 @@ enum Part {
     /// A heading, and the items below it.
     List {
         heading: String,
-        items: Vec<Item>,
+        items: Vec<ListItem>,
     },
 }
 
 #[derive(Debug)]
-struct Item {
+struct ListItem {
     text: String,
     /// What the length of a bar stands for, if the items are compared by a number.
     size: Option<f64>,
@@ -78,7 +78,7 @@ impl Sheet {
 
     /// Adds a heading and the items below it.
     pub(crate) fn list(&mut self, heading: &str, items: impl Iterator<Item = String>) {
-        let items = items.map(|text| Item { text, size: None });
+        let items = items.map(|text| ListItem { text, size: None });
         self.parts.push(Part::List {
             heading: heading.to_owned(),
             items: items.collect(),
@@ -91,7 +91,7 @@ impl Sheet {
         heading: &str,
         items: impl Iterator<Item = (String, f64)>,
     ) {
-        let items = items.map(|(text, size)| Item {
+        let items = items.map(|(text, size)| ListItem {
             text,
             size: Some(size),
         });

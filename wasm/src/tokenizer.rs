@@ -3,14 +3,34 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use spiece::formats::ByteVocabulary;
+use spiece::byte_bpe::SpecialToken;
+use spiece::formats::{ByteFormatOptions, ByteVocabulary};
 use spiece::{
-    EncodeOptions, IncrementalDecoder, Offsets, PieceId, PreparedOptions, Tokenizer,
-    TokenizerConfig,
+    EncodeOptions, ExtraOption, IncrementalDecoder, Offsets, Pattern, PieceId, PreparedOptions,
+    Tokenizer, TokenizerConfig,
 };
 use wasm_bindgen::prelude::*;
 
-use crate::options::{encode_options, format_options};
+/// What a vocabulary needs and its file lacks: the name of a pattern or an expression, and special
+/// tokens. `None` leaves each of them to the file.
+fn format_options(
+    pattern: Option<String>,
+    special: Option<(Vec<String>, Vec<u32>)>,
+) -> Result<ByteFormatOptions, JsError> {
+    let mut options = ByteFormatOptions::default();
+    if let Some(pattern) = pattern {
+        options.pattern = Some(match Pattern::named(&pattern) {
+            Some(pattern) => pattern,
+            None => Pattern::new(&pattern)?,
+        });
+    }
+    if let Some((texts, ids)) = special {
+        let tokens = texts.into_iter().zip(ids);
+        let tokens = tokens.map(|(text, id)| SpecialToken::new(text, id));
+        options.special_tokens = Some(tokens.collect());
+    }
+    Ok(options)
+}
 
 /// A position in a text. The memory of a module has no more than 2^32 bytes, so that it always fits.
 fn index(position: usize) -> u32 {
@@ -57,8 +77,7 @@ impl CoreTokenizer {
         special_texts: Option<Vec<String>>,
         special_ids: Option<Vec<u32>>,
     ) -> Result<Self, JsError> {
-        let special = special_texts.zip(special_ids);
-        let options = format_options(pattern.as_deref(), special)?;
+        let options = format_options(pattern, special_texts.zip(special_ids))?;
         let tokenizer = Tokenizer::from_bytes_with(file, &options)?;
         Self::of(Rc::new(tokenizer), &EncodeOptions::default())
     }
@@ -72,8 +91,7 @@ impl CoreTokenizer {
         special_texts: Option<Vec<String>>,
         special_ids: Option<Vec<u32>>,
     ) -> Result<Self, JsError> {
-        let special = special_texts.zip(special_ids);
-        let options = format_options(pattern.as_deref(), special)?;
+        let options = format_options(pattern, special_texts.zip(special_ids))?;
         let vocabulary = ByteVocabulary::from_vocab_and_merges(vocab, merges, &options)?;
         let tokenizer = Tokenizer::of_bytes(vocabulary.into_exact()?, TokenizerConfig::default());
         Self::of(Rc::new(tokenizer), &EncodeOptions::default())
@@ -88,12 +106,11 @@ impl CoreTokenizer {
         user_defined_symbols: bool,
         extra: &str,
     ) -> Result<Self, JsError> {
-        let options = encode_options(
-            allowed_special,
-            refuses_special,
-            user_defined_symbols,
-            extra,
-        )?;
+        let options = EncodeOptions::default()
+            .with_allowed_special(allowed_special)
+            .with_refuses_special(refuses_special)
+            .with_user_defined_symbols(user_defined_symbols)
+            .with_extra(ExtraOption::parse_list(extra)?);
         Self::of(Rc::clone(&self.tokenizer), &options)
     }
 

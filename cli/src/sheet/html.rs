@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Item, Part, Sheet};
+use super::{ListItem, Part, Sheet};
 
 const STYLE: &str = include_str!("page.css");
 /// What a page without scripts cannot do.
@@ -77,7 +77,7 @@ fn push_row(row: &Part, out: &mut String) {
     };
 }
 
-fn push_list(heading: &str, items: &[Item], out: &mut String) {
+fn push_list(heading: &str, items: &[ListItem], out: &mut String) {
     let _ = writeln!(out, "<h3>{}</h3>", escaped(heading));
     if items.is_empty() {
         return;
@@ -85,7 +85,7 @@ fn push_list(heading: &str, items: &[Item], out: &mut String) {
     let largest = items.iter().filter_map(|item| item.size);
     let largest = largest.fold(0.0, f64::max);
     out.push_str("<ul>\n");
-    for Item { text, size } in items {
+    for ListItem { text, size } in items {
         let bar = size.map(|size| bar(size, largest)).unwrap_or_default();
         let _ = writeln!(out, "<li><bdi>{}</bdi>{bar}</li>", escaped(text));
     }
