@@ -104,6 +104,13 @@ impl<T: Copy> Arena<T> {
         &self.items[self.range(index)]
     }
 
+    /// The slice at `index` and all slices after it, and the length of the first one.
+    #[inline]
+    pub(crate) fn get_with_rest(&self, index: usize) -> (&[T], usize) {
+        let range = self.range(index);
+        (&self.items[range.start..], range.len())
+    }
+
     /// All slices, by index.
     #[cfg(any(feature = "train", test))]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[T]> {

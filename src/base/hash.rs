@@ -20,10 +20,13 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::base::num::mix_high;
+use crate::base::num::{low_u32, mix_high};
 
 /// Powers of a number, by exponent.
 type Powers = [u64; 256];
+
+/// How many bytes of a text are read at once.
+const WINDOW: usize = size_of::<u64>();
 
 /// The hash of a text, and the base to the power of its length.
 #[derive(Debug, Clone, Copy)]
@@ -62,15 +65,22 @@ impl TextHash {
 pub(crate) struct TextHasher {
     powers: Powers,
     inverse_powers: Powers,
+    /// By length, the sum of a text of zeros.
+    zeros: [u64; WINDOW + 1],
 }
 
 impl TextHasher {
     /// A hasher with a random base.
     pub(crate) fn new() -> Self {
         let base = RandomState::new().hash_one(0) | 1;
+        let powers = powers_of(base);
         Self {
-            powers: powers_of(base),
+            powers,
             inverse_powers: powers_of(inverse(base)),
+            zeros: std::array::from_fn(|length| {
+                let powers = powers[..length].iter();
+                powers.fold(0u64, |sum, power| sum.wrapping_add(*power))
+            }),
         }
     }
 
@@ -78,6 +88,31 @@ impl TextHasher {
         TextHash {
             hash: mix_high(self.sum(text)),
             power: self.power(text.len()),
+        }
+    }
+
+    /// The hash of the first `length` bytes of a longer text. In a loop over the texts of an arena
+    /// it takes less time than [`hash`](Self::hash): up to eight bytes need no loop, whose end the
+    /// processor would have to guess.
+    #[inline]
+    pub(crate) fn hash_start(&self, text: &[u8], length: usize) -> TextHash {
+        let Some(window) = text.first_chunk().filter(|_| length <= WINDOW) else {
+            return self.hash(&text[..length]);
+        };
+        let unused = WINDOW - length;
+        let after_text = u64::MAX.checked_shl(8 * low_u32(length as u64));
+        let word = u64::from_le_bytes(*window) & !after_text.unwrap_or_default();
+        // Bytes after the text are 0, which moves the others to higher powers.
+        let bytes = word.to_le_bytes().into_iter();
+        let sum = bytes
+            .zip((0..WINDOW).rev())
+            .fold(0u64, |sum, (byte, exponent)| {
+                sum.wrapping_add(u64::from(byte).wrapping_mul(self.powers[exponent]))
+            });
+        let sum = sum.wrapping_mul(self.inverse_powers[unused]);
+        TextHash {
+            hash: mix_high(sum.wrapping_add(self.zeros[length])),
+            power: self.powers[length],
         }
     }
 
@@ -182,6 +217,19 @@ mod tests {
                 let difference = sums[end].0.wrapping_sub(sums[start].0);
                 let hash = difference.wrapping_mul(sums[end].1);
                 assert_eq!(hash, hasher.hash(&text[start..end]).hash, "{start}..{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_hash_of_a_start_is_that_of_the_text() {
+        let hasher = TextHasher::new();
+        let text = [255, 0, 1, 128, 255, 255, 7, 0, 9, 255, 0, 3];
+        for end in 0..=text.len() {
+            for length in 0..=end {
+                let start = hasher.hash_start(&text[..end], length);
+                let whole = hasher.hash(&text[..length]);
+                assert_eq!((start.hash, start.power), (whole.hash, whole.power));
             }
         }
     }

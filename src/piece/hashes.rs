@@ -29,8 +29,9 @@ impl PieceHashes {
         is_left_out: impl Fn(usize) -> bool,
     ) -> Result<Self, usize> {
         let hasher = TextHasher::new();
-        let texts = (0..pieces.len()).map(|id| pieces.text(id));
-        let hashes: Vec<TextHash> = texts.map(|text| hasher.hash(text)).collect();
+        let texts = (0..pieces.len()).map(|id| pieces.texts().get_with_rest(id));
+        let hashes = texts.map(|(text, length)| hasher.hash_start(text, length));
+        let hashes: Vec<TextHash> = hashes.collect();
         let mut slots = Slots::for_numbers(pieces.len());
         // The slots are anywhere in memory. In a loop without the computation of hashes, the
         // processor waits for several of them at once.
