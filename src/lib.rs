@@ -98,7 +98,7 @@
 //! |---|---|
 //! | `inspect` | the module `inspect`: facts about models and texts; implies `regex` |
 //! | `train` | training, normalization rules by name or from files, atomic output files; implies `inspect` |
-//! | `regex` | pretokens by any regular expression, beside those of well-known tokenizers; implied by `train` and `tokenizer-json` |
+//! | `regex` | pretokens by any regular expression, beside those of well-known tokenizers; implied by `train` and `inspect` |
 //! | `compressed` | training on files in gzip and Zstandard; implies `train` |
 //! | `jsonl` | training on the texts of JSON Lines files; implies `train` |
 //! | `convert` | what the formats of other programs have in common; implied by each of them |

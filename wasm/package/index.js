@@ -3,4 +3,8 @@ import * as bindings from "./dist/core.js";
 import { loaders } from "./tokenizer.js";
 
 export { Decoder, Tokenizer } from "./tokenizer.js";
-export const { load, loadVocabAndMerges } = loaders(bindings, () => new URL("./dist/core_bg.wasm", import.meta.url));
+export const { load, loadVocabAndMerges } = loaders(
+  bindings,
+  () => new URL("./dist/core_bg.wasm", import.meta.url),
+  () => import("./train.js"),
+);

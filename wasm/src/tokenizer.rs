@@ -1,13 +1,14 @@
 //! A tokenizer with options of encoding, and a decoder of ids that arrive one by one.
 
 use std::cell::RefCell;
+use std::error::Error;
 use std::rc::Rc;
 
 use spiece::byte_bpe::SpecialToken;
 use spiece::formats::{ByteFormatOptions, ByteVocabulary};
 use spiece::{
-    EncodeOptions, ExtraOption, IncrementalDecoder, Offsets, Pattern, PieceId, PreparedOptions,
-    Tokenizer, TokenizerConfig,
+    EncodeOptions, ExtraOption, IncrementalDecoder, Offsets, Pattern, PatternError, PieceId,
+    PreparedOptions, Tokenizer, TokenizerConfig,
 };
 use wasm_bindgen::prelude::*;
 
@@ -16,7 +17,7 @@ use wasm_bindgen::prelude::*;
 fn format_options(
     pattern: Option<String>,
     special: Option<(Vec<String>, Vec<u32>)>,
-) -> Result<ByteFormatOptions, JsError> {
+) -> Result<ByteFormatOptions, PatternError> {
     let mut options = ByteFormatOptions::default();
     if let Some(pattern) = pattern {
         options.pattern = Some(match Pattern::named(&pattern) {
@@ -30,6 +31,20 @@ fn format_options(
         options.special_tokens = Some(tokens.collect());
     }
     Ok(options)
+}
+
+/// The error that loading a tokenizer throws. Its name is `UnknownPattern` if the module with
+/// training, which runs any pattern, would load the file.
+fn load_error(error: impl Error + 'static) -> JsValue {
+    let thrown = js_sys::Error::new(&error.to_string());
+    let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
+    while let Some(error) = cause {
+        if error.downcast_ref() == Some(&PatternError::Unknown) {
+            thrown.set_name("UnknownPattern");
+        }
+        cause = error.source();
+    }
+    thrown.into()
 }
 
 /// A position in a text. The memory of a module has no more than 2^32 bytes, so that it always fits.
@@ -76,10 +91,11 @@ impl CoreTokenizer {
         pattern: Option<String>,
         special_texts: Option<Vec<String>>,
         special_ids: Option<Vec<u32>>,
-    ) -> Result<Self, JsError> {
-        let options = format_options(pattern, special_texts.zip(special_ids))?;
-        let tokenizer = Tokenizer::from_bytes_with(file, &options)?;
-        Self::of(Rc::new(tokenizer), &EncodeOptions::default())
+    ) -> Result<Self, JsValue> {
+        let special = special_texts.zip(special_ids);
+        let options = format_options(pattern, special).map_err(load_error)?;
+        let tokenizer = Tokenizer::from_bytes_with(file, &options).map_err(load_error)?;
+        Ok(Self::of(Rc::new(tokenizer), &EncodeOptions::default())?)
     }
 
     /// Reads the contents of `vocab.json` and `merges.txt`.
@@ -90,11 +106,15 @@ impl CoreTokenizer {
         pattern: Option<String>,
         special_texts: Option<Vec<String>>,
         special_ids: Option<Vec<u32>>,
-    ) -> Result<Self, JsError> {
-        let options = format_options(pattern, special_texts.zip(special_ids))?;
-        let vocabulary = ByteVocabulary::from_vocab_and_merges(vocab, merges, &options)?;
-        let tokenizer = Tokenizer::of_bytes(vocabulary.into_exact()?, TokenizerConfig::default());
-        Self::of(Rc::new(tokenizer), &EncodeOptions::default())
+    ) -> Result<Self, JsValue> {
+        let special = special_texts.zip(special_ids);
+        let options = format_options(pattern, special).map_err(load_error)?;
+        let vocabulary = ByteVocabulary::from_vocab_and_merges(vocab, merges, &options);
+        let bpe = vocabulary
+            .and_then(ByteVocabulary::into_exact)
+            .map_err(load_error)?;
+        let tokenizer = Tokenizer::of_bytes(bpe, TokenizerConfig::default());
+        Ok(Self::of(Rc::new(tokenizer), &EncodeOptions::default())?)
     }
 
     /// The same tokenizer with other options; the tables are shared.

@@ -30,7 +30,8 @@ function modelFiles() {
   files.push(...inFolder(`${ROOT}testdata/bytes`, ".json"));
   files.push(...inFolder(`${ROOT}testdata/wordpiece`, ".json"));
   if (process.env.SPIECE_MODELS) files.push(...inFolder(process.env.SPIECE_MODELS, ".model"));
-  if (process.env.SPIECE_VOCABULARIES) files.push(...inFolder(process.env.SPIECE_VOCABULARIES, ".json"));
+  const vocabularies = process.env.SPIECE_VOCABULARIES;
+  if (vocabularies) files.push(...[".json", ".tiktoken"].flatMap((ending) => inFolder(vocabularies, ending)));
   return files;
 }
 
@@ -65,6 +66,17 @@ test("a vocabulary without a pattern takes one, and says so if it lacks it", asy
   for (const line of LINES) assert.deepEqual(of_pair.encode(line), of_json.encode(line));
   assert.equal(of_pair.specialTokens.get("<|mine|>"), 100_000);
   assert.equal(of_pair.withOptions({ allowedSpecial: ["<|mine|>"] }).encode("<|mine|>")[0], 100_000);
+});
+
+test("a pattern without a scanner is run by the module with training", async () => {
+  const file = read("testdata/bytes/gpt2.tiktoken");
+  const [small, large] = await Promise.all([load(file, { pattern: "gpt2" }), load(file, { pattern: String.raw`\p{L}+|\d|[^\p{L}\d]+` })]);
+  const pieces = (tokenizer, text) => tokenizer.tokens(text).map(({ start, end }) => text.slice(start, end));
+  assert.ok(pieces(small, "the cat").includes(" c") || pieces(small, "the cat").includes(" cat"));
+  assert.ok(pieces(large, "the cat").every((piece) => piece === " " || !piece.includes(" ")));
+  const pair = ["vocab.json", "merges.txt"].map((name) => read(`testdata/bytes/gpt2-${name}`));
+  assert.deepEqual((await loadVocabAndMerges(...pair, { pattern: "[^ ]+| +" })).decode(large.encode("the cat")), "the cat");
+  await assert.rejects(load(file, { pattern: "(" }), /parenthes|group/);
 });
 
 test("special tokens are text unless they are allowed, or refused", async () => {
