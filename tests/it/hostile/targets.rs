@@ -125,17 +125,20 @@ pub fn model_bytes(data: &[u8]) {
         .map(|piece| piece.text.to_vec())
         .collect();
     let last = some.last().cloned().unwrap_or_default();
+    let own = some.concat();
     let texts: [&[u8]; 6] = [
         b"",
         "Hello \u{2581}world  12 \u{ff21}\u{1f600}\0\u{e9}".as_bytes(),
         b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabcabcabc",
         b"a\xe3\x81\x82ab\xe3\x81\xf0\x9f\x98\x80a\xf0\x9f\xff",
-        &some.concat(),
+        &own,
         &last.repeat(600 / last.len().max(1)),
     ];
-    // Each number takes other sizes of n-best lists and other ways to sample.
-    for seed in [0, 9, 17, 65] {
-        exercise(data, &texts, seed);
+    // Each number takes other sizes of n-best lists and other ways to sample. At every position of a
+    // text as long as the longest piece all of it is compared, so one number is enough.
+    let seeds = [0, 9, 17, 65];
+    for seed in &seeds[..if own.len() < 4_000 { 4 } else { 1 }] {
+        exercise(data, &texts, *seed);
     }
 }
 
