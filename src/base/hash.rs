@@ -93,7 +93,7 @@ impl TextHasher {
 
     /// The hash of the first `length` bytes of a longer text. In a loop over the texts of an arena
     /// it takes less time than [`hash`](Self::hash): up to eight bytes need no loop, whose end the
-    /// processor would have to guess.
+    /// processor cannot predict.
     #[inline]
     pub(crate) fn hash_start(&self, text: &[u8], length: usize) -> TextHash {
         let Some(window) = text.first_chunk().filter(|_| length <= WINDOW) else {
