@@ -30,6 +30,7 @@ def parse_arguments(arguments):
     parser.add_argument("folder", nargs="?", type=Path, help="replay: the folder of the saved case")
     parser.add_argument("--seed", type=int, default=1, help="every seed gives other cases [default: 1]")
     parser.add_argument("--cases", type=int, help="cases of each group [default: 3 to 4 minutes on two cores]")
+    parser.add_argument("--share", type=float, default=1.0, help="without --cases: so many of the usual cases [default: 1]")
     parser.add_argument("--models", type=Path, help="a folder of .model files to run besides the generated ones")
     parser.add_argument("--spiece", type=Path, help="the program to test [default: cargo build --release]")
     parser.add_argument("--keep", type=Path, default=WORK / "failures", help="where failing cases are saved")
@@ -50,7 +51,7 @@ def main(arguments=None):
     try:
         settings = runner.Settings(
             python=bootstrap.reference_python(options.work), program=bootstrap.spiece_program(options.spiece),
-            seed=options.seed, cases=options.cases, models=options.models, keep=options.keep,
+            seed=options.seed, cases=options.cases, share=options.share, models=options.models, keep=options.keep,
             jobs=max(1, options.jobs), timeout=options.timeout, strict=options.strict or options.what == "replay",
         )
         if options.self_test:

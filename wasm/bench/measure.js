@@ -1,12 +1,15 @@
 // Encodes texts in Node with the package and with other packages of npm, and prints MB per second, medians of rounds.
 //
-// Usage: (cd wasm/bench && npm install); node wasm/bench/measure.js VOCABULARIES TEXT...
+// Usage: (cd wasm/bench && npm install); node wasm/bench/measure.js [--only=NAME,...] VOCABULARIES TEXT...
 //
 // VOCABULARIES is a folder with o200k_base.tiktoken and gpt4o.json (the tokenizer.json of the same vocabulary). All peers
-// run in turn in each round, on texts of a line each; the sums of ids must be equal.
+// run in turn in each round, on texts of a line each; the sums of ids must be equal. Each round has other lines, since
+// peers that remember each word would else look up a text that they have seen; a first round, which does not count, is for
+// the compilers of V8.
 
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { parseArgs } from "node:util";
 
 import { Tokenizer as HuggingFace } from "@huggingface/tokenizers";
 import { Tiktoken } from "js-tiktoken/lite";
@@ -17,12 +20,13 @@ import { encode as encodeGpt } from "gpt-tokenizer/encoding/o200k_base";
 import { load } from "../package/node.js";
 
 const ROUNDS = 5;
-/** A text is cut to so many lines, of at most so many bytes together. */
-const MAX_BYTES = 2_000_000;
+/** A round has about so many bytes of text, fewer if the text is shorter than all rounds. */
+const ROUND_BYTES = 1_000_000;
 
-const [folder, ...texts] = process.argv.slice(2);
+const { values: options, positionals } = parseArgs({ options: { only: { type: "string" } }, allowPositionals: true });
+const [folder, ...texts] = positionals;
 if (texts.length === 0) {
-  console.error("usage: node wasm/bench/measure.js VOCABULARIES TEXT...");
+  console.error("usage: node wasm/bench/measure.js [--only=NAME,...] VOCABULARIES TEXT...");
   process.exit(2);
 }
 
@@ -51,30 +55,34 @@ async function peers() {
   };
 }
 
-/** The lines of the start of a text. */
-function linesOf(path) {
-  const text = readFileSync(path).subarray(0, MAX_BYTES).toString();
-  return text.slice(0, text.lastIndexOf("\n")).split("\n").filter((line) => line !== "");
+/** The lines of a text for each round, taken from everywhere in it. */
+function partsOf(path) {
+  const text = readFileSync(path, "utf8");
+  const lines = text.split("\n").filter((line) => line !== "");
+  const count = Math.max(ROUNDS + 1, Math.round(Buffer.byteLength(text) / ROUND_BYTES));
+  return Array.from({ length: ROUNDS + 1 }, (_, part) => lines.filter((_, number) => number % count === part));
 }
 
 const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1];
 
-const all = await peers();
-console.log(`load, ms: ${Object.entries(all).map(([name, [, time]]) => `${name} ${time.toFixed(0)}`).join(", ")}`);
+const all = Object.entries(await peers()).filter(([name]) => !options.only || options.only.split(",").includes(name));
+console.log(`load, ms: ${all.map(([name, [, time]]) => `${name} ${time.toFixed(0)}`).join(", ")}`);
 for (const path of texts) {
-  const lines = linesOf(path);
-  const bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
   const rates = {};
   const sums = {};
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, [count]] of Object.entries(all)) {
+  for (const [round, lines] of partsOf(path).entries()) {
+    const bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
+    for (const [name, [count]] of all) {
       const start = performance.now();
-      sums[name] = lines.reduce((sum, line) => sum + count(line), 0);
-      (rates[name] ??= []).push(bytes / 1000 / (performance.now() - start));
+      const sum = lines.reduce((sum, line) => sum + count(line), 0);
+      const rate = bytes / 1000 / (performance.now() - start);
+      sums[name] = (sums[name] ?? 0) + sum;
+      if (round > 0) (rates[name] ??= []).push(rate);
     }
   }
   const figures = Object.entries(rates).map(([name, numbers]) => `${name} ${median(numbers).toFixed(1)}`);
   console.log(`${basename(path)}, MB/s: ${figures.join(", ")}`);
-  const different = Object.entries(sums).filter(([, sum]) => sum !== sums.spiece);
-  if (different.length > 0) console.log(`  other numbers of ids than ${sums.spiece}: ${different.map((pair) => pair.join(" ")).join(", ")}`);
+  if (new Set(Object.values(sums)).size > 1) {
+    console.log(`  different numbers of ids: ${Object.entries(sums).map((pair) => pair.join(" ")).join(", ")}`);
+  }
 }

@@ -32,12 +32,13 @@ MOST_MINIMIZED = 12
 
 @dataclass
 class Settings:
-    """What a run needs; `cases` of None means each kind's default."""
+    """What a run needs; `cases` of None means `share` of each kind's default."""
 
     python: Path
     program: object
     seed: int = 1
     cases: Optional[int] = None
+    share: float = 1.0
     models: Optional[Path] = None
     keep: Path = Path("failures")
     jobs: int = 2
@@ -110,7 +111,7 @@ class Runner:
     def run_group(self, kind):
         """Runs one group and prints its line; returns the numbers of passed and of failed cases."""
         started = time.monotonic()
-        count = self.settings.cases or kind.default_cases
+        count = self.settings.cases or max(1, round(kind.default_cases * self.settings.share))
         with ThreadPoolExecutor(self.settings.jobs) as threads:
             results = list(threads.map(lambda index: self.run_case(kind, index), range(count)))
         seconds = time.monotonic() - started

@@ -1,9 +1,9 @@
-//! Benchmarks of the stages of training and encoding on `testdata/`: `cargo bench`, or
-//! `cargo bench -- encode` for the benchmarks whose names contain `encode`.
+//! Benchmarks of the stages of training and encoding on `testdata/`: `cargo bench -p spiece-stages`,
+//! with `-- encode` for the benchmarks whose names contain `encode`.
 //!
-//! They locate the stage that a change made slower: run `cargo bench -- --save-baseline before`,
-//! then, with the change, `cargo bench -- --baseline before`. `benches/compare` compares spiece
-//! with other programs.
+//! They locate the stage that a change made slower: run `cargo bench -p spiece-stages --
+//! --save-baseline before`, then, with the change, `... -- --baseline before`. `benches/compare`
+//! compares spiece with other programs.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -13,19 +13,24 @@ use spiece::train::{Event, NormalizationRules, Stage};
 use spiece::{Corpus, Model, PieceId, TextNormalizer, Tokenizer, TrainOptions, Trainer};
 
 /// The Universal Declaration of Human Rights in 24 languages.
-const CORPUS: &str = "testdata/udhr.txt";
-const BPE: &str = "testdata/golden/llama2.model";
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/udhr.txt");
+const BPE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../testdata/golden/llama2.model"
+);
 /// With `nmt_nfkc`'s rules.
-const UNIGRAM: &str = "testdata/run/unigram_rules.model";
+const UNIGRAM: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../testdata/run/unigram_rules.model"
+);
 
-fn main() {
-    let mut criterion = Criterion::default().configure_from_args();
-    normalize(&mut criterion);
-    train(&mut criterion);
-    encode(&mut criterion);
-    decode(&mut criterion);
-    load(&mut criterion);
-    criterion.final_summary();
+/// Runs all of them.
+pub fn run(criterion: &mut Criterion) {
+    normalize(criterion);
+    train(criterion);
+    encode(criterion);
+    decode(criterion);
+    load(criterion);
 }
 
 fn normalize(criterion: &mut Criterion) {
