@@ -22,8 +22,9 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::io::{CliError, CliResult, is_standard_output};
 use super::progress::Messages;
+use spiece::byte_bpe::SpecialToken;
 use spiece::formats::ByteFormatOptions;
-use spiece::{ExtraOption, Model, Pattern, Tokenizer};
+use spiece::{ExtraOption, Model, Pattern, Tokenizer, TrainFlags};
 
 /// The help text of a flag that only older releases of SentencePiece have.
 pub(crate) const RETIRED_HELP: &str = "Retired; has no effect";
@@ -148,22 +149,34 @@ pub(crate) fn model_flag() -> Arg {
 }
 
 /// The flags that name a tokenizer.
-pub(crate) fn tokenizer_flags() -> [Arg; 2] {
-    [file("model", MODEL_HELP), pattern_flag()]
+pub(crate) fn tokenizer_flags() -> [Arg; 3] {
+    let [pattern, special_ids] = vocabulary_flags();
+    [file("model", MODEL_HELP), pattern, special_ids]
 }
 
 /// What a model may be.
 pub(crate) const MODEL_HELP: &str = "The model: a .model file, tokenizer.json, GGUF, .tiktoken, tekken.json, minbpe's .model, \
                                      BERT's vocab.txt, vocab.json beside merges.txt, or a folder with one of them; the content decides";
 
-/// The flag for the pattern of a byte-level vocabulary.
-pub(crate) fn pattern_flag() -> Arg {
-    value(
-        "pattern",
+/// The flags for what the files of some byte-level vocabularies lack.
+pub(crate) fn vocabulary_flags() -> [Arg; 2] {
+    let pattern = value(
+        PATTERN,
         "How a byte-level vocabulary without a pattern of its own (.tiktoken, vocab.json) cuts text: gpt2, cl100k, o200k, \
          llama3, qwen2, or a regular expression. Vocabularies of OpenAI are known without it",
+    );
+    let special_ids = value(
+        SPECIAL_IDS,
+        "The special tokens of such a vocabulary with their ids, for example '<|bos|>=128000,<|eos|>=128001'",
     )
+    .value_name("TEXT=ID,...");
+    [pattern, special_ids]
 }
+
+/// The flag for the pattern of a vocabulary.
+pub(crate) const PATTERN: &str = "pattern";
+/// The flag for the special tokens of a vocabulary and their ids.
+pub(crate) const SPECIAL_IDS: &str = "special_ids";
 
 /// The flag for the file to write.
 pub(crate) fn output_flag() -> Arg {
@@ -226,6 +239,17 @@ pub(crate) fn invalid_option(error: impl Display) -> CliError {
     CliError::Usage(format!("--{error}"))
 }
 
+/// The texts of the flag `name`, separated by commas, with quotes around those that have commas, as
+/// in other lists; none if it is not given.
+pub(crate) fn list(matches: &ArgMatches, name: &str) -> CliResult<Vec<String>> {
+    let mut flags = TrainFlags::default();
+    if let Some(value) = given(matches, name) {
+        let set = flags.set("control_symbols", value);
+        set.map_err(|error| CliError::Usage(format!("--{name}: {error}")))?;
+    }
+    Ok(flags.control_symbols)
+}
+
 /// The numeric value of the flag `name`, which has a default.
 pub(crate) fn number<N: FromStr>(matches: &ArgMatches, name: &str) -> CliResult<N> {
     to_number(name, text(matches, name))
@@ -264,16 +288,26 @@ pub(crate) fn model_path(matches: &ArgMatches) -> CliResult<&str> {
     required(matches, "model", "it names the file of the model")
 }
 
-/// The tokenizer of `--model` and `--pattern`.
+/// The tokenizer of `--model`, `--pattern` and `--special_ids`.
 pub(crate) fn tokenizer(matches: &ArgMatches) -> CliResult<Tokenizer> {
     let options = byte_format_options(matches)?;
     Ok(Tokenizer::open_with(model_path(matches)?, &options)?)
 }
 
-/// What `--pattern` says about a byte-level vocabulary.
+/// What `--pattern` and `--special_ids` say about a byte-level vocabulary.
 pub(crate) fn byte_format_options(matches: &ArgMatches) -> CliResult<ByteFormatOptions> {
     let mut options = ByteFormatOptions::default();
-    if let Some(pattern) = non_empty(matches, "pattern") {
+    if is_given(matches, SPECIAL_IDS) {
+        let tokens = list(matches, SPECIAL_IDS)?.into_iter().map(|token| {
+            // A text may have equals signs, an id has none.
+            let parts = token.rsplit_once('=');
+            let parts = parts.and_then(|(text, id)| Some((text, id.parse().ok()?)));
+            let (text, id) = parts.ok_or_else(|| invalid(SPECIAL_IDS, &token, "TEXT=ID"))?;
+            Ok(SpecialToken::new(text, id))
+        });
+        options.special_tokens = Some(tokens.collect::<CliResult<_>>()?);
+    }
+    if let Some(pattern) = non_empty(matches, PATTERN) {
         let named = Pattern::named(pattern).map_or_else(|| Pattern::new(pattern), Ok);
         options.pattern =
             Some(named.map_err(|error| CliError::Usage(format!("--pattern: {error}")))?);

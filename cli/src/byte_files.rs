@@ -7,13 +7,12 @@ use clap::{Arg, ArgMatches};
 use super::args;
 use super::io::{self, CliError, CliResult};
 use super::progress::Messages;
-use super::training_flags::set_option;
 use spiece::adapt::IdMap;
 use spiece::formats::{
     ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, FileFormat,
     ReadPostProcessor,
 };
-use spiece::{ByteBpe, Tokenizer, TokenizerConfig, TrainFlags};
+use spiece::{ByteBpe, Tokenizer, TokenizerConfig};
 
 /// The name of the flag.
 pub(crate) const FORMAT: &str = "format";
@@ -40,15 +39,6 @@ pub(crate) fn format_flag(prefix: &'static str) -> Arg {
     args::value(FORMAT, help)
         .help(format!("{prefix}{help}"))
         .value_name("FORMAT")
-}
-
-/// The texts of `--special_tokens`, as those of other lists.
-pub(crate) fn special_tokens(matches: &ArgMatches) -> CliResult<Vec<String>> {
-    let mut flags = TrainFlags::default();
-    if let Some(value) = args::given(matches, SPECIAL_TOKENS) {
-        set_option(&mut flags, "control_symbols", value)?;
-    }
-    Ok(flags.control_symbols)
 }
 
 /// A byte-level vocabulary that was read.

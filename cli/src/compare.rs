@@ -50,12 +50,12 @@ pub(crate) fn command() -> Command {
         .args([
             model_argument("a", "A", args::MODEL_HELP),
             model_argument("b", "B", "The second model, of any of these formats"),
-            args::pattern_flag(),
             text_flag("The text to encode; repeat it for several files; - is standard input; required unless --format=html"),
             format_flag(),
             args::output_flag(),
             threads_flag(),
         ])
+        .args(args::vocabulary_flags())
         .args(document_flags());
     args::with_common_flags(command)
 }

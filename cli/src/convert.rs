@@ -40,19 +40,19 @@ pub(crate) fn command() -> Command {
              Prints whether the ids are equal for all text, and each reason why not, with an example. What is not equal is refused unless \
              --force is given. Prints also what the format does not hold: .tiktoken has no pattern and no special tokens.\n\n\
              Example:\n  spiece convert tokenizer.model hf/ --bos\n  spiece convert tokenizer.json \
-             tokenizer.model\n  spiece convert cl100k_base.tiktoken tokenizer.json",
+             tokenizer.model\n  spiece convert cl100k_base.tiktoken tokenizer.json\n  spiece convert tokenizer.model tokenizer.json --pattern=llama3 --special_ids='<|begin_of_text|>=128000,<|end_of_text|>=128001'",
         )
         .arg(model_argument("FROM", "The tokenizer to read"))
         .arg(model_argument("TO", "The file to write, or folder with / at its end"))
         .args([
             args::value("format", "Write this format: model, tokenizer.json, gguf, tiktoken, vocab-merges, minbpe or folder")
                 .value_name("FORMAT"),
-            args::pattern_flag(),
             args::switch("force", "Write the output even if some texts have other ids"),
             args::switch("bos", "Put the BOS piece before every text (models, not for .model)"),
             args::switch("eos", "Put the EOS piece after every text (models, not for .model)"),
             args::file("chat_template", "File with a chat template for tokenizer_config.json (folders)"),
-        ]);
+        ])
+        .args(args::vocabulary_flags());
     args::with_common_flags(command)
 }
 
@@ -73,9 +73,13 @@ impl Source {
             }
         }
         let model = ConvertedModel::open(path)?;
-        if options.pattern.is_some() {
+        let given = [
+            (args::PATTERN, options.pattern.is_some()),
+            (args::SPECIAL_IDS, options.special_tokens.is_some()),
+        ];
+        if let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) {
             return Err(CliError::Usage(format!(
-                "{path}: --pattern is for byte-level vocabularies, and this is a SentencePiece model"
+                "{path}: --{flag} is for byte-level vocabularies, and this is a SentencePiece model"
             )));
         }
         Ok(Self::Model(Box::new(model)))

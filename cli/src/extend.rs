@@ -91,6 +91,7 @@ pub(crate) fn command() -> Command {
             model_files::text_flag(),
             args::value("jobs", "Number of threads; the result does not depend on it [default: all cores]").value_name("N"),
         ])
+        .args(args::vocabulary_flags())
         .args(bytes::flags())
         .args(record_flags().filter(|flag| flag.get_id() != "document"))
         .args(TRAINING_FLAGS.iter().filter_map(|name| training_flag(name)));

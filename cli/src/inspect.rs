@@ -48,7 +48,6 @@ pub(crate) fn command() -> Command {
         )
         .args([
             model_argument("model", "MODEL", args::MODEL_HELP),
-            args::pattern_flag(),
             text_flag("Report on this text, too; repeat it for several files; - is standard input"),
             args::value("format", "text, json, html, or flags: the recorded options as flags of spiece train")
                 .default_value("text"),
@@ -56,6 +55,7 @@ pub(crate) fn command() -> Command {
             args::switch("languages", "Report what the Universal Declaration of Human Rights costs in 28 languages"),
             threads_flag(),
         ])
+        .args(args::vocabulary_flags())
         .args(document_flags());
     args::with_common_flags(command)
 }

@@ -41,9 +41,9 @@ pub(crate) fn command() -> Command {
             args::switch("drop_unreachable", "Do not add pieces of B that no text would give"),
             args::switch("force", "Merge although B normalizes or cuts text differently; what A does is kept"),
             model_files::text_flag(),
-            args::pattern_flag(),
             byte_files::format_flag("Byte-level: "),
-        ]);
+        ])
+        .args(args::vocabulary_flags());
     args::with_common_flags(command)
 }
 

@@ -56,9 +56,9 @@ pub(crate) fn command() -> Command {
             args::file("text", "With --size: remove the pieces that are rarest in this file; without, the last ids first"),
             args::switch("keep_chars", "Keep all pieces of one character [default: true]"),
             threads_flag(),
-            args::pattern_flag(),
             byte_files::format_flag("Byte-level: "),
         ])
+        .args(args::vocabulary_flags())
         .args(document_flags());
     args::with_common_flags(command)
 }

@@ -137,7 +137,7 @@ pub enum TrainError {
     },
     /// Something grew beyond what the trainer can count.
     #[error(
-        "too many {what}; train on a part of the input (input_sentence_size), or leave out rare words (min_word_count)"
+        "too many {what}; give less text (for models of SentencePiece: input_sentence_size), or leave out rare words (min_word_count)"
     )]
     TooLarge {
         /// What there are too many of.

@@ -29,9 +29,8 @@ const MIN_FREQUENCY: &str = "min_frequency";
 const MAX_TOKEN_LENGTH: &str = "max_token_length";
 
 /// The flags that only byte-level vocabularies have.
-pub(super) fn flags() -> [Arg; 6] {
+pub(super) fn flags() -> [Arg; 5] {
     [
-        args::pattern_flag(),
         args::value(
             MIN_FREQUENCY,
             "Byte-level: merge only pairs that occur so often [default: 0]",
@@ -54,7 +53,8 @@ pub(super) fn flags() -> [Arg; 6] {
 /// Refuses the flags of byte-level vocabularies for a model.
 pub(super) fn refuse_flags(matches: &ArgMatches) -> CliResult {
     let own = [
-        "pattern",
+        args::PATTERN,
+        args::SPECIAL_IDS,
         MIN_FREQUENCY,
         MAX_TOKEN_LENGTH,
         SPECIAL_TOKENS,
@@ -137,7 +137,7 @@ fn options(matches: &ArgMatches, bpe: &ByteBpe) -> CliResult<ByteExtendOptions> 
     let special = bpe.special_tokens().iter();
     let special = special.map(|token| (PieceId::new(token.id), token.text.as_bytes()));
     options.reuse = pieces_like(special, matches)?;
-    options.special_tokens = byte_files::special_tokens(matches)?;
+    options.special_tokens = args::list(matches, SPECIAL_TOKENS)?;
     if args::is_given(matches, "split_by_whitespace")
         && !args::is_on(matches, "split_by_whitespace")?
     {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgMatches};
 
 use super::superwords::{self, ByteSuperwordStage, SUPERWORD_PATTERN};
-use crate::args;
+use crate::args::{self, PATTERN};
 use crate::byte_files::{self, ByteFormat, FORMAT, SPECIAL_TOKENS};
 use crate::count;
 use crate::io::{CliError, CliResult};
@@ -27,7 +27,6 @@ use spiece::train::{ByteTrainOptions, ByteTrainer, OptionDescriptor};
 
 /// The value of `--model_type`.
 pub(crate) const MODEL_TYPE: &str = "byte_bpe";
-const PATTERN: &str = "pattern";
 const TIE_ORDER: &str = "tie_order";
 const MIN_FREQUENCY: &str = "min_frequency";
 const MAX_TOKEN_LENGTH: &str = "max_token_length";

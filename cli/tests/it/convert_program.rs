@@ -185,6 +185,31 @@ fn byte_level_vocabularies_are_converted_between_all_formats() {
 }
 
 #[test]
+fn special_tokens_are_given_by_text_and_id_where_the_file_has_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = testdata_argument("bytes/llama3.tiktoken");
+    let tokens = "--special_ids=<|bos|>=1000,\"<|a=1,b|>=1001\"";
+    convert(
+        folder.path(),
+        &[&from, "l.json", "--pattern=llama3", tokens],
+    );
+    let tokenizer = Tokenizer::open(folder.path().join("l.json")).unwrap();
+    let bpe = tokenizer.byte_bpe().unwrap();
+    let special = bpe.special_tokens().iter();
+    let found: Vec<(&str, u32)> = special.map(|token| (&*token.text, token.id)).collect();
+    assert_eq!(found, [("<|bos|>", 1000), ("<|a=1,b|>", 1001)]);
+
+    for (argument, complaint) in [
+        ("--special_ids=<|bos|>", "\"<|bos|>\" is not TEXT=ID"),
+        ("--special_ids=<|bos|>=x", "\"<|bos|>=x\" is not TEXT=ID"),
+    ] {
+        let arguments = ["convert", &from, "x.json", "--pattern=llama3", argument];
+        let output = spiece_in(folder.path(), &arguments);
+        assert_refused(&arguments, &output, 2, complaint);
+    }
+}
+
+#[test]
 fn a_byte_level_vocabulary_becomes_a_folder_with_its_template() {
     let folder = folder_with(&[("t.jinja", b"{{ messages }}")]);
     let from = testdata_argument("bytes/gpt2.json");
@@ -204,7 +229,7 @@ fn formats_that_do_not_hold_a_vocabulary_are_refused_and_nothing_is_written() {
     let gpt2 = testdata_argument("bytes/gpt2.json");
     let digits = testdata_argument("bytes/digits.json");
     let llama = testdata_argument(LLAMA);
-    let rows: [(&[&str], i32, &str); 10] = [
+    let rows: [(&[&str], i32, &str); 11] = [
         (&[&gpt2, "x.tiktoken"], 1, "2 is merged after"),
         (
             &[&gpt2, "x.model"],
@@ -232,6 +257,11 @@ fn formats_that_do_not_hold_a_vocabulary_are_refused_and_nothing_is_written() {
             &[&llama, "x.json", "--pattern=gpt2"],
             2,
             "--pattern is for byte-level",
+        ),
+        (
+            &[&llama, "x.json", "--special_ids=a=1"],
+            2,
+            "--special_ids is for byte-level",
         ),
         (
             &[&gpt2, "x.json", "--format=word"],

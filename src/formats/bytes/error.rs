@@ -124,8 +124,10 @@ pub enum ByteFormatError {
         /// The format.
         format: FileFormat,
     },
-    /// A pattern was given for a file that has its own.
-    #[error("{format} files say themselves how text is cut and normalized; leave out the pattern")]
+    /// A pattern, or special tokens, were given for a file that has its own.
+    #[error(
+        "{format} files say themselves how text is cut and normalized; leave out the pattern and the special tokens"
+    )]
     PatternGiven {
         /// The format.
         format: FileFormat,
