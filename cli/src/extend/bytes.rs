@@ -18,7 +18,7 @@ use spiece::{ByteBpe, PieceId, Tokenizer, TokenizerConfig};
 
 use super::{TRAINING_FLAGS, corpus, pieces_like, report_counts, size};
 use crate::args;
-use crate::byte_files::{self, ByteFile, ByteFormat, FORMAT, SPECIAL_TOKENS, format_flag, refuse};
+use crate::byte_files::{ByteFile, ByteFormat, FORMAT, SPECIAL_TOKENS, format_flag, refuse};
 use crate::io::CliResult;
 use crate::model_files::{self, OutputSet};
 use crate::progress::{Messages, Progress};
