@@ -297,7 +297,7 @@ pub(crate) fn tokenizer(matches: &ArgMatches) -> CliResult<Tokenizer> {
 /// What `--pattern` and `--special_ids` say about a byte-level vocabulary.
 pub(crate) fn byte_format_options(matches: &ArgMatches) -> CliResult<ByteFormatOptions> {
     let mut options = ByteFormatOptions::default();
-    if is_given(matches, SPECIAL_IDS) {
+    if non_empty(matches, SPECIAL_IDS).is_some() {
         let tokens = list(matches, SPECIAL_IDS)?.into_iter().map(|token| {
             // A text may have equals signs, an id has none.
             let parts = token.rsplit_once('=');

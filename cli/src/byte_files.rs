@@ -71,8 +71,8 @@ pub(crate) fn open(matches: &ArgMatches, name: &str) -> CliResult<Option<ByteFil
     read(matches, name, |path| ByteVocabulary::open(path, &options))
 }
 
-/// As [`open`], for one of several files: `--pattern` is for those that have no pattern of their
-/// own.
+/// As [`open`], for one of several files: `--pattern` and `--special_ids` are for those that have
+/// neither.
 pub(crate) fn open_one(matches: &ArgMatches, name: &str) -> CliResult<Option<ByteFile>> {
     let options = args::byte_format_options(matches)?;
     read(matches, name, |path| {

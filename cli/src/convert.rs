@@ -40,7 +40,8 @@ pub(crate) fn command() -> Command {
              Prints whether the ids are equal for all text, and each reason why not, with an example. What is not equal is refused unless \
              --force is given. Prints also what the format does not hold: .tiktoken has no pattern and no special tokens.\n\n\
              Example:\n  spiece convert tokenizer.model hf/ --bos\n  spiece convert tokenizer.json \
-             tokenizer.model\n  spiece convert cl100k_base.tiktoken tokenizer.json\n  spiece convert tokenizer.model tokenizer.json --pattern=llama3 --special_ids='<|begin_of_text|>=128000,<|end_of_text|>=128001'",
+             tokenizer.model\n  spiece convert cl100k_base.tiktoken tokenizer.json\n  \
+             spiece convert tokenizer.model tokenizer.json --pattern=llama3 --special_ids='<|begin_of_text|>=128000,<|end_of_text|>=128001'",
         )
         .arg(model_argument("FROM", "The tokenizer to read"))
         .arg(model_argument("TO", "The file to write, or folder with / at its end"))
