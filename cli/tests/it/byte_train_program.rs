@@ -302,4 +302,14 @@ fn counts_of_parts_give_the_file_of_the_text() {
         let output = train(folder.path(), &arguments);
         assert_refused(&arguments, &output, 1, message);
     }
+    let arguments = [
+        "count",
+        "--model_type=byte_bpe",
+        "--tie_order=minbpe",
+        "--input=all.txt",
+        "--output=m.parquet",
+    ];
+    let output = spiece_in(folder.path(), &arguments);
+    assert_refused(&arguments, &output, 2, "has no order");
+    assert!(!folder.path().join("m.parquet").exists());
 }
