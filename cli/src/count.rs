@@ -21,7 +21,7 @@ use super::io::{CliError, CliResult};
 use super::progress::{Messages, Progress};
 use super::train::bytes;
 use super::training_flags;
-use spiece::train::{ByteTieOrder, Summary, WordCounts};
+use spiece::train::{ByteTieOrder, CountsError, Summary, WordCounts};
 use spiece::{TrainError, TrainFlags};
 
 /// The value of `--input_format` for tables of counts.
@@ -102,10 +102,7 @@ fn count(
         let (trainer, flags) = bytes::trainer(matches, messages)?;
         // Training would refuse the table, perhaps hours later.
         if trainer.options().tie_order == ByteTieOrder::Minbpe {
-            return Err(CliError::usage(
-                "--tie_order=minbpe merges the pair that occurs first, and a table of counts has no order; train on the text, \
-                 or choose another order",
-            ));
+            return Err(args::invalid_option(CountsError::Places));
         }
         training_flags::check_present("input", flags.input.is_empty())?;
         let corpus = training_flags::corpus(&flags, messages)?;

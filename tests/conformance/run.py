@@ -30,7 +30,7 @@ def parse_arguments(arguments):
     parser.add_argument("folder", nargs="?", type=Path, help="replay: the folder of the saved case")
     parser.add_argument("--seed", type=int, default=1, help="every seed gives other cases [default: 1]")
     parser.add_argument("--cases", type=int, help="cases of each group [default: 3 to 4 minutes on two cores]")
-    parser.add_argument("--share", type=float, default=1.0, help="without --cases: so many of the usual cases [default: 1]")
+    parser.add_argument("--share", type=float, default=1.0, help="without --cases: this fraction of the usual number of cases [default: 1]")
     parser.add_argument("--models", type=Path, help="a folder of .model files to run besides the generated ones")
     parser.add_argument("--spiece", type=Path, help="the program to test [default: cargo build --release]")
     parser.add_argument("--keep", type=Path, default=WORK / "failures", help="where failing cases are saved")

@@ -3,9 +3,9 @@
 // Usage: (cd wasm/bench && npm install); node wasm/bench/measure.js [--only=NAME,...] VOCABULARIES TEXT...
 //
 // VOCABULARIES is a folder with o200k_base.tiktoken and gpt4o.json (the tokenizer.json of the same vocabulary). All peers
-// run in turn in each round, on texts of a line each; the sums of ids must be equal. Each round has other lines, since
-// peers that remember each word would else look up a text that they have seen; a first round, which does not count, is for
-// the compilers of V8.
+// run in turn in each round, on texts of a line each; the sums of ids must be equal. Each round has other lines;
+// with the same lines, a peer with a cache of pretokens would be timed on its cache alone. The first round is not counted,
+// because V8 compiles the code in it.
 
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -310,6 +310,6 @@ fn counts_of_parts_give_the_file_of_the_text() {
         "--output=m.parquet",
     ];
     let output = spiece_in(folder.path(), &arguments);
-    assert_refused(&arguments, &output, 2, "has no order");
+    assert_refused(&arguments, &output, 2, "have no order");
     assert!(!folder.path().join("m.parquet").exists());
 }
