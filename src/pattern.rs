@@ -215,6 +215,11 @@ pub enum PatternError {
     /// The expression is none of the known ones, and the library was built without the feature
     /// `regex`.
     Unknown,
+    /// No pattern has this name.
+    UnknownName {
+        /// The name.
+        name: String,
+    },
     /// The compiled expression needs more memory than it may.
     TooLarge {
         /// How many bytes it may need.
@@ -238,6 +243,11 @@ impl fmt::Display for PatternError {
             ),
             Self::Unknown => f.write_str(
                 "the pattern is none of the known ones; others need spiece with the feature `regex`",
+            ),
+            Self::UnknownName { name } => write!(
+                f,
+                "no pattern has the name {name}; names are gpt2, cl100k, o200k, llama3, qwen2, kimi, tekken, \
+                 rustbpe, nanochat, superbpe, deepseek-v3 and none; an expression of this text is (?:{name})"
             ),
             Self::TooLarge { limit } => write!(
                 f,

@@ -24,7 +24,7 @@ use super::io::{CliError, CliResult, is_standard_output};
 use super::progress::Messages;
 use spiece::byte_bpe::SpecialToken;
 use spiece::formats::ByteFormatOptions;
-use spiece::{ExtraOption, Model, Pattern, Tokenizer, TrainFlags};
+use spiece::{ExtraOption, Model, PatternSyntax, Pretokenizer, Tokenizer, TrainFlags};
 
 /// The help text of a flag that only older releases of SentencePiece have.
 pub(crate) const RETIRED_HELP: &str = "Retired; has no effect";
@@ -308,9 +308,9 @@ pub(crate) fn byte_format_options(matches: &ArgMatches) -> CliResult<ByteFormatO
         options.special_tokens = Some(tokens.collect::<CliResult<_>>()?);
     }
     if let Some(pattern) = non_empty(matches, PATTERN) {
-        let named = Pattern::named(pattern).map_or_else(|| Pattern::new(pattern), Ok);
-        options.pattern =
-            Some(named.map_err(|error| CliError::Usage(format!("--pattern: {error}")))?);
+        let parsed = Pretokenizer::parse(pattern, PatternSyntax::Rust);
+        options.pretokenizer =
+            Some(parsed.map_err(|error| CliError::Usage(format!("--pattern: {error}")))?);
     }
     Ok(options)
 }

@@ -75,7 +75,7 @@ impl Source {
         }
         let model = ConvertedModel::open(path)?;
         let given = [
-            (args::PATTERN, options.pattern.is_some()),
+            (args::PATTERN, options.pretokenizer.is_some()),
             (args::SPECIAL_IDS, options.special_tokens.is_some()),
         ];
         if let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) {

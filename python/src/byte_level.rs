@@ -3,17 +3,18 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use spiece::byte_bpe::{ByteBpe, ByteBpeError, ByteBpeParts, ByteToken, SpecialToken};
-use spiece::{Pattern, Pretokenizer, Tokenizer, TokenizerConfig};
+use spiece::{PatternSyntax, Pretokenizer, Tokenizer, TokenizerConfig};
 
 use crate::errors;
 
-/// A pattern by its name, or by its expression.
+/// What cuts text, by the name of a pattern or by its expression.
 ///
 /// # Errors
 /// `OptionValueError`
-pub fn pattern(py: Python<'_>, pattern: &str) -> PyResult<Pattern> {
-    let named = Pattern::named(pattern).map_or_else(|| Pattern::new(pattern), Ok);
-    named.map_err(|error| errors::exception(py, "OptionValueError", (format!("pattern: {error}"),)))
+pub fn pretokenizer(py: Python<'_>, pattern: &str) -> PyResult<Pretokenizer> {
+    let parsed = Pretokenizer::parse(pattern, PatternSyntax::Rust);
+    parsed
+        .map_err(|error| errors::exception(py, "OptionValueError", (format!("pattern: {error}"),)))
 }
 
 /// The tokens of a `dict` with the rank of each, in the order of the ranks.
@@ -58,8 +59,8 @@ pub fn plain_parts<'py>(py: Python<'py>, bpe: &ByteBpe) -> PyResult<Option<Plain
         return Ok(None);
     };
     let expression = split.pattern.expression();
-    let mut plain = match Pattern::new(expression) {
-        Ok(pattern) => ByteBpeParts::new(Pretokenizer::of(pattern)),
+    let mut plain = match Pretokenizer::parse(expression, PatternSyntax::Rust) {
+        Ok(pretokenizer) => ByteBpeParts::new(pretokenizer),
         Err(_) => return Ok(None),
     };
     let special = parts.special_tokens.iter();
@@ -88,9 +89,9 @@ pub fn plain_parts<'py>(py: Python<'py>, bpe: &ByteBpe) -> PyResult<Option<Plain
 pub fn tokenizer(
     tokens: Vec<ByteToken>,
     special_tokens: Vec<SpecialToken>,
-    pattern: Pattern,
+    pretokenizer: Pretokenizer,
 ) -> Result<Tokenizer, ByteBpeError> {
-    let mut parts = ByteBpeParts::new(Pretokenizer::of(pattern));
+    let mut parts = ByteBpeParts::new(pretokenizer);
     parts.tokens = tokens;
     parts.special_tokens = special_tokens;
     let bpe = ByteBpe::new(parts)?;

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use spiece::byte_bpe::{ByteBpe, ByteToken, SpecialNames, SpecialToken};
-use spiece::{DecodeError, EncodeError, EncodeOptions, Pattern, PieceId};
+use spiece::{DecodeError, EncodeError, EncodeOptions, Pattern, PieceId, Pretokenizer};
 
 use crate::buffer::{VectorBuffer, append_exact_ints};
 use crate::byte_level;
@@ -251,7 +251,7 @@ impl CoreBpe {
             let bytes = [*byte].into();
             tokens.push(ByteToken { bytes, id });
         }
-        let tokenizer = byte_level::tokenizer(tokens, special, pattern);
+        let tokenizer = byte_level::tokenizer(tokens, special, Pretokenizer::of(pattern));
         let tokenizer = tokenizer.map_err(|error| error.to_string())?;
         Ok(CoreBpe {
             loaded: Arc::new(Loaded::new(tokenizer)),

@@ -66,8 +66,8 @@ fn format_options(
     special_tokens: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<ByteFormatOptions> {
     let mut options = ByteFormatOptions::default();
-    options.pattern = pattern
-        .map(|pattern| byte_level::pattern(py, pattern))
+    options.pretokenizer = pattern
+        .map(|pattern| byte_level::pretokenizer(py, pattern))
         .transpose()?;
     options.special_tokens = special_tokens.map(byte_level::special_tokens).transpose()?;
     Ok(options)
@@ -122,10 +122,10 @@ impl PyTokenizer {
         special_tokens: &Bound<'py, PyDict>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = cls.py();
-        let pattern = byte_level::pattern(py, pattern)?;
+        let pretokenizer = byte_level::pretokenizer(py, pattern)?;
         let tokens = byte_level::tokens(ranks)?;
         let special_tokens = byte_level::special_tokens(special_tokens)?;
-        let made = py.detach(|| byte_level::tokenizer(tokens, special_tokens, pattern));
+        let made = py.detach(|| byte_level::tokenizer(tokens, special_tokens, pretokenizer));
         let tokenizer = made.map_err(|error| errors::refused(py, &error))?;
         instance(cls, Ok(tokenizer))
     }

@@ -58,7 +58,7 @@ pub use self::written::{ByteFileOptions, ByteFiles, Missing, PostProcessor};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken, TextForm};
 use crate::formats::opened::{OpenedFile, check_size, text};
 use crate::formats::{FileFormat, ReadPostProcessor, Reason, ReasonKind, Verdict};
-use crate::pattern::{Pattern, Pretokenizer};
+use crate::pattern::Pretokenizer;
 use crate::wordpiece::BertNormalizer;
 
 /// The files of a folder that can hold its vocabulary, in the order in which they are looked for.
@@ -73,8 +73,8 @@ const FILES_OF_FOLDERS: [&str; 4] = [
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ByteFormatOptions {
-    /// The pattern, for files that have none: `.tiktoken`, `vocab.json` and `merges.txt`.
-    pub pattern: Option<Pattern>,
+    /// What cuts text, for files that do not say it: `.tiktoken`, `vocab.json` and `merges.txt`.
+    pub pretokenizer: Option<Pretokenizer>,
     /// The special tokens, for the same files.
     pub special_tokens: Option<Vec<SpecialToken>>,
     /// The normalizer, for the `vocab.txt` of BERT. Without it, text becomes lower case unless a
@@ -85,7 +85,11 @@ pub struct ByteFormatOptions {
 impl ByteFormatOptions {
     /// Refuses options for a file that has its own pattern, special tokens and normalizer.
     pub(crate) fn refuse_pattern(&self, format: FileFormat) -> Result<(), ByteFormatError> {
-        match (&self.pattern, &self.special_tokens, &self.bert_normalizer) {
+        match (
+            &self.pretokenizer,
+            &self.special_tokens,
+            &self.bert_normalizer,
+        ) {
             (None, None, None) => Ok(()),
             _ => Err(ByteFormatError::PatternGiven { format }),
         }
@@ -251,10 +255,10 @@ pub(super) struct PartsWithoutTokens {
 
 impl PartsWithoutTokens {
     /// Parts of files whose program looks up pretokens first, as tiktoken does.
-    fn of_tiktoken(special_tokens: Vec<SpecialToken>, pattern: Pattern) -> Self {
+    fn of_tiktoken(special_tokens: Vec<SpecialToken>, pretokenizer: Pretokenizer) -> Self {
         Self {
             special_tokens,
-            pretokenizer: Pretokenizer::of(pattern),
+            pretokenizer,
             whole_pretokens_first: true,
             text_form: TextForm::AsIs,
             adds_prefix_space: false,
@@ -269,9 +273,9 @@ impl PartsWithoutTokens {
         options: &ByteFormatOptions,
     ) -> Result<Self, ByteFormatError> {
         let known = KnownVocabulary::of(tokens, by_id);
-        let known_pattern = known.and_then(|known| Pattern::named(known.pattern));
-        let pattern = options.pattern.clone().or(known_pattern);
-        let pattern = pattern.ok_or(ByteFormatError::NoPattern {
+        let known_cuts = known.and_then(|known| Pretokenizer::named(known.pattern));
+        let pretokenizer = options.pretokenizer.clone().or(known_cuts);
+        let pretokenizer = pretokenizer.ok_or(ByteFormatError::NoPattern {
             format: tokens.format,
         })?;
         let special_tokens = match &options.special_tokens {
@@ -280,7 +284,7 @@ impl PartsWithoutTokens {
         };
         Ok(Self {
             text_form: known.map_or(TextForm::AsIs, |known| known.text_form),
-            ..Self::of_tiktoken(special_tokens, pattern)
+            ..Self::of_tiktoken(special_tokens, pretokenizer)
         })
     }
 }

@@ -108,7 +108,7 @@ fn read_vocab_txt(
     text: &str,
     options: &ByteFormatOptions,
 ) -> Result<WordPieceVocabulary, ByteFormatError> {
-    if options.pattern.is_some() || options.special_tokens.is_some() {
+    if options.pretokenizer.is_some() || options.special_tokens.is_some() {
         return Err(ByteFormatError::PatternGiven { format: FORMAT });
     }
     let lines = text.lines().map(|line| line.trim_end().to_owned());

@@ -188,9 +188,42 @@ impl Pretokenizer {
         Self { splits, plan }
     }
 
-    /// The pretokenizer of a tokenizer: the names of [`Pattern::named`], and `deepseek-v3`.
+    /// The pretokenizer that a text stands for: that of a [name](Self::named), or the matches of an
+    /// expression in a syntax.
+    ///
+    /// A text of letters, digits, hyphens and underscores alone is a name: as an expression it would
+    /// match only itself. The expression of such a text is a group, as in `(?:and)`.
+    ///
+    /// ```
+    /// use spiece::{PatternError, PatternSyntax, Pretokenizer};
+    ///
+    /// let pretokenizer = Pretokenizer::parse("cl100k", PatternSyntax::Rust)?;
+    /// assert_eq!(pretokenizer.pretokens("a  pen"), ["a", " ", " pen"]);
+    /// let misspelled = Pretokenizer::parse("cl10k", PatternSyntax::Rust);
+    /// assert!(matches!(misspelled, Err(PatternError::UnknownName { .. })));
+    /// # Ok::<(), PatternError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The name is not known: [`PatternError::UnknownName`]; or those of [`Pattern::with_syntax`].
+    pub fn parse(text: &str, syntax: PatternSyntax) -> Result<Self, PatternError> {
+        let is_of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        match Self::named(text) {
+            Some(named) => Ok(named),
+            None if !text.is_empty() && text.bytes().all(is_of_names) => {
+                Err(PatternError::UnknownName {
+                    name: text.to_owned(),
+                })
+            }
+            None => Pattern::with_syntax(text, syntax).map(Self::of),
+        }
+    }
+
+    /// The pretokenizer of a tokenizer: the names of [`Pattern::named`], `deepseek-v3`, and `none`,
+    /// which does not cut.
     pub fn named(name: &str) -> Option<Self> {
         match name {
+            "none" => Some(Self::new(Vec::new())),
             "deepseek-v3" | "deepseek_v3" | "deepseek" => {
                 let split = |expression| {
                     let pattern = Pattern::with_syntax(expression, PatternSyntax::Oniguruma);
@@ -208,7 +241,7 @@ impl Pretokenizer {
     pub fn name(&self) -> Option<&'static str> {
         match self.plan {
             Plan::Scanner(scanner) => scanner.name(),
-            Plan::Whole => None,
+            Plan::Whole => Some("none"),
             Plan::Splits => match &self.splits[..] {
                 [split] if split.is_superbpe() => Some("superbpe"),
                 _ => None,

@@ -352,6 +352,30 @@ fn expressions_without_scanner_find_what_their_engine_finds() {
     }
 }
 
+#[test]
+fn a_text_stands_for_a_name_or_an_expression() {
+    let parse = |text| Pretokenizer::parse(text, PatternSyntax::Rust);
+    let Err(error) = parse("gtp2") else {
+        panic!("gtp2 is a name")
+    };
+    let message = error.to_string();
+    let (_, names) = message.split_once("names are ").unwrap();
+    let (names, _) = names.split_once(';').unwrap();
+    for name in names
+        .split([',', ' '])
+        .filter(|it| !matches!(*it, "" | "and"))
+    {
+        let named = parse(name).unwrap();
+        assert_eq!(Some(&named), Pretokenizer::named(name).as_ref());
+        // Names of one pattern have the name of one tokenizer.
+        assert!(named.name().is_some(), "{name}");
+    }
+    for expression in ["(?:gtp2)", "[a-z]+", "a b", ""] {
+        let pattern = Pattern::new(expression).unwrap();
+        assert_eq!(parse(expression).unwrap(), Pretokenizer::of(pattern));
+    }
+}
+
 #[cfg(feature = "tokenizer-json")]
 #[test]
 fn a_pattern_with_gaps_cuts_for_tiktoken_as_an_isolated_split_does() {

@@ -1,7 +1,7 @@
 //! Tokenizers from files of any format, recognized by their content.
 
 use spiece::formats::{ByteFormatError, ByteFormatOptions};
-use spiece::{ModelError, Pattern, Tokenizer};
+use spiece::{ModelError, Pretokenizer, Tokenizer};
 
 use crate::support::testdata;
 
@@ -66,7 +66,7 @@ fn a_pattern_is_asked_for_where_the_file_has_none_and_refused_elsewhere() {
     ));
 
     let mut options = ByteFormatOptions::default();
-    options.pattern = Pattern::named("gpt2");
+    options.pretokenizer = Pretokenizer::named("gpt2");
     let tokenizer = Tokenizer::open_with(folder.path(), &options).unwrap();
     let ids: Vec<u32> = tokenizer.encode("low").iter().map(|id| id.get()).collect();
     assert_eq!(ids, [257]);

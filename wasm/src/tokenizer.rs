@@ -7,8 +7,8 @@ use std::rc::Rc;
 use spiece::byte_bpe::SpecialToken;
 use spiece::formats::{ByteFormatOptions, ByteVocabulary};
 use spiece::{
-    EncodeOptions, ExtraOption, IncrementalDecoder, Offsets, Pattern, PatternError, PieceId,
-    PreparedOptions, Tokenizer, TokenizerConfig,
+    EncodeOptions, ExtraOption, IncrementalDecoder, Offsets, PatternError, PatternSyntax, PieceId,
+    PreparedOptions, Pretokenizer, Tokenizer, TokenizerConfig,
 };
 use wasm_bindgen::prelude::*;
 
@@ -20,10 +20,7 @@ fn format_options(
 ) -> Result<ByteFormatOptions, PatternError> {
     let mut options = ByteFormatOptions::default();
     if let Some(pattern) = pattern {
-        options.pattern = Some(match Pattern::named(&pattern) {
-            Some(pattern) => pattern,
-            None => Pattern::new(&pattern)?,
-        });
+        options.pretokenizer = Some(Pretokenizer::parse(&pattern, PatternSyntax::Rust)?);
     }
     if let Some((texts, ids)) = special {
         let tokens = texts.into_iter().zip(ids);
@@ -39,7 +36,8 @@ fn load_error(error: impl Error + 'static) -> JsValue {
     let thrown = js_sys::Error::new(&error.to_string());
     let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
     while let Some(error) = cause {
-        if error.downcast_ref() == Some(&PatternError::Unknown) {
+        let pattern = error.downcast_ref();
+        if let Some(PatternError::Unknown | PatternError::UnknownName { .. }) = pattern {
             thrown.set_name("UnknownPattern");
         }
         cause = error.source();

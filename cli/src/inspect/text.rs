@@ -99,17 +99,15 @@ fn write_byte_settings(bpe: &ByteBpe, out: &mut Sheet) {
         },
     );
     let pretokenizer = bpe.pretokenizer();
-    let name = pretokenizer.name();
-    if let Some(name) = name {
-        out.row("pattern", name);
+    match pretokenizer.name() {
+        Some("none") => out.row("pattern", "none; a text is one pretoken"),
+        Some(name) => out.row("pattern", name),
+        None => {}
     }
     for split in pretokenizer.splits() {
         // The escapes of `visible` are those of expressions, too, so backslashes stay as they are.
         let expression = visible(split.pattern.expression().as_bytes());
         out.row("expression", expression.replace(r"\\", r"\"));
-    }
-    if pretokenizer.splits().is_empty() {
-        out.row("pattern", "none; a text is one pretoken");
     }
     out.row("form", bpe.text_form().name());
     out.row("flags", flag_list(&byte_flags(bpe)));

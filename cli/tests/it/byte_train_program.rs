@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::Output;
 
 use spiece::formats::{ByteFormatOptions, ByteVocabulary};
-use spiece::{Pattern, Tokenizer};
+use spiece::{Pattern, Pretokenizer, Tokenizer};
 
 use crate::support::{
-    assert_equal_on_any_number_of_threads, assert_refused, folder_with, names_in, spiece_in,
-    testdata, testdata_argument,
+    assert_equal_on_any_number_of_threads, assert_refused, folder_with, names_in, output_for,
+    program, spiece_in, testdata, testdata_argument,
 };
 
 fn train(folder: &Path, arguments: &[&str]) -> Output {
@@ -45,8 +45,29 @@ fn a_model_without_a_pattern_is_the_one_of_tokenizers() {
     let expected = std::fs::read(testdata("bytes/whole.json")).unwrap();
     let input = format!("--input={}", testdata_argument("udhr_small.txt"));
     let folder = folder_with(&[]);
-    let arguments = [&input, "--pattern=none", "--vocab_size=270"];
+    let arguments = [&*input, "--pattern=none", "--vocab_size=270"];
     assert!(trained(folder.path(), &arguments, "m.json") == expected);
+    // A file without a pattern is read with the name with which it was trained.
+    let arguments = [
+        &arguments[..],
+        &["--format=tiktoken", "--tie_order=rustbpe"],
+    ]
+    .concat();
+    trained(folder.path(), &arguments, "m.tiktoken");
+    let encode = ["encode", "--model=m.tiktoken", "--output_format=id"];
+    let text = "Artikel 1\nAlle Menschen sind frei";
+    let encoded = |pattern| {
+        let arguments = [&encode[..], &[pattern]].concat();
+        let mut command = program();
+        command.current_dir(folder.path()).args(&arguments);
+        let output = output_for(&mut command, text.as_bytes());
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        output.stdout
+    };
+    assert_ne!(encoded("--pattern=none"), encoded("--pattern=(?:[^ ]| )"));
+    let misspelled = [&encode[..], &["--pattern=llama-3"]].concat();
+    let output = spiece_in(folder.path(), &misspelled);
+    assert_refused(&misspelled, &output, 2, "no pattern has the name llama-3");
 }
 
 /// testdata/bytes has these files of tokenizers and tiktoken, too.
@@ -131,6 +152,8 @@ fn flags_of_other_models_are_refused_with_a_remedy() {
             "tokenizer.json, tiktoken, vocab-merges or minbpe",
         ),
         (&["--pattern=(?<=a)b"], "--pattern"),
+        (&["--pattern=gtp2"], "names are gpt2"),
+        (&["--pattern=and"], "(?:and)"),
         (&["--max_token_length=0"], "--max_token_length"),
     ] {
         let arguments = [&["--input=in.txt", "--vocab_size=300"], arguments].concat();
@@ -193,7 +216,7 @@ fn superwords_follow_the_tokens_of_the_first_stage() {
     );
     let open = |pattern: Pattern| {
         let mut options = ByteFormatOptions::default();
-        options.pattern = Some(pattern);
+        options.pretokenizer = Some(Pretokenizer::of(pattern));
         let read = ByteVocabulary::open(folder.join("m.tiktoken"), &options);
         read.unwrap().unwrap().parts
     };

@@ -275,7 +275,7 @@ fn byte_level_vocabularies_are_extended_and_written_in_each_format() {
         );
         let mut options = spiece::formats::ByteFormatOptions::default();
         if format != "--format=tokenizer.json" {
-            options.pattern = spiece::Pattern::named("llama3");
+            options.pretokenizer = spiece::Pretokenizer::named("llama3");
         }
         let new = Tokenizer::open_with(folder.join(names[0]), &options).unwrap();
         let line = "Alle Menschen sind frei und gleich an Würde und Rechten geboren.";

@@ -20,7 +20,7 @@ use super::{ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, json_error};
 use crate::byte_bpe::SpecialToken;
 use crate::formats::FileFormat;
 use crate::formats::tokenizer_json::JsonText;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, Pretokenizer};
 
 const FORMAT: FileFormat = FileFormat::Tekken;
 
@@ -129,7 +129,7 @@ pub(super) fn read(
         source,
     })?;
     let order: Vec<usize> = (0..tokens.len()).collect();
-    let parts = PartsWithoutTokens::of_tiktoken(special_tokens, pattern);
+    let parts = PartsWithoutTokens::of_tiktoken(special_tokens, Pretokenizer::of(pattern));
     ByteVocabulary::of_ranks(&tokens, &order, parts)
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::formats::{Reason, ReasonKind};
-use crate::pattern::{PatternSyntax, Split, SplitBehavior};
+use crate::pattern::{Pattern, PatternSyntax, Split, SplitBehavior};
 
 const TEXT: &str = "the cat sat on the mat and the dog sat on the log\nthat hat, the bat and the rat; \
                     naïve cafés — 数 数 数学\n";
@@ -120,7 +120,7 @@ fn minbpe_file() -> String {
 
 fn options() -> ByteFormatOptions {
     ByteFormatOptions {
-        pattern: Some(Pattern::new(PATTERN).unwrap()),
+        pretokenizer: Some(Pretokenizer::parse(PATTERN, PatternSyntax::Rust).unwrap()),
         special_tokens: None,
         ..Default::default()
     }

@@ -416,12 +416,12 @@ fn cuts_of(
     };
     let known = PATTERNS.iter().find(|it| it.names.contains(&name));
     let known_cuts = known.and_then(|it| it.cuts.pretokenizer());
-    let pretokenizer = match (known_cuts, &options.pattern) {
+    let pretokenizer = match (known_cuts, &options.pretokenizer) {
         (Some(pretokenizer), _) => {
             options.refuse_pattern(FORMAT)?;
             pretokenizer
         }
-        (None, Some(pattern)) => Pretokenizer::of(pattern.clone()),
+        (None, Some(pretokenizer)) => pretokenizer.clone(),
         (None, None) => {
             return Err(ByteFormatError::Unsupported {
                 format: FORMAT,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU16;
 
 use crate::input::Document;
-use crate::pattern::{Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
+use crate::pattern::{PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
 use crate::train::options::csv::split_csv;
 use crate::train::options::{InputFormat, OptionError};
 
@@ -46,32 +46,26 @@ impl ByteTieOrder {
         }
     }
 
-    /// The pretokenizer of a name of [`Pretokenizer::named`], or of an expression, as this trainer
-    /// reads it. `none` does not cut at all.
+    /// The pretokenizer that a text stands for, as [`Pretokenizer::parse`] has it and as this trainer
+    /// reads it.
     ///
     /// `tokenizers` reads expressions as Oniguruma does, and what is between the matches is a
     /// pretoken, too; the others read them as the crate `regex` does, and leave that out.
     ///
     /// # Errors
-    /// As [`Pattern::new`].
+    /// As [`Pretokenizer::parse`].
     pub fn pretokenizer(self, pattern: &str) -> Result<Pretokenizer, PatternError> {
-        if pattern == "none" {
-            return Ok(Pretokenizer::new(Vec::new()));
-        }
         let syntax = match self {
             Self::Tokenizers => PatternSyntax::Oniguruma,
             Self::Rustbpe | Self::Minbpe => PatternSyntax::Rust,
         };
-        let found = match Pattern::named(pattern) {
-            Some(found) => found,
-            None => match Pretokenizer::named(pattern) {
-                Some(pretokenizer) => return Ok(pretokenizer),
-                None => Pattern::with_syntax(pattern, syntax)?,
-            },
-        };
-        Ok(match self {
-            Self::Tokenizers => Pretokenizer::new(vec![Split::new(found, SplitBehavior::Isolated)]),
-            Self::Rustbpe | Self::Minbpe => Pretokenizer::of(found),
+        let found = Pretokenizer::parse(pattern, syntax)?;
+        Ok(match (self, found.splits()) {
+            (Self::Tokenizers, [split]) => Pretokenizer::new(vec![Split::new(
+                split.pattern.clone(),
+                SplitBehavior::Isolated,
+            )]),
+            _ => found,
         })
     }
 }

@@ -396,7 +396,7 @@ fn an_observer_stops_the_training() {
 #[test]
 fn published_trainers_give_the_same_tokens() {
     use crate::formats::{ByteFormatOptions, ByteVocabulary};
-    use crate::pattern::Pattern;
+    use crate::pattern::Pretokenizer;
 
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     for (name, order) in [
@@ -407,8 +407,8 @@ fn published_trainers_give_the_same_tokens() {
         ("rustbpe.tiktoken", ByteTieOrder::Rustbpe),
     ] {
         let mut format = ByteFormatOptions::default();
-        format.pattern =
-            (order == ByteTieOrder::Rustbpe).then(|| Pattern::named("rustbpe").unwrap());
+        format.pretokenizer =
+            (order == ByteTieOrder::Rustbpe).then(|| Pretokenizer::named("rustbpe").unwrap());
         let read = ByteVocabulary::open(folder.join("bytes").join(name), &format).unwrap();
         let expected = read.unwrap().into_exact().unwrap();
         let size = u32::try_from(expected.vocab_size()).unwrap();

@@ -11,7 +11,7 @@ use spiece::byte_bpe::ByteBpe;
 use spiece::formats::{
     ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, FileFormat, Missing,
 };
-use spiece::{Pattern, Split};
+use spiece::{Pretokenizer, Split};
 
 use super::converting::change_value;
 
@@ -127,7 +127,7 @@ pub fn vocab_merges(data: &[u8]) {
 
 fn options() -> ByteFormatOptions {
     let mut options = ByteFormatOptions::default();
-    options.pattern = Pattern::named("gpt2");
+    options.pretokenizer = Pretokenizer::named("gpt2");
     options
 }
 
@@ -208,7 +208,8 @@ fn check_written(tokenizer: &ByteBpe, format: FileFormat) {
     }
     let mut options = ByteFormatOptions::default();
     if needs_pattern {
-        options.pattern = splits.first().map(|split| split.pattern.clone());
+        options.pretokenizer =
+            (splits.first()).map(|split| Pretokenizer::of(split.pattern.clone()));
         options.special_tokens = Some(tokenizer.special_tokens().to_vec());
     }
     let read = match &written.files[..] {

@@ -454,11 +454,11 @@ fn a_minbpe_file_is_written_as_it_was_read() {
 /// What the readers need beside the files.
 fn beside(bpe: &ByteBpe) -> ByteFormatOptions {
     ByteFormatOptions {
-        pattern: bpe
+        pretokenizer: bpe
             .pretokenizer()
             .splits()
             .first()
-            .map(|split| split.pattern.clone()),
+            .map(|split| Pretokenizer::of(split.pattern.clone())),
         special_tokens: Some(bpe.special_tokens().to_vec()),
         ..Default::default()
     }
