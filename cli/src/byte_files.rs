@@ -116,6 +116,14 @@ pub(crate) fn refuse(matches: &ArgMatches, flags: &[&str], reason: &str) -> CliR
     }
 }
 
+/// Refuses the flags of byte-level vocabularies, with those that only this subcommand has, for the
+/// model of the argument `name`.
+pub(crate) fn refuse_for_model(matches: &ArgMatches, name: &str, more: &[&str]) -> CliResult {
+    let flags = [&[args::PATTERN, args::SPECIAL_IDS], more, &[FORMAT]].concat();
+    let reason = format!("is for byte-level vocabularies, and {name} is none");
+    refuse(matches, &flags, &reason)
+}
+
 /// What `--format` asks for.
 pub(crate) struct ByteFormat {
     format: FileFormat,
