@@ -1,11 +1,11 @@
 //! Byte-level vocabularies as files: which one an argument names, and the files of `--format`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Arg, ArgMatches};
 
 use super::args;
-use super::io::{self, CliError, CliResult};
+use super::io::{CliError, CliResult};
 use super::progress::Messages;
 use spiece::adapt::IdMap;
 use spiece::formats::{
@@ -160,16 +160,5 @@ impl ByteFormat {
         }
         let contents = written.files.into_iter().map(|(_, content)| content);
         Ok(self.endings.iter().copied().zip(contents).collect())
-    }
-
-    /// The names of the files with a prefix, and their contents.
-    pub(crate) fn named_files(
-        &self,
-        bpe: &ByteBpe,
-        prefix: &str,
-    ) -> CliResult<Vec<(PathBuf, Vec<u8>)>> {
-        let files = self.files(bpe, &ByteFileOptions::default())?.into_iter();
-        let files = files.map(|(ending, content)| (io::with_ending(prefix, ending), content));
-        Ok(files.collect())
     }
 }
