@@ -91,21 +91,28 @@ fn read(
     open: impl Fn(&Path) -> Result<Option<ByteVocabulary>, ByteFormatError>,
 ) -> CliResult<Option<ByteFile>> {
     let path = Path::new(args::text(matches, name));
-    // A pipe could not be read again.
-    if !path.is_file() && !path.is_dir() {
-        return Ok(None);
-    }
-    let in_file = |error| CliError::Error(format!("{}: {error}", path.display()));
-    let vocabulary = open(path);
-    let Some(mut vocabulary) = vocabulary.map_err(in_file)? else {
+    let Some(mut vocabulary) = open_vocabulary(path, open)? else {
         return Ok(None);
     };
     let post_processor = vocabulary.post_processor.take();
-    let bpe = vocabulary.into_exact().map_err(in_file)?;
+    let bpe = vocabulary.into_exact();
+    let bpe = bpe.map_err(|error| CliError::in_file(path, error))?;
     Ok(Some(ByteFile {
         tokenizer: Tokenizer::of_bytes(bpe, TokenizerConfig::default()),
         post_processor,
     }))
+}
+
+/// The vocabulary that `open` reads at a path; `None` for a file of another kind and for a pipe.
+pub(crate) fn open_vocabulary(
+    path: &Path,
+    open: impl Fn(&Path) -> Result<Option<ByteVocabulary>, ByteFormatError>,
+) -> CliResult<Option<ByteVocabulary>> {
+    // A pipe could not be read again.
+    if !path.is_file() && !path.is_dir() {
+        return Ok(None);
+    }
+    open(path).map_err(|error| CliError::in_file(path, error))
 }
 
 /// Refuses these flags, which have no default, for this reason.
@@ -151,7 +158,7 @@ impl ByteFormat {
         options: &ByteFileOptions,
     ) -> CliResult<Vec<(&'static str, Vec<u8>)>> {
         let written = bpe.to_format(self.format, options);
-        let written = written.map_err(|error| CliError::Usage(format!("--{FORMAT}: {error}")))?;
+        let written = written.map_err(args::in_flag(FORMAT))?;
         if !written.verdict.is_exact() {
             return Err(CliError::Error(format!(
                 "--{FORMAT}: {}\nnothing was written; choose another format",
