@@ -239,13 +239,18 @@ pub(crate) fn invalid_option(error: impl Display) -> CliError {
     CliError::Usage(format!("--{error}"))
 }
 
+/// Makes the error for a value of the flag `name` that the library refuses.
+pub(crate) fn in_flag<E: Display>(name: &str) -> impl Fn(E) -> CliError {
+    move |problem| CliError::Usage(format!("--{name}: {problem}"))
+}
+
 /// The texts of the flag `name`, separated by commas, with quotes around those that have commas, as
 /// in other lists; none if it is not given.
 pub(crate) fn list(matches: &ArgMatches, name: &str) -> CliResult<Vec<String>> {
     let mut flags = TrainFlags::default();
     if let Some(value) = given(matches, name) {
         let set = flags.set("control_symbols", value);
-        set.map_err(|error| CliError::Usage(format!("--{name}: {error}")))?;
+        set.map_err(in_flag(name))?;
     }
     Ok(flags.control_symbols)
 }
@@ -309,8 +314,7 @@ pub(crate) fn byte_format_options(matches: &ArgMatches) -> CliResult<ByteFormatO
     }
     if let Some(pattern) = non_empty(matches, PATTERN) {
         let parsed = Pretokenizer::parse(pattern, PatternSyntax::Rust);
-        options.pretokenizer =
-            Some(parsed.map_err(|error| CliError::Usage(format!("--pattern: {error}")))?);
+        options.pretokenizer = Some(parsed.map_err(in_flag(PATTERN))?);
     }
     Ok(options)
 }

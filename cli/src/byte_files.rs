@@ -1,11 +1,11 @@
 //! Byte-level vocabularies as files: which one an argument names, and the files of `--format`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Arg, ArgMatches};
 
 use super::args;
-use super::io::{self, CliError, CliResult};
+use super::io::{CliError, CliResult};
 use super::progress::Messages;
 use spiece::adapt::IdMap;
 use spiece::formats::{
@@ -91,21 +91,28 @@ fn read(
     open: impl Fn(&Path) -> Result<Option<ByteVocabulary>, ByteFormatError>,
 ) -> CliResult<Option<ByteFile>> {
     let path = Path::new(args::text(matches, name));
-    // A pipe could not be read again.
-    if !path.is_file() && !path.is_dir() {
-        return Ok(None);
-    }
-    let in_file = |error| CliError::Error(format!("{}: {error}", path.display()));
-    let vocabulary = open(path);
-    let Some(mut vocabulary) = vocabulary.map_err(in_file)? else {
+    let Some(mut vocabulary) = open_vocabulary(path, open)? else {
         return Ok(None);
     };
     let post_processor = vocabulary.post_processor.take();
-    let bpe = vocabulary.into_exact().map_err(in_file)?;
+    let bpe = vocabulary.into_exact();
+    let bpe = bpe.map_err(|error| CliError::in_file(path, error))?;
     Ok(Some(ByteFile {
         tokenizer: Tokenizer::of_bytes(bpe, TokenizerConfig::default()),
         post_processor,
     }))
+}
+
+/// The vocabulary that `open` reads at a path; `None` for a file of another kind and for a pipe.
+pub(crate) fn open_vocabulary(
+    path: &Path,
+    open: impl Fn(&Path) -> Result<Option<ByteVocabulary>, ByteFormatError>,
+) -> CliResult<Option<ByteVocabulary>> {
+    // A pipe could not be read again.
+    if !path.is_file() && !path.is_dir() {
+        return Ok(None);
+    }
+    open(path).map_err(|error| CliError::in_file(path, error))
 }
 
 /// Refuses these flags, which have no default, for this reason.
@@ -114,6 +121,14 @@ pub(crate) fn refuse(matches: &ArgMatches, flags: &[&str], reason: &str) -> CliR
         Some(flag) => Err(CliError::Usage(format!("--{flag} {reason}; leave it out"))),
         None => Ok(()),
     }
+}
+
+/// Refuses the flags of byte-level vocabularies, with those that only this subcommand has, for the
+/// model of the argument `name`.
+pub(crate) fn refuse_for_model(matches: &ArgMatches, name: &str, more: &[&str]) -> CliResult {
+    let flags = [&[args::PATTERN, args::SPECIAL_IDS], more, &[FORMAT]].concat();
+    let reason = format!("is for byte-level vocabularies, and {name} is none");
+    refuse(matches, &flags, &reason)
 }
 
 /// What `--format` asks for.
@@ -143,7 +158,7 @@ impl ByteFormat {
         options: &ByteFileOptions,
     ) -> CliResult<Vec<(&'static str, Vec<u8>)>> {
         let written = bpe.to_format(self.format, options);
-        let written = written.map_err(|error| CliError::Usage(format!("--{FORMAT}: {error}")))?;
+        let written = written.map_err(args::in_flag(FORMAT))?;
         if !written.verdict.is_exact() {
             return Err(CliError::Error(format!(
                 "--{FORMAT}: {}\nnothing was written; choose another format",
@@ -152,16 +167,5 @@ impl ByteFormat {
         }
         let contents = written.files.into_iter().map(|(_, content)| content);
         Ok(self.endings.iter().copied().zip(contents).collect())
-    }
-
-    /// The names of the files with a prefix, and their contents.
-    pub(crate) fn named_files(
-        &self,
-        bpe: &ByteBpe,
-        prefix: &str,
-    ) -> CliResult<Vec<(PathBuf, Vec<u8>)>> {
-        let files = self.files(bpe, &ByteFileOptions::default())?.into_iter();
-        let files = files.map(|(ending, content)| (io::with_ending(prefix, ending), content));
-        Ok(files.collect())
     }
 }

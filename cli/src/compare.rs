@@ -224,25 +224,7 @@ impl ComparisonReport<'_> {
         let mut out = Sheet::default();
         out.row("A", visible(self.a.name.as_bytes()));
         out.row("B", visible(self.b.name.as_bytes()));
-        let found = &self.comparison.vocabulary;
-        out.row(
-            "pieces",
-            format!(
-                "{} in A, {} in B, {} in both",
-                found.pieces_a, found.pieces_b, found.shared
-            ),
-        );
-        out.row("changed ids", found.changed_ids.to_string());
-        out.row("changed scores", found.changed_scores.to_string());
-        let changes = found.first_changes.iter().take(5);
-        let changes = changes.map(|change| {
-            let text = visible(&change.piece);
-            format!("{text} {} in A, {} in B", change.a, change.b)
-        });
-        let changes: Vec<String> = changes.collect();
-        if !changes.is_empty() {
-            out.row("first of them", changes.join("; "));
-        }
+        write_vocabulary(&self.comparison.vocabulary, &mut out);
         for file in &self.files {
             out.row(
                 "file",
@@ -256,38 +238,7 @@ impl ComparisonReport<'_> {
                 ),
             );
         }
-        let sums = &self.comparison.sums;
-        out.row(
-            "equal lines",
-            format!("{} of {}", sums.equal_lines, sums.lines),
-        );
-        out.row(
-            "tokens",
-            format!(
-                "{} in A, {} in B ({:.4} x)",
-                sums.tokens_a,
-                sums.tokens_b,
-                share(sums.tokens_b, sums.tokens_a)
-            ),
-        );
-        out.row(
-            "shorter lines",
-            format!("{} in A, {} in B", sums.shorter_a, sums.shorter_b),
-        );
-        out.row(
-            "boundaries",
-            format!(
-                "{} shared, {} only in A, {} only in B",
-                sums.shared_boundaries, sums.boundaries_only_a, sums.boundaries_only_b
-            ),
-        );
-        out.row(
-            "lines with them",
-            format!(
-                "{} with one only in A, {} with one only in B",
-                sums.lines_with_boundaries_only_a, sums.lines_with_boundaries_only_b
-            ),
-        );
+        write_sums(&self.comparison.sums, &mut out);
         let worst_lines = self.comparison.worst_lines.iter().map(|line| {
             let (file, number) = self.place_of(line);
             format!(
@@ -324,6 +275,63 @@ impl ComparisonReport<'_> {
             worst_lines: worst_lines.collect(),
         }
     }
+}
+
+/// Pieces, and what changes of those that both models have.
+fn write_vocabulary(found: &VocabularyComparison, out: &mut Sheet) {
+    out.row(
+        "pieces",
+        format!(
+            "{} in A, {} in B, {} in both",
+            found.pieces_a, found.pieces_b, found.shared
+        ),
+    );
+    out.row("changed ids", found.changed_ids.to_string());
+    out.row("changed scores", found.changed_scores.to_string());
+    let changes = found.first_changes.iter().take(5);
+    let changes = changes.map(|change| {
+        let text = visible(&change.piece);
+        format!("{text} {} in A, {} in B", change.a, change.b)
+    });
+    let changes: Vec<String> = changes.collect();
+    if !changes.is_empty() {
+        out.row("first of them", changes.join("; "));
+    }
+}
+
+/// Lines, tokens and boundaries of all texts.
+fn write_sums(sums: &ComparisonSums, out: &mut Sheet) {
+    out.row(
+        "equal lines",
+        format!("{} of {}", sums.equal_lines, sums.lines),
+    );
+    out.row(
+        "tokens",
+        format!(
+            "{} in A, {} in B ({:.4} x)",
+            sums.tokens_a,
+            sums.tokens_b,
+            share(sums.tokens_b, sums.tokens_a)
+        ),
+    );
+    out.row(
+        "shorter lines",
+        format!("{} in A, {} in B", sums.shorter_a, sums.shorter_b),
+    );
+    out.row(
+        "boundaries",
+        format!(
+            "{} shared, {} only in A, {} only in B",
+            sums.shared_boundaries, sums.boundaries_only_a, sums.boundaries_only_b
+        ),
+    );
+    out.row(
+        "lines with them",
+        format!(
+            "{} with one only in A, {} with one only in B",
+            sums.lines_with_boundaries_only_a, sums.lines_with_boundaries_only_b
+        ),
+    );
 }
 
 /// The keys of the report; docs/INSPECT.md describes them.

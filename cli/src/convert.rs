@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, Command};
 
 use super::args;
+use super::byte_files;
 use super::io::{self, CliError, CliResult};
 use super::model_files::{model_argument, warn_of_older_releases};
 use spiece::formats::{
@@ -65,13 +66,9 @@ enum Source {
 
 impl Source {
     fn open(path: &str, options: &ByteFormatOptions) -> CliResult<Self> {
-        // A pipe could not be read again.
-        if Path::new(path).is_file() || Path::new(path).is_dir() {
-            let vocabulary = ByteVocabulary::open(path, options)
-                .map_err(|error| CliError::Error(format!("{path}: {error}")))?;
-            if let Some(vocabulary) = vocabulary {
-                return Ok(Self::Bytes(Box::new(vocabulary)));
-            }
+        let open = |path: &Path| ByteVocabulary::open(path, options);
+        if let Some(vocabulary) = byte_files::open_vocabulary(path.as_ref(), open)? {
+            return Ok(Self::Bytes(Box::new(vocabulary)));
         }
         let model = ConvertedModel::open(path)?;
         let given = [

@@ -112,7 +112,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     if let Some(file) = byte_files::open(matches, "MODEL")? {
         return bytes::run(matches, &messages, &file);
     }
-    bytes::refuse_flags(matches)?;
+    byte_files::refuse_for_model(matches, "MODEL", &bytes::FLAGS)?;
     let model = model_files::open_model(matches, "MODEL")?;
     let options = options(matches, &model)?;
     let corpus = corpus(matches, &messages)?;

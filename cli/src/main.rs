@@ -20,8 +20,8 @@
 //! The modules besides the subcommands, in the order of the data flow: `reference` and
 //! `install_links` (names of the program), `args` and `training_flags` (flags), `documents` (what a
 //! document is), `input` (blocks of lines), `stream` (the parallel loop over blocks), `sheet` and
-//! `visible` (reports), `io` (standard streams and errors), `model_files` (changed models),
-//! `progress` (messages).
+//! `visible` (reports), `io` (standard streams and errors), `model_files` (changed and
+//! trained models), `progress` (messages).
 
 mod args;
 mod byte_files;

@@ -57,7 +57,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         let second = byte_files::open_one(matches, "B")?;
         return bytes::run(matches, &messages, (&first, second.as_ref()), &options);
     }
-    bytes::refuse_flags(matches)?;
+    byte_files::refuse_for_model(matches, "A", &[])?;
     let first = model_files::open_model(matches, "A")?;
     let second = model_files::open_model(matches, "B")?;
     let text = model_files::text(matches, &messages)?;

@@ -1,5 +1,5 @@
-//! Models that a subcommand changes: the model to read, the files to write, and lines of the
-//! report.
+//! Models that a subcommand changes or trains: the model to read, the files to write, and lines of
+//! the report.
 //!
 //! PREFIX.model, PREFIX.vocab and other files are written together: all before one is replaced, and
 //! the model is replaced last.
@@ -57,6 +57,11 @@ impl OutputSet {
     /// can be written.
     pub(crate) fn new(matches: &ArgMatches, endings: &[&str]) -> CliResult<Self> {
         let prefix = args::required(matches, "model_prefix", "it names the files to write")?;
+        Self::with_prefix(prefix, endings)
+    }
+
+    /// As [`new`](Self::new), for names that begin with `prefix`.
+    pub(crate) fn with_prefix(prefix: &str, endings: &[&str]) -> CliResult<Self> {
         let paths: Vec<PathBuf> = endings
             .iter()
             .map(|ending| io::with_ending(prefix, ending))

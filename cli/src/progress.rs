@@ -21,12 +21,11 @@
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::io::joined_names;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use spiece::input::InputWarning;
 use spiece::train::{Event, Observer, Stage, Summary};
@@ -104,7 +103,7 @@ impl Progress {
     }
 
     /// Writes the last lines: sentences, words, pieces, time, memory, and the names of the files.
-    pub(crate) fn summarize(&self, summary: &Summary, written: &[PathBuf; 2]) {
+    pub(crate) fn summarize(&self, summary: &Summary, written: &str) {
         self.summarize_input(summary);
         let characters = HumanCount(summary.characters as u64);
         let percent = 100.0 * summary.coverage;
@@ -117,12 +116,12 @@ impl Progress {
             merges => format!(" ({} merges)", HumanCount(merges as u64)),
         };
         self.messages.say(&format!("pieces: {pieces}{merges}"));
-        self.summarize_run(&joined_names(written));
+        self.summarize_run(written);
     }
 
     /// Writes the last lines of byte-level training: texts, pretokens, tokens, time, memory, and
     /// the names of the files.
-    pub(crate) fn summarize_bytes(&self, summary: &Summary, wanted: u32, written: &[PathBuf]) {
+    pub(crate) fn summarize_bytes(&self, summary: &Summary, wanted: u32, written: &str) {
         self.summarize_input(summary);
         let tokens = HumanCount(summary.pieces as u64);
         let merges = HumanCount(summary.merges as u64);
@@ -134,7 +133,7 @@ impl Progress {
                  give more text for more tokens"
             ));
         }
-        self.summarize_run(&joined_names(written));
+        self.summarize_run(written);
     }
 
     /// Writes the lines of a table of counts: sentences, words, time, memory, and the name of the

@@ -78,7 +78,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     if let Some(file) = byte_files::open(matches, "MODEL")? {
         return bytes::run(matches, &messages, (&file, &task));
     }
-    bytes::refuse_flags(matches)?;
+    byte_files::refuse_for_model(matches, "MODEL", &[])?;
     let model = model_files::open_model(matches, "MODEL")?;
     let mut output = OutputSet::new(matches, &[".model", ".vocab", ".ids.tsv"])?;
     let tokenizer = Tokenizer::new(model.clone());

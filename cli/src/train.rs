@@ -24,20 +24,17 @@
 pub(crate) mod bytes;
 pub(super) mod superwords;
 
-use std::path::PathBuf;
-
 use clap::{ArgMatches, Command};
 
 use self::superwords::SuperwordStage;
 use super::args;
 use super::count;
-use super::io::{self, CliResult};
-use super::model_files::{warn_of_broken_vocab, warn_of_older_releases};
+use super::io::CliResult;
+use super::model_files::{OutputSet, warn_of_older_releases};
 use super::progress::Progress;
 use super::training_flags::{
     check_present, corpus, default_note, jobs, read_flags, stop_on_signal, trainer, training_flags,
 };
-use spiece::output::{check_writable, write_files};
 
 /// What is written if the command line does not choose a type of model.
 const DEFAULT_TYPE_NOTE: &str = "note: training a BPE model, the default of spiece train; the default of spm_train is \
@@ -110,8 +107,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     if let Some(count) = args::given_number(matches, "min_word_count")? {
         trainer = trainer.with_min_word_count(count)?;
     }
-    let paths = [".model", ".vocab"].map(|ending| io::with_ending(&flags.model_prefix, ending));
-    check_writable(&paths.each_ref().map(PathBuf::as_path))?;
+    let mut output = OutputSet::with_prefix(&flags.model_prefix, &[".model", ".vocab"])?;
     if !args::is_given(matches, "model_type") {
         messages.say(DEFAULT_TYPE_NOTE);
     }
@@ -128,10 +124,9 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         model = extended?;
         summary.pieces = model.len();
     }
-    warn_of_broken_vocab(&messages, &model);
-    let vocab = model.to_vocab(flags.vocabulary_output_piece_score);
-    write_files(&[(&paths[0], &model.to_bytes()), (&paths[1], &vocab)])?;
+    output.add_model(&model, &messages);
+    let written = output.write()?;
     warn_of_older_releases(&messages, &model);
-    progress.summarize(&summary, &paths);
+    progress.summarize(&summary, &written);
     Ok(())
 }

@@ -146,7 +146,7 @@ fn a_cache_of_another_tokenizer_gives_the_right_ids() {
 
 #[test]
 fn a_cache_can_be_stored_beside_its_tokenizer_and_move_to_another_thread() {
-    struct Worker {
+    struct CachedTokenizer {
         tokenizer: Arc<Tokenizer>,
         cache: EncodeCache,
     }
@@ -155,7 +155,7 @@ fn a_cache_can_be_stored_beside_its_tokenizer_and_move_to_another_thread() {
     let single: Vec<Vec<PieceId>> = texts.iter().map(|text| tokenizer.encode(text)).collect();
     let threads: Vec<_> = (0..3)
         .map(|_| {
-            let mut worker = Worker {
+            let mut worker = CachedTokenizer {
                 tokenizer: Arc::clone(&tokenizer),
                 cache: tokenizer.create_cache(),
             };
@@ -163,7 +163,7 @@ fn a_cache_can_be_stored_beside_its_tokenizer_and_move_to_another_thread() {
             std::thread::spawn(move || -> Vec<Vec<PieceId>> {
                 let encode = |text: &String| {
                     let mut ids = Vec::new();
-                    let Worker { tokenizer, cache } = &mut worker;
+                    let CachedTokenizer { tokenizer, cache } = &mut worker;
                     tokenizer.encode_with(cache, text, &mut ids);
                     ids
                 };

@@ -18,7 +18,7 @@ use spiece::{ByteBpe, PieceId, Tokenizer, TokenizerConfig};
 
 use super::{TRAINING_FLAGS, corpus, pieces_like, report_counts, size};
 use crate::args;
-use crate::byte_files::{ByteFile, ByteFormat, FORMAT, SPECIAL_TOKENS, format_flag, refuse};
+use crate::byte_files::{ByteFile, ByteFormat, SPECIAL_TOKENS, format_flag, refuse};
 use crate::io::CliResult;
 use crate::model_files::{self, OutputSet};
 use crate::progress::{Messages, Progress};
@@ -50,23 +50,13 @@ pub(super) fn flags() -> [Arg; 5] {
     ]
 }
 
-/// Refuses the flags of byte-level vocabularies for a model.
-pub(super) fn refuse_flags(matches: &ArgMatches) -> CliResult {
-    let own = [
-        args::PATTERN,
-        args::SPECIAL_IDS,
-        MIN_FREQUENCY,
-        MAX_TOKEN_LENGTH,
-        SPECIAL_TOKENS,
-        SUPERWORD_PATTERN,
-        FORMAT,
-    ];
-    refuse(
-        matches,
-        &own,
-        "is for byte-level vocabularies, and MODEL is none",
-    )
-}
+/// The flags that only byte-level vocabularies have, besides those of all subcommands.
+pub(super) const FLAGS: [&str; 4] = [
+    MIN_FREQUENCY,
+    MAX_TOKEN_LENGTH,
+    SPECIAL_TOKENS,
+    SUPERWORD_PATTERN,
+];
 
 /// Extends the vocabulary, writes and reports.
 pub(super) fn run(matches: &ArgMatches, messages: &Messages, file: &ByteFile) -> CliResult {

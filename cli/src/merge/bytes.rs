@@ -13,17 +13,10 @@ use spiece::adapt::MergeOptions;
 use spiece::{ByteBpe, PieceId, Tokenizer, TokenizerConfig};
 
 use super::say_list;
-use crate::args;
-use crate::byte_files::{ByteFile, ByteFormat, FORMAT, refuse};
+use crate::byte_files::{ByteFile, ByteFormat};
 use crate::io::{CliError, CliResult};
 use crate::model_files::{self, OutputSet, count, listed};
 use crate::progress::Messages;
-
-/// Refuses the flags of byte-level vocabularies for models.
-pub(super) fn refuse_flags(matches: &ArgMatches) -> CliResult {
-    let reason = "is for byte-level vocabularies, and A is none";
-    refuse(matches, &[args::PATTERN, args::SPECIAL_IDS, FORMAT], reason)
-}
 
 /// Merges the vocabularies, writes and reports.
 pub(super) fn run(

@@ -11,17 +11,10 @@ use clap::ArgMatches;
 use spiece::{Tokenizer, TokenizerConfig};
 
 use super::{Task, compare_lines, count_pieces};
-use crate::args;
-use crate::byte_files::{ByteFile, ByteFormat, FORMAT, refuse};
+use crate::byte_files::{ByteFile, ByteFormat, refuse};
 use crate::io::CliResult;
 use crate::model_files::{self, OutputSet};
 use crate::progress::Messages;
-
-/// Refuses the flags of byte-level vocabularies for a model.
-pub(super) fn refuse_flags(matches: &ArgMatches) -> CliResult {
-    let reason = "is for byte-level vocabularies, and MODEL is none";
-    refuse(matches, &[args::PATTERN, args::SPECIAL_IDS, FORMAT], reason)
-}
 
 /// Prunes the vocabulary, compares the lines, writes and reports.
 pub(super) fn run(

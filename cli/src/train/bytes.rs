@@ -10,7 +10,6 @@
 //! refused, with the flag that does the same, if there is one.
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches};
 
@@ -19,10 +18,11 @@ use crate::args::{self, PATTERN};
 use crate::byte_files::{self, ByteFormat, FORMAT, SPECIAL_TOKENS};
 use crate::count;
 use crate::io::{CliError, CliResult};
+use crate::model_files::OutputSet;
 use crate::progress::{Messages, Progress};
 use crate::training_flags::{self, check_present, set_option, stop_on_signal};
 use spiece::TrainFlags;
-use spiece::output::{check_writable, write_files};
+use spiece::formats::ByteFileOptions;
 use spiece::train::{ByteTrainOptions, ByteTrainer, OptionDescriptor};
 
 /// The value of `--model_type`.
@@ -231,9 +231,8 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
         Some(stage) => stage.untrained(&untrained)?,
         None => untrained,
     };
-    let untrained = format.named_files(&untrained, &flags.model_prefix)?;
-    let paths: Vec<&Path> = untrained.iter().map(|(path, _)| path.as_path()).collect();
-    check_writable(&paths)?;
+    format.files(&untrained, &ByteFileOptions::default())?;
+    let mut output = OutputSet::with_prefix(&flags.model_prefix, format.endings())?;
     let mut progress = Progress::new(messages, stop_on_signal());
     let trained = match counts {
         Some(counts) => trainer.train_counts_observed(counts, &mut progress),
@@ -253,13 +252,10 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
         summary.merges += trained.vocab_size() - first;
         summary.pieces = trained.vocab_size();
     }
-    let files = format.named_files(&trained, &flags.model_prefix)?;
-    let contents: Vec<(&Path, &[u8])> = files
-        .iter()
-        .map(|(path, bytes)| (path.as_path(), bytes.as_slice()))
-        .collect();
-    write_files(&contents)?;
-    let paths: Vec<PathBuf> = files.into_iter().map(|(path, _)| path).collect();
-    progress.summarize_bytes(&summary, wanted, &paths);
+    for (ending, content) in format.files(&trained, &ByteFileOptions::default())? {
+        output.add(ending, content);
+    }
+    let written = output.write()?;
+    progress.summarize_bytes(&summary, wanted, &written);
     Ok(())
 }

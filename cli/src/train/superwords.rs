@@ -58,8 +58,7 @@ pub(crate) fn byte_superwords(matches: &ArgMatches) -> CliResult<Superwords> {
     let name = args::non_empty(matches, SUPERWORD_PATTERN).unwrap_or("superbpe");
     // What is between the matches is text, too, as for tokenizers.
     let pretokenizer = ByteTieOrder::Tokenizers.pretokenizer(name);
-    let pretokenizer =
-        pretokenizer.map_err(|error| CliError::Usage(format!("--{SUPERWORD_PATTERN}: {error}")))?;
+    let pretokenizer = pretokenizer.map_err(args::in_flag(SUPERWORD_PATTERN))?;
     let max_words = args::given_number(matches, "max_words")?;
     Ok(Superwords::new(
         pretokenizer,

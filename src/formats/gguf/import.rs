@@ -19,7 +19,7 @@
 //! afterwards. So the converters write spaces where the `.model` file has U+2581.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::header::{GgufValue, Header, TextList, invalid};
 use super::{
@@ -39,6 +39,58 @@ const DEFAULT_UNKNOWN_OF_T5: usize = 2;
 /// The model, and reasons why its ids differ from those of llama.cpp that the model does not show.
 pub(super) fn model(header: &Header) -> GgufResult<(Model, Vec<Reason>)> {
     let model_type = model_type(header)?;
+    let Columns {
+        texts,
+        scores,
+        mut kinds,
+    } = columns(header)?;
+    let escapes = bool_of(header, ESCAPES_SPACES)?.unwrap_or(true);
+    let mut reasons = Vec::new();
+    let unknown = unknown_piece(header, model_type, texts, &kinds, &mut reasons)?;
+    adjust_kinds(&mut kinds, texts, unknown);
+
+    let mut builder = Model::builder();
+    builder.model_type(model_type);
+    let symbols = match escapes {
+        true => marked_symbols(texts, &kinds),
+        false => HashMap::new(),
+    };
+    for (id, ((text, score), kind)) in texts.iter().zip(scores).zip(&kinds).enumerate() {
+        if text.is_empty() {
+            // llama.cpp gives it this text.
+            builder.piece(format!("[EMPTY_{id}]"), score, *kind);
+        } else {
+            let marked = symbols.get(&id).map(Vec::as_slice);
+            builder.piece(marked.unwrap_or(text), score, *kind);
+        }
+    }
+
+    let spec = builder.trainer_spec_mut();
+    spec.byte_fallback = Some(kinds.contains(&PieceKind::Byte));
+    set_roles(header, texts, unknown, spec)?;
+    spec.treat_whitespace_as_suffix = bool_of(header, SPACE_IS_SUFFIX)?;
+
+    let has_prefix = bool_of(header, DUMMY_PREFIX)?;
+    let removes = bool_of(header, REMOVES_SPACES)?;
+    builder.add_dummy_prefix(has_prefix.unwrap_or(model_type == ModelType::Bpe));
+    builder.remove_extra_whitespaces(removes.unwrap_or(false));
+    builder.escape_whitespaces(escapes);
+    match header.get(CHARSMAP) {
+        None => builder.normalization_rules("identity", b""),
+        Some(GgufValue::Bytes(charsmap)) => builder.normalization_rules("user_defined", charsmap),
+        Some(_) => return Err(wrong_type(CHARSMAP)),
+    };
+    Ok((builder.build()?, reasons))
+}
+
+/// The texts, scores and kinds of the tokens, of each as many.
+struct Columns<'h> {
+    texts: &'h TextList,
+    scores: Vec<f32>,
+    kinds: Vec<PieceKind>,
+}
+
+fn columns(header: &Header) -> GgufResult<Columns<'_>> {
     let GgufValue::Texts(texts) = required(header, TOKENS)? else {
         return Err(wrong_type(TOKENS));
     };
@@ -55,56 +107,11 @@ pub(super) fn model(header: &Header) -> GgufResult<(Model, Vec<Reason>)> {
         )));
     }
     let kinds = kinds(types)?;
-    let escapes = bool_of(header, ESCAPES_SPACES)?.unwrap_or(true);
-    let mut reasons = Vec::new();
-    let unknown = unknown_piece(header, model_type, texts, &kinds, &mut reasons)?;
-
-    let mut builder = Model::builder();
-    builder.model_type(model_type);
-    let has_space = |(text, kind): (&[u8], &PieceKind)| is_symbol_with_space(text, *kind);
-    let mut taken: HashSet<Cow<'_, [u8]>> = match escapes && texts.iter().zip(&kinds).any(has_space)
-    {
-        true => texts.iter().map(Cow::Borrowed).collect(),
-        false => HashSet::new(),
-    };
-    let mut has_bytes = false;
-    for (id, ((text, score), kind)) in texts.iter().zip(scores).zip(kinds).enumerate() {
-        let kind = match kind {
-            _ if unknown == Some(id) => PieceKind::Unknown,
-            PieceKind::Unknown => PieceKind::Unused,
-            PieceKind::Byte if byte_of_piece(text).is_none() => PieceKind::Unused,
-            kind => kind,
-        };
-        has_bytes |= kind == PieceKind::Byte;
-        if text.is_empty() {
-            // llama.cpp gives it this text.
-            builder.piece(format!("[EMPTY_{id}]"), score, kind);
-        } else if escapes && is_symbol_with_space(text, kind) {
-            let marked = with_marks(text);
-            // If both are tokens, each of them keeps its text.
-            let is_new = taken.insert(Cow::Owned(marked.clone()));
-            builder.piece(if is_new { &marked } else { text }, score, kind);
-        } else {
-            builder.piece(text, score, kind);
-        }
-    }
-
-    let spec = builder.trainer_spec_mut();
-    spec.byte_fallback = Some(has_bytes);
-    set_roles(header, texts, unknown, spec)?;
-    spec.treat_whitespace_as_suffix = bool_of(header, SPACE_IS_SUFFIX)?;
-
-    let has_prefix = bool_of(header, DUMMY_PREFIX)?;
-    let removes = bool_of(header, REMOVES_SPACES)?;
-    builder.add_dummy_prefix(has_prefix.unwrap_or(model_type == ModelType::Bpe));
-    builder.remove_extra_whitespaces(removes.unwrap_or(false));
-    builder.escape_whitespaces(escapes);
-    match header.get(CHARSMAP) {
-        None => builder.normalization_rules("identity", b""),
-        Some(GgufValue::Bytes(charsmap)) => builder.normalization_rules("user_defined", charsmap),
-        Some(_) => return Err(wrong_type(CHARSMAP)),
-    };
-    Ok((builder.build()?, reasons))
+    Ok(Columns {
+        texts,
+        scores,
+        kinds,
+    })
 }
 
 fn model_type(header: &Header) -> GgufResult<ModelType> {
@@ -185,6 +192,38 @@ fn unknown_piece(
     Ok(unknown)
 }
 
+/// Makes the kinds of the file those of the model; see the [module page](self).
+fn adjust_kinds(kinds: &mut [PieceKind], texts: &TextList, unknown: Option<usize>) {
+    for (id, (kind, text)) in kinds.iter_mut().zip(texts.iter()).enumerate() {
+        *kind = match *kind {
+            _ if unknown == Some(id) => PieceKind::Unknown,
+            PieceKind::Unknown => PieceKind::Unused,
+            PieceKind::Byte if byte_of_piece(text).is_none() => PieceKind::Unused,
+            kind => kind,
+        };
+    }
+}
+
+/// The texts with whitespace marks of the user-defined symbols with spaces, by their indices. If a
+/// text with marks is that of another token, each of them keeps its text.
+fn marked_symbols(texts: &TextList, kinds: &[PieceKind]) -> HashMap<usize, Vec<u8>> {
+    let symbols = texts.iter().zip(kinds).enumerate();
+    let symbols = symbols.filter(|(_, (_, kind))| **kind == PieceKind::UserDefined);
+    let spaced = symbols.filter(|(_, (text, _))| text.contains(&b' '));
+    let mut marked: HashMap<usize, Vec<u8>> = HashMap::new();
+    let mut taken: HashSet<Cow<'_, [u8]>> = HashSet::new();
+    for (id, (text, _)) in spaced {
+        if taken.is_empty() {
+            taken.extend(texts.iter().map(Cow::Borrowed));
+        }
+        let text = with_marks(text);
+        if taken.insert(Cow::Owned(text.clone())) {
+            marked.insert(id, text);
+        }
+    }
+    marked
+}
+
 /// Sets the ids and texts of the unknown, BOS, EOS and padding pieces.
 fn set_roles(
     header: &Header,
@@ -224,10 +263,6 @@ fn special(header: &Header, role: &str, texts: &TextList) -> GgufResult<Option<u
 /// The id as the spec has it: -1 for none.
 fn id_in_spec(index: Option<usize>) -> i32 {
     index.map_or(-1, |index| i32::try_from(index).unwrap_or(-1))
-}
-
-fn is_symbol_with_space(text: &[u8], kind: PieceKind) -> bool {
-    kind == PieceKind::UserDefined && text.contains(&b' ')
 }
 
 /// A text with whitespace marks for spaces.

@@ -92,7 +92,17 @@ pub(super) fn vocab(model: &Model, options: &GgufOptions) -> GgufResult<Vec<u8>>
     fields.text("general.architecture", name);
     fields.text(MODEL, name);
     fields.text("tokenizer.ggml.pre", "default");
+    write_pieces(model, &mut fields);
+    write_special_ids(model, &mut fields);
+    // llama.cpp adds both by default.
+    fields.bool("tokenizer.ggml.add_bos_token", options.add_bos);
+    fields.bool("tokenizer.ggml.add_eos_token", options.add_eos);
+    write_normalization(model, &mut fields);
+    Ok(fields.into_file())
+}
 
+/// Texts, scores and kinds, each as an array.
+fn write_pieces(model: &Model, fields: &mut FieldWriter) {
     let mut texts = Vec::new();
     let mut scores = Vec::new();
     let mut kinds = Vec::new();
@@ -108,6 +118,10 @@ pub(super) fn vocab(model: &Model, options: &GgufOptions) -> GgufResult<Vec<u8>>
     fields.array(TOKENS, TEXT, model.len(), &texts);
     fields.array(SCORES, F32, model.len(), &scores);
     fields.array(TYPES, I32, model.len(), &kinds);
+}
+
+fn write_special_ids(model: &Model, fields: &mut FieldWriter) {
+    let spec = model.trainer_spec();
     for (role, id) in [
         ("unknown", model.unknown_piece()),
         ("bos", model.piece_to_id(spec.bos_piece())),
@@ -119,10 +133,10 @@ pub(super) fn vocab(model: &Model, options: &GgufOptions) -> GgufResult<Vec<u8>>
             fields.field(&name, U32, &id.get().to_le_bytes());
         }
     }
-    // llama.cpp adds both by default.
-    fields.bool("tokenizer.ggml.add_bos_token", options.add_bos);
-    fields.bool("tokenizer.ggml.add_eos_token", options.add_eos);
+}
 
+/// Dummy prefix, spaces and charsmap.
+fn write_normalization(model: &Model, fields: &mut FieldWriter) {
     let normalizer = model.normalizer_spec();
     fields.bool(DUMMY_PREFIX, normalizer.add_dummy_prefix());
     fields.bool(REMOVES_SPACES, normalizer.remove_extra_whitespaces());
@@ -134,11 +148,9 @@ pub(super) fn vocab(model: &Model, options: &GgufOptions) -> GgufResult<Vec<u8>>
     if !normalizer.escape_whitespaces() {
         fields.bool(ESCAPES_SPACES, false);
     }
-    if spec.treat_whitespace_as_suffix() {
+    if model.trainer_spec().treat_whitespace_as_suffix() {
         fields.bool(SPACE_IS_SUFFIX, true);
     }
-
-    Ok(fields.into_file())
 }
 
 /// A user-defined symbol with spaces for whitespace marks, if it has marks: llama.cpp looks for

@@ -27,6 +27,7 @@ impl Import<'_, '_> {
                 ),
             );
         }
+
         let symbols = file.symbols();
         let Some(first) = symbols.first() else {
             return;
@@ -36,6 +37,7 @@ impl Import<'_, '_> {
             let reason = Reason::new(ReasonKind::UserDefinedSymbol, explanation);
             self.verdict.add(Reason { example, ..reason });
         };
+
         if self.model_type == ModelType::Unigram {
             add(
                 format!(
@@ -44,6 +46,7 @@ impl Import<'_, '_> {
                 None,
             );
         }
+
         if symbols
             .iter()
             .any(|token| token.normalized != first.normalized)
@@ -51,6 +54,7 @@ impl Import<'_, '_> {
             let explanation = "some added tokens are found in raw text, others in normalized text; SentencePiece finds all in normalized text";
             add(explanation.to_owned(), None);
         }
+
         let flags = &self.flags;
         let has_prefix = flags.add_dummy_prefix && !flags.excepts_symbols;
         if flags.excepts_symbols || has_prefix && first.normalized {
@@ -66,6 +70,7 @@ impl Import<'_, '_> {
                 Some(format!("{text}a")),
             );
         }
+
         let changes_spaces = flags.escape_whitespaces || flags.remove_extra_whitespaces;
         let is_changed = |text: &str| {
             let has_mark = text.contains(WHITESPACE_MARK);

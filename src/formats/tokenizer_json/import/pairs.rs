@@ -17,17 +17,50 @@ use crate::piece::PieceId;
 pub(super) struct ListedPairs {
     /// The pieces that have a pair, in the order of their first pairs.
     pub(super) pieces: Vec<PieceId>,
-    /// For each piece with a pair, its position in `pieces`.
-    ranks: HashMap<PieceId, u32>,
+    firsts: HashMap<PieceId, FirstPair>,
     /// For each piece and the bytes of the left text of a pair, the position of the pair in the
     /// list: of the first pair of a piece its first one, of the others the last one.
     places: HashMap<(PieceId, usize), usize>,
 }
 
+/// The first pair of a piece.
+#[derive(Debug)]
+struct FirstPair {
+    /// The position of the piece in [`ListedPairs::pieces`].
+    rank: u32,
+    /// The bytes of the left text.
+    split: usize,
+}
+
+/// What a pair is for its piece.
+enum PairOrder {
+    First,
+    /// The first one again.
+    Repeated,
+    Other,
+}
+
 impl ListedPairs {
+    /// Adds the pair of a piece whose left text has `split` bytes, at the position `at` of the list.
+    fn add(&mut self, piece: PieceId, split: usize, at: usize) -> Result<PairOrder, ConvertError> {
+        let order = match self.firsts.get(&piece) {
+            Some(first) if first.split == split => return Ok(PairOrder::Repeated),
+            Some(_) => PairOrder::Other,
+            None => {
+                // A model has fewer than 2^27 pieces.
+                let rank = u32::try_from(self.pieces.len()).map_err(syntax)?;
+                self.firsts.insert(piece, FirstPair { rank, split });
+                self.pieces.push(piece);
+                PairOrder::First
+            }
+        };
+        self.places.insert((piece, split), at);
+        Ok(order)
+    }
+
     /// The position of the first pair of a piece among the first pairs.
     pub(super) fn rank(&self, piece: PieceId) -> Option<u32> {
-        self.ranks.get(&piece).copied()
+        self.firsts.get(&piece).map(|first| first.rank)
     }
 
     /// The position in the list of the pair of a piece whose left text has `split` bytes.
@@ -54,8 +87,8 @@ impl Import<'_, '_> {
         };
         let missing =
             |at, text: &str| syntax(format!("merge {at}: {text:?} is not in the vocabulary"));
+
         let mut pairs = ListedPairs::default();
-        let mut first_splits: HashMap<PieceId, usize> = HashMap::new();
         let mut repeated = None;
         let mut with_stand_in = None;
         let mut joined = String::new();
@@ -64,28 +97,20 @@ impl Import<'_, '_> {
             joined.push_str(left);
             joined.push_str(right);
             let piece = entries.id(&joined).ok_or_else(|| missing(at, &joined))?;
-            let split = left.len();
-            match first_splits.get(&piece) {
-                None => {
+            match pairs.add(piece, left.len(), at)? {
+                PairOrder::First => {
                     for part in [left, right] {
                         entries.id(part).ok_or_else(|| missing(at, part))?;
                     }
-                    first_splits.insert(piece, split);
-                    // A model has fewer than 2^27 pieces.
-                    let rank = u32::try_from(pairs.pieces.len()).map_err(syntax)?;
-                    pairs.ranks.insert(piece, rank);
-                    pairs.pieces.push(piece);
-                    pairs.places.insert((piece, split), at);
                 }
-                Some(first) if *first == split => repeated = Some(joined.clone()),
-                Some(_) => {
-                    pairs.places.insert((piece, split), at);
-                }
+                PairOrder::Repeated => repeated = Some(joined.clone()),
+                PairOrder::Other => {}
             }
             if is_stand_in(left) || is_stand_in(right) {
                 with_stand_in = Some([left, right]);
             }
         }
+
         if let Some(text) = repeated {
             self.reason(
                 ReasonKind::MergeOrder,
