@@ -24,7 +24,7 @@ use regex_automata::nfa::thompson::{Compiler, Config, WhichCaptures};
 use regex_automata::util::look::Look;
 use regex_automata::{Anchored, Input};
 
-use super::general::Alternatives;
+use super::general::alternatives::Alternatives;
 use super::split::{Pretokenizer, Split, SplitBehavior};
 use super::{Engine, Pattern};
 

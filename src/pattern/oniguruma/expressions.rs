@@ -9,7 +9,7 @@ use regex_syntax::ast::{
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
 use super::super::Pattern;
-use super::super::general::{Alternatives, without_look_aheads};
+use super::super::general::alternatives::{Alternatives, without_look_aheads};
 
 /// Whether every character is certainly part of a match.
 pub(super) fn is_total(pattern: &Pattern) -> bool {
