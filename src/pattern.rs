@@ -89,7 +89,7 @@ impl Pattern {
     pub fn with_syntax(expression: &str, syntax: PatternSyntax) -> Result<Self, PatternError> {
         let engine = match Scanner::of(expression, syntax == PatternSyntax::Oniguruma) {
             Some(scanner) => Engine::Scanner(scanner),
-            None => Engine::Machine(Arc::new(Machine::with_gaps(expression, syntax)?)),
+            None => Engine::Machine(Arc::new(Machine::new(expression, syntax)?)),
         };
         Ok(Self {
             expression: expression.into(),
@@ -176,7 +176,7 @@ enum Machine {}
 
 #[cfg(not(feature = "regex"))]
 impl Machine {
-    fn with_gaps(_: &str, _: PatternSyntax) -> Result<Self, PatternError> {
+    fn new(_: &str, _: PatternSyntax) -> Result<Self, PatternError> {
         Err(PatternError::Unknown)
     }
 

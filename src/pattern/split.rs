@@ -169,18 +169,13 @@ impl Pretokenizer {
     /// Splits one after the other, each of the parts that the one before made. Without splits, a
     /// text is one pretoken.
     pub fn new(splits: Vec<Split>) -> Self {
+        let is_isolated = |(split, expression): (&Split, &str)| {
+            split.behavior == SplitBehavior::Isolated && split.pattern.expression() == expression
+        };
         let plan = match &splits[..] {
             [] => Plan::Whole,
             [split] => split.scanner().map_or(Plan::Splits, Plan::Scanner),
-            [numbers, cjk, words]
-                if [numbers, cjk, words]
-                    .iter()
-                    .zip(DEEPSEEK)
-                    .all(|(split, expression)| {
-                        split.behavior == SplitBehavior::Isolated
-                            && split.pattern.expression() == expression
-                    }) =>
-            {
+            [_, _, _] if splits.iter().zip(DEEPSEEK).all(is_isolated) => {
                 Plan::Scanner(Scanner::DeepSeek)
             }
             _ => Plan::Splits,

@@ -104,8 +104,7 @@ fn pretokens(pretokenizer: &Pretokenizer, text: &[u8]) -> Vec<Range<usize>> {
 fn without_scanner(pretokenizer: &Pretokenizer) -> Pretokenizer {
     let splits = pretokenizer.splits.iter().map(|split| {
         let mut split = split.clone();
-        let machine =
-            Machine::with_gaps(split.pattern.expression(), split.pattern.syntax()).unwrap();
+        let machine = Machine::new(split.pattern.expression(), split.pattern.syntax()).unwrap();
         split.pattern.engine = Engine::Machine(machine.into());
         split
     });
@@ -156,7 +155,7 @@ fn scanners_find_what_automata_of_the_same_expression_find() {
     for (expression, syntax) in both {
         // `\s++$` with `$` before each line end differs from `\s+$`; only its scanner reads it.
         if syntax == PatternSyntax::Oniguruma && expression.contains(r"\s++$") {
-            let refused = Machine::with_gaps(expression, syntax).unwrap_err();
+            let refused = Machine::new(expression, syntax).unwrap_err();
             assert!(matches!(
                 refused,
                 PatternError::Unsupported {
@@ -166,7 +165,7 @@ fn scanners_find_what_automata_of_the_same_expression_find() {
             ));
             continue;
         }
-        let machine = Machine::with_gaps(expression, syntax).expect(expression);
+        let machine = Machine::new(expression, syntax).expect(expression);
         let scanner = Scanner::of(expression, syntax == PatternSyntax::Oniguruma).unwrap();
         for_each_text(|text| {
             let text = text.as_bytes();

@@ -24,7 +24,7 @@ use regex_automata::nfa::thompson::{Compiler, Config, WhichCaptures};
 use regex_automata::util::look::Look;
 use regex_automata::{Anchored, Input};
 
-use super::general::Alternatives;
+use super::general::alternatives::Alternatives;
 use super::split::{Pretokenizer, Split, SplitBehavior};
 use super::{Engine, Pattern};
 
@@ -109,29 +109,7 @@ impl Automaton {
         let mut cache = dfa.create_cache();
         let input = Input::new("").anchored(Anchored::Yes);
         let start = dfa.start_state_forward(&mut cache, &input).ok()?;
-        let classes = dfa.byte_classes().representatives(..);
-        let bytes: Vec<u8> = classes.filter_map(|unit| unit.as_u8()).collect();
-        let mut live = HashSet::new();
-        let mut seen = HashSet::from([start]);
-        let mut found = vec![start];
-        while let Some(state) = found.pop() {
-            let mut is_live = !dfa.next_eoi_state(&mut cache, state).ok()?.is_dead();
-            for byte in &bytes {
-                let next = dfa.next_state(&mut cache, state, *byte).ok()?;
-                if !next.is_dead() {
-                    is_live = true;
-                    if seen.insert(next) {
-                        found.push(next);
-                    }
-                }
-            }
-            if is_live {
-                live.insert(state);
-            }
-            if seen.len() > MAX_SEARCHED {
-                return None;
-            }
-        }
+        let live = live_states(&dfa, &mut cache, start)?;
         Some(Self {
             dfa,
             cache,
@@ -169,13 +147,41 @@ impl Automaton {
     }
 }
 
+/// The live states that texts lead to from `start`; `None` if there are too many states.
+fn live_states(dfa: &DFA, cache: &mut Cache, start: LazyStateID) -> Option<HashSet<LazyStateID>> {
+    let classes = dfa.byte_classes().representatives(..);
+    let bytes: Vec<u8> = classes.filter_map(|unit| unit.as_u8()).collect();
+    let mut live = HashSet::new();
+    let mut seen = HashSet::from([start]);
+    let mut found = vec![start];
+    while let Some(state) = found.pop() {
+        let mut is_live = !dfa.next_eoi_state(cache, state).ok()?.is_dead();
+        for byte in &bytes {
+            let next = dfa.next_state(cache, state, *byte).ok()?;
+            if !next.is_dead() {
+                is_live = true;
+                if seen.insert(next) {
+                    found.push(next);
+                }
+            }
+        }
+        if is_live {
+            live.insert(state);
+        }
+        if seen.len() > MAX_SEARCHED {
+            return None;
+        }
+    }
+    Some(live)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn strings(pattern: &str) -> UncutStrings {
+    fn pretokenizer(pattern: &str) -> Pretokenizer {
         let pattern = Pattern::named(pattern).map_or_else(|| Pattern::new(pattern), Ok);
-        UncutStrings::new(&Pretokenizer::of(pattern.unwrap()))
+        Pretokenizer::of(pattern.unwrap())
     }
 
     #[test]
@@ -208,7 +214,7 @@ mod tests {
             ),
         ];
         for (pattern, cut, whole) in table {
-            let mut strings = strings(pattern);
+            let mut strings = UncutStrings::new(&pretokenizer(pattern));
             for text in cut {
                 assert!(strings.cuts_always(text.as_bytes()), "{pattern}: {text:?}");
             }
@@ -236,10 +242,7 @@ mod tests {
             "o200k",
             r"\p{N}{1,3}| ?\p{L}+|\s+|[^\s\p{L}]+",
         ] {
-            let pretokenizer = match Pattern::named(pattern) {
-                Some(pattern) => Pretokenizer::of(pattern),
-                None => Pretokenizer::of(Pattern::new(pattern).unwrap()),
-            };
+            let pretokenizer = pretokenizer(pattern);
             let mut strings = UncutStrings::new(&pretokenizer);
             let mut within = HashSet::new();
             let mut whole = HashSet::new();

@@ -1,31 +1,31 @@
 //! Reading expressions, for what depends on the automaton that they make.
 
+use std::convert::Infallible;
 use std::ops::Range;
 
 use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{
-    AssertionKind, Ast, ClassPerl, ClassPerlKind, ClassSet, ClassSetItem, RepetitionKind,
+    self, AssertionKind, Ast, ClassPerl, ClassPerlKind, ClassSetItem, RepetitionKind, Span, Visitor,
 };
-use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
+use regex_syntax::hir::{ClassUnicode, Hir, HirKind};
 
 use super::super::Pattern;
-use super::super::general::{Alternatives, without_look_aheads};
+use super::super::general::alternatives::{Alternatives, without_look_aheads};
+use super::super::general::refusal::range_of;
+use super::super::general::single_class;
 
 /// Whether every character is certainly part of a match.
 pub(super) fn is_total(pattern: &Pattern) -> bool {
     let Ok(alternatives) = Alternatives::new(&pattern.expression, pattern.syntax) else {
         return false;
     };
-    let mut matched = ClassUnicode::empty();
-    for pattern in &alternatives.patterns {
-        // Where the empty text matches, no other alternative is tried.
-        if pattern.properties().minimum_len() == Some(0) {
-            return false;
-        }
-        matched.union(&single_characters(pattern));
+    // Where the empty text matches, no other alternative is tried.
+    if alternatives.may_be_empty() {
+        return false;
     }
-    matched.negate();
-    matched.ranges().is_empty()
+    let mut others = union_of_single_characters(&alternatives.patterns);
+    others.negate();
+    others.ranges().is_empty()
 }
 
 /// Whether both certainly make the same automaton.
@@ -41,26 +41,14 @@ pub(super) fn are_equal(patterns: [&Pattern; 2]) -> bool {
 /// The characters that are matched alone, whatever is around them.
 fn single_characters(hir: &Hir) -> ClassUnicode {
     match hir.kind() {
-        HirKind::Class(Class::Unicode(class)) => class.clone(),
-        HirKind::Literal(literal) => {
-            let text = std::str::from_utf8(&literal.0).unwrap_or_default();
-            let mut chars = text.chars();
-            match (chars.next(), chars.next()) {
-                (Some(c), None) => ClassUnicode::new([ClassUnicodeRange::new(c, c)]),
-                _ => ClassUnicode::empty(),
-            }
+        HirKind::Class(_) | HirKind::Literal(_) => {
+            single_class(hir).unwrap_or_else(ClassUnicode::empty)
         }
         HirKind::Capture(capture) => single_characters(&capture.sub),
         HirKind::Repetition(repetition) if repetition.min <= 1 && repetition.max != Some(0) => {
             single_characters(&repetition.sub)
         }
-        HirKind::Alternation(alternatives) => {
-            let mut all = ClassUnicode::empty();
-            for alternative in alternatives {
-                all.union(&single_characters(alternative));
-            }
-            all
-        }
+        HirKind::Alternation(alternatives) => union_of_single_characters(alternatives),
         HirKind::Concat(parts) => {
             let mut all = ClassUnicode::empty();
             for (at, part) in parts.iter().enumerate() {
@@ -73,6 +61,14 @@ fn single_characters(hir: &Hir) -> ClassUnicode {
         }
         _ => ClassUnicode::empty(),
     }
+}
+
+fn union_of_single_characters(alternatives: &[Hir]) -> ClassUnicode {
+    let mut all = ClassUnicode::empty();
+    for alternative in alternatives {
+        all.union(&single_characters(alternative));
+    }
+    all
 }
 
 /// Whether the empty text matches, whatever is around it.
@@ -99,8 +95,7 @@ fn without_groups(hir: &Hir) -> Hir {
 pub(super) fn replaced(expression: &str) -> Option<String> {
     let readable = without_look_aheads(expression).1;
     let ast = Parser::new().parse(&readable).ok()?;
-    let mut replacements = Vec::new();
-    find_replacements(&ast, &mut replacements);
+    let Ok(replacements) = ast::visit(&ast, Replacements(Vec::new()));
     let mut text = expression.to_owned();
     for (range, replacement) in replacements.into_iter().rev() {
         text.replace_range(range, replacement);
@@ -109,76 +104,58 @@ pub(super) fn replaced(expression: &str) -> Option<String> {
 }
 
 /// Ranges of an expression and what they are replaced by, in order.
-type Replacements = Vec<(Range<usize>, &'static str)>;
+struct Replacements(Vec<(Range<usize>, &'static str)>);
 
-fn find_replacements(ast: &Ast, found: &mut Replacements) {
-    let mut replace = |span: &regex_syntax::ast::Span, by| {
-        found.push((span.start.offset..span.end.offset, by));
-    };
-    match ast {
-        Ast::Assertion(assertion) => match assertion.kind {
-            AssertionKind::EndLine => replace(&assertion.span, r"\z"),
-            AssertionKind::StartLine => replace(&assertion.span, r"\A"),
+impl Replacements {
+    fn replace(&mut self, span: &Span, by: &'static str) {
+        self.0.push((range_of(span), by));
+    }
+
+    /// `not_negated` replaces `\w`.
+    fn replace_word(&mut self, class: &ClassPerl, not_negated: &'static str) {
+        match class.kind {
+            ClassPerlKind::Word if class.negated => {
+                self.replace(&class.span, r"[^\w\x{200C}\x{200D}]");
+            }
+            ClassPerlKind::Word => self.replace(&class.span, not_negated),
             _ => {}
-        },
-        Ast::Repetition(outer) => {
-            find_replacements(&outer.ast, found);
-            let is_possessive_range = matches!(outer.op.kind, RepetitionKind::OneOrMore)
-                && matches!(&*outer.ast, Ast::Repetition(inner)
-                    if inner.greedy && matches!(inner.op.kind, RepetitionKind::Range(_)));
-            if is_possessive_range {
-                found.push((outer.op.span.start.offset..outer.op.span.end.offset, ""));
+        }
+    }
+}
+
+impl Visitor for Replacements {
+    type Output = Vec<(Range<usize>, &'static str)>;
+    type Err = Infallible;
+
+    fn finish(self) -> Result<Self::Output, Infallible> {
+        Ok(self.0)
+    }
+
+    fn visit_post(&mut self, ast: &Ast) -> Result<(), Infallible> {
+        match ast {
+            Ast::Assertion(assertion) => match assertion.kind {
+                AssertionKind::EndLine => self.replace(&assertion.span, r"\z"),
+                AssertionKind::StartLine => self.replace(&assertion.span, r"\A"),
+                _ => {}
+            },
+            Ast::Repetition(outer) => {
+                let is_possessive_range = matches!(outer.op.kind, RepetitionKind::OneOrMore)
+                    && matches!(&*outer.ast, Ast::Repetition(inner)
+                        if inner.greedy && matches!(inner.op.kind, RepetitionKind::Range(_)));
+                if is_possessive_range {
+                    self.replace(&outer.op.span, "");
+                }
             }
+            Ast::ClassPerl(class) => self.replace_word(class, r"[\w\x{200C}\x{200D}]"),
+            _ => {}
         }
-        Ast::ClassPerl(class) => match word_class(class) {
-            Some(true) => replace(&class.span, r"[\w\x{200C}\x{200D}]"),
-            Some(false) => replace(&class.span, r"[^\w\x{200C}\x{200D}]"),
-            None => {}
-        },
-        Ast::ClassBracketed(class) => find_in_class(&class.kind, found),
-        Ast::Group(group) => find_replacements(&group.ast, found),
-        Ast::Alternation(alternation) => {
-            let asts = alternation.asts.iter();
-            asts.for_each(|ast| find_replacements(ast, found));
-        }
-        Ast::Concat(concat) => {
-            let asts = concat.asts.iter();
-            asts.for_each(|ast| find_replacements(ast, found));
-        }
-        _ => {}
+        Ok(())
     }
-}
 
-fn find_in_class(class: &ClassSet, found: &mut Replacements) {
-    match class {
-        ClassSet::Item(item) => find_in_item(item, found),
-        ClassSet::BinaryOp(operation) => {
-            find_in_class(&operation.lhs, found);
-            find_in_class(&operation.rhs, found);
+    fn visit_class_set_item_post(&mut self, item: &ClassSetItem) -> Result<(), Infallible> {
+        if let ClassSetItem::Perl(class) = item {
+            self.replace_word(class, r"\w\x{200C}\x{200D}");
         }
+        Ok(())
     }
-}
-
-fn find_in_item(item: &ClassSetItem, found: &mut Replacements) {
-    match item {
-        ClassSetItem::Perl(class) => {
-            let range = class.span.start.offset..class.span.end.offset;
-            match word_class(class) {
-                Some(true) => found.push((range, r"\w\x{200C}\x{200D}")),
-                Some(false) => found.push((range, r"[^\w\x{200C}\x{200D}]")),
-                None => {}
-            }
-        }
-        ClassSetItem::Bracketed(class) => find_in_class(&class.kind, found),
-        ClassSetItem::Union(union) => union
-            .items
-            .iter()
-            .for_each(|item| find_in_item(item, found)),
-        _ => {}
-    }
-}
-
-/// For `\w` and `\W`, whether it is the first.
-fn word_class(class: &ClassPerl) -> Option<bool> {
-    matches!(class.kind, ClassPerlKind::Word).then_some(!class.negated)
 }
