@@ -243,77 +243,37 @@ fn companion(path: &Path) -> Option<PathBuf> {
     Some(path.with_file_name(name))
 }
 
-/// The parts of a tokenizer but its tokens.
-#[derive(Debug)]
-pub(super) struct PartsWithoutTokens {
-    pub(super) special_tokens: Vec<SpecialToken>,
-    pub(super) pretokenizer: Pretokenizer,
-    pub(super) whole_pretokens_first: bool,
-    pub(super) text_form: TextForm,
-    pub(super) adds_prefix_space: bool,
-}
-
-impl PartsWithoutTokens {
-    /// Parts of files whose program looks up pretokens first, as tiktoken does.
-    fn of_tiktoken(special_tokens: Vec<SpecialToken>, pretokenizer: Pretokenizer) -> Self {
-        Self {
-            special_tokens,
-            pretokenizer,
-            whole_pretokens_first: true,
-            text_form: TextForm::AsIs,
-            adds_prefix_space: false,
-        }
-    }
-
-    /// What is known of a published vocabulary, unless it is given; `by_id` has the positions of
-    /// its tokens by id.
-    fn known_or_given(
-        tokens: &TokenList,
-        by_id: &[usize],
-        options: &ByteFormatOptions,
-    ) -> Result<Self, ByteFormatError> {
-        let known = KnownVocabulary::of(tokens, by_id);
-        let known_cuts = known.and_then(|known| Pretokenizer::named(known.pattern));
-        let pretokenizer = options.pretokenizer.clone().or(known_cuts);
-        let pretokenizer = pretokenizer.ok_or(ByteFormatError::NoPattern {
-            format: tokens.format,
-        })?;
-        let special_tokens = match &options.special_tokens {
-            Some(given) => given.clone(),
-            None => known.map_or_else(Vec::new, KnownVocabulary::special_tokens),
-        };
-        Ok(Self {
-            text_form: known.map_or(TextForm::AsIs, |known| known.text_form),
-            ..Self::of_tiktoken(special_tokens, pretokenizer)
-        })
-    }
+/// The parts but the tokens: what is known of a published vocabulary, unless it is given.
+fn known_or_given(
+    tokens: &TokenList,
+    order: &ListOrder,
+    options: &ByteFormatOptions,
+) -> Result<ByteBpeParts, ByteFormatError> {
+    let known = KnownVocabulary::of(tokens, order);
+    let known_cuts = known.and_then(|known| Pretokenizer::named(known.pattern));
+    let pretokenizer = options.pretokenizer.clone().or(known_cuts);
+    let pretokenizer = pretokenizer.ok_or(ByteFormatError::NoPattern {
+        format: tokens.format,
+    })?;
+    let special_tokens = match &options.special_tokens {
+        Some(given) => given.clone(),
+        None => known.map_or_else(Vec::new, KnownVocabulary::special_tokens),
+    };
+    Ok(ByteBpeParts {
+        special_tokens,
+        text_form: known.map_or(TextForm::AsIs, |known| known.text_form),
+        ..ByteBpeParts::new(pretokenizer)
+    })
 }
 
 impl ByteVocabulary {
-    /// A vocabulary that is merged by rank; `order` has the positions of all tokens by rank.
-    ///
-    /// # Errors
-    /// Two special tokens have the same text or id, or one has the id of a token.
-    fn of_ranks(
-        tokens: &TokenList,
-        order: &[usize],
-        parts: PartsWithoutTokens,
-    ) -> Result<Self, ByteFormatError> {
-        let order = ListOrder {
-            tokens: order.to_vec(),
-            merging: order.len(),
-            divided: Vec::new(),
-        };
-        Self::of_order(tokens, order, parts)
-    }
-
     /// A vocabulary of printable characters with a list of merges.
     ///
     /// # Errors
     /// As [`of_order`](Self::of_order).
     pub(super) fn of_printable(
         mut vocabulary: PrintableVocabulary<'_>,
-        parts: PartsWithoutTokens,
+        parts: ByteBpeParts,
     ) -> Result<Self, ByteFormatError> {
         let unprintable = vocabulary.add_others(&parts.special_tokens)?;
         let order = ListOrder::new(&vocabulary.tokens, &vocabulary.pairs);
@@ -328,19 +288,19 @@ impl ByteVocabulary {
         Ok(read)
     }
 
-    /// A vocabulary in the order of its merges.
+    /// A vocabulary in the order of its merges, of parts without tokens.
     ///
     /// # Errors
-    /// As [`of_ranks`](Self::of_ranks); but a token that no text is merged to can be a special one,
-    /// and is left out unless pretokens are looked up.
+    /// Two special tokens have the same text or id, or one has the id of a token. But a token that
+    /// no text is merged to can be a special one, and is left out unless pretokens are looked up.
     fn of_order(
         tokens: &TokenList,
         mut order: ListOrder,
-        parts: PartsWithoutTokens,
+        mut parts: ByteBpeParts,
     ) -> Result<Self, ByteFormatError> {
         let format = tokens.format;
         let ids = checked_special_ids(format, &parts.special_tokens)?;
-        let mut byte_tokens = Vec::with_capacity(order.tokens.len());
+        parts.tokens.reserve(order.tokens.len());
         let mut only_special = HashSet::new();
         for (rank, at) in order.tokens.iter().enumerate() {
             let (bytes, id) = (tokens.bytes(*at), tokens.id(*at));
@@ -361,28 +321,13 @@ impl ByteVocabulary {
                 }
             }
             let bytes = bytes.into();
-            byte_tokens.push(ByteToken { bytes, id });
+            parts.tokens.push(ByteToken { bytes, id });
         }
         order.divided.retain(|(at, _)| !only_special.contains(at));
-        let PartsWithoutTokens {
-            special_tokens,
-            pretokenizer,
-            whole_pretokens_first,
-            text_form,
-            adds_prefix_space,
-        } = parts;
         let mut verdict = Verdict::default();
-        let reason = order.reason(tokens);
-        reason.into_iter().for_each(|reason| verdict.add(reason));
+        verdict.add_all(order.reason(tokens));
         Ok(Self {
-            parts: ByteBpeParts {
-                tokens: byte_tokens,
-                special_tokens,
-                pretokenizer,
-                whole_pretokens_first,
-                text_form,
-                adds_prefix_space,
-            },
+            parts,
             verdict,
             post_processor: None,
         })

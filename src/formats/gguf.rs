@@ -120,7 +120,7 @@ impl Model {
         let header = header::Header::read(BufReader::with_capacity(1 << 16, reader))?;
         let (model, reasons) = import::model(&header)?;
         let mut verdict = judge::verdict(&model);
-        reasons.into_iter().for_each(|reason| verdict.add(reason));
+        verdict.add_all(reasons);
         Ok(ConvertedModel { model, verdict })
     }
 

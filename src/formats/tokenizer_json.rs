@@ -183,8 +183,3 @@ fn json_text(text: &[u8]) -> Option<&str> {
 fn is_utf8(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok()
 }
-
-/// Adds reasons to a verdict, in their order.
-fn add_reasons(verdict: &mut Verdict, reasons: impl IntoIterator<Item = Reason>) {
-    reasons.into_iter().for_each(|reason| verdict.add(reason));
-}

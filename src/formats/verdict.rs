@@ -38,6 +38,12 @@ impl Verdict {
         self.reasons.push(reason);
     }
 
+    /// Adds reasons, in their order.
+    #[cfg(any(feature = "tokenizer-json", feature = "gguf"))]
+    pub(super) fn add_all(&mut self, reasons: impl IntoIterator<Item = Reason>) {
+        self.reasons.extend(reasons);
+    }
+
     /// Whether a reason of this kind was given.
     pub fn has(&self, kind: ReasonKind) -> bool {
         self.reasons.iter().any(|reason| reason.kind == kind)

@@ -6,34 +6,15 @@
 /// The number of code points up to the last character of a byte.
 const CODE_POINTS: usize = 256 + 68;
 
-/// The byte of each code point; [`NO_BYTE`] where there is none.
-const BYTES: [u16; CODE_POINTS] = bytes_by_code_point();
-const NO_BYTE: u16 = 256;
+/// The character of each byte.
+const CHARS: [char; 256] = chars_by_byte();
+
+/// The byte of each code point that stands for one.
+const BYTES: [Option<u8>; CODE_POINTS] = bytes_by_code_point();
 
 const fn is_printable(byte: u8) -> bool {
     matches!(byte, 0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF)
 }
-
-const fn bytes_by_code_point() -> [u16; CODE_POINTS] {
-    let mut bytes = [NO_BYTE; CODE_POINTS];
-    let mut next = 256;
-    let mut byte = 0_u8;
-    loop {
-        if is_printable(byte) {
-            bytes[byte as usize] = byte as u16;
-        } else {
-            bytes[next] = byte as u16;
-            next += 1;
-        }
-        if byte == u8::MAX {
-            return bytes;
-        }
-        byte += 1;
-    }
-}
-
-/// The character of each byte.
-const CHARS: [char; 256] = chars_by_byte();
 
 const fn chars_by_byte() -> [char; 256] {
     let mut chars = ['\0'; 256];
@@ -56,6 +37,18 @@ const fn chars_by_byte() -> [char; 256] {
     }
 }
 
+const fn bytes_by_code_point() -> [Option<u8>; CODE_POINTS] {
+    let mut bytes = [None; CODE_POINTS];
+    let mut byte = 0_u8;
+    loop {
+        bytes[CHARS[byte as usize] as usize] = Some(byte);
+        if byte == u8::MAX {
+            return bytes;
+        }
+        byte += 1;
+    }
+}
+
 /// A token in printable characters.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| CHARS[usize::from(*byte)]).collect()
@@ -63,8 +56,7 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
 
 /// The byte that a character stands for.
 fn byte_of(char: char) -> Option<u8> {
-    let byte = *BYTES.get(usize::try_from(u32::from(char)).ok()?)?;
-    u8::try_from(byte).ok()
+    *BYTES.get(u32::from(char) as usize)?
 }
 
 /// The bytes of a token; `None` if one of its characters stands for no byte.

@@ -181,6 +181,20 @@ pub enum ByteFormatError {
     Words(#[from] WordPieceError),
 }
 
+impl ByteFormatError {
+    pub(in crate::formats) fn no_form(
+        format: FileFormat,
+        what: impl Into<String>,
+        remedy: &'static str,
+    ) -> Self {
+        Self::NoForm {
+            format,
+            what: what.into(),
+            remedy,
+        }
+    }
+}
+
 /// Where in a file something stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -11,6 +11,7 @@
 //! vocabulary with the same hash gets a known pattern for it, as if the pattern were written in the
 //! file: nothing is trusted because a vocabulary is known.
 
+use super::merge_list::ListOrder;
 use super::tokens::TokenList;
 use crate::byte_bpe::{SpecialToken, TextForm};
 
@@ -20,22 +21,12 @@ pub(super) struct KnownVocabulary {
     /// The name of the pattern.
     pub(super) pattern: &'static str,
     pub(super) text_form: TextForm,
-    special_tokens: SpecialTokens,
+    /// Texts and ids, in the order of the ids.
+    special_tokens: &'static [(&'static str, u32)],
+    /// The ids of special tokens that are reserved, except those above.
+    reserved: Option<(std::ops::Range<u32>, ReservedNames)>,
     token_count: usize,
     hash: u64,
-}
-
-/// The special tokens of a vocabulary.
-#[derive(Debug)]
-enum SpecialTokens {
-    /// Texts and ids.
-    Listed(&'static [(&'static str, u32)]),
-    /// Listed ones, and the reserved ones of Llama 3 or Kimi K2 between them.
-    Reserved {
-        listed: &'static [(&'static str, u32)],
-        ids: std::ops::Range<u32>,
-        naming: ReservedNames,
-    },
 }
 
 /// How reserved special tokens are named.
@@ -55,7 +46,8 @@ const KNOWN: [KnownVocabulary; 7] = [
     KnownVocabulary {
         pattern: "r50k",
         text_form: TextForm::AsIs,
-        special_tokens: SpecialTokens::Listed(&[("<|endoftext|>", 50_256)]),
+        special_tokens: &[("<|endoftext|>", 50_256)],
+        reserved: None,
         token_count: 50_256,
         hash: 0xE84D_B5C6_4BCE_D13C,
     },
@@ -63,7 +55,8 @@ const KNOWN: [KnownVocabulary; 7] = [
     KnownVocabulary {
         pattern: "r50k",
         text_form: TextForm::AsIs,
-        special_tokens: SpecialTokens::Listed(&[("<|endoftext|>", 50_256)]),
+        special_tokens: &[("<|endoftext|>", 50_256)],
+        reserved: None,
         token_count: 50_280,
         hash: 0x6616_BAF4_BF77_8C00,
     },
@@ -71,13 +64,14 @@ const KNOWN: [KnownVocabulary; 7] = [
     KnownVocabulary {
         pattern: "cl100k",
         text_form: TextForm::AsIs,
-        special_tokens: SpecialTokens::Listed(&[
+        special_tokens: &[
             ("<|endoftext|>", 100_257),
             ("<|fim_prefix|>", 100_258),
             ("<|fim_middle|>", 100_259),
             ("<|fim_suffix|>", 100_260),
             ("<|endofprompt|>", 100_276),
-        ]),
+        ],
+        reserved: None,
         token_count: 100_256,
         hash: 0x31EF_14B1_712D_B7C4,
     },
@@ -85,10 +79,8 @@ const KNOWN: [KnownVocabulary; 7] = [
     KnownVocabulary {
         pattern: "o200k",
         text_form: TextForm::AsIs,
-        special_tokens: SpecialTokens::Listed(&[
-            ("<|endoftext|>", 199_999),
-            ("<|endofprompt|>", 200_018),
-        ]),
+        special_tokens: &[("<|endoftext|>", 199_999), ("<|endofprompt|>", 200_018)],
+        reserved: None,
         token_count: 199_998,
         hash: 0x18D0_51CE_F189_4E54,
     },
@@ -96,17 +88,14 @@ const KNOWN: [KnownVocabulary; 7] = [
     KnownVocabulary {
         pattern: "llama3",
         text_form: TextForm::AsIs,
-        special_tokens: SpecialTokens::Reserved {
-            listed: &[
-                ("<|begin_of_text|>", 128_000),
-                ("<|end_of_text|>", 128_001),
-                ("<|start_header_id|>", 128_006),
-                ("<|end_header_id|>", 128_007),
-                ("<|eot_id|>", 128_009),
-            ],
-            ids: 128_000..128_256,
-            naming: ReservedNames::Counted,
-        },
+        special_tokens: &[
+            ("<|begin_of_text|>", 128_000),
+            ("<|end_of_text|>", 128_001),
+            ("<|start_header_id|>", 128_006),
+            ("<|end_header_id|>", 128_007),
+            ("<|eot_id|>", 128_009),
+        ],
+        reserved: Some((128_000..128_256, ReservedNames::Counted)),
         token_count: 128_000,
         hash: 0x2E50_C684_8E76_5CC7,
     },
@@ -114,7 +103,7 @@ const KNOWN: [KnownVocabulary; 7] = [
     KnownVocabulary {
         pattern: "qwen2",
         text_form: TextForm::Nfc,
-        special_tokens: SpecialTokens::Listed(&[
+        special_tokens: &[
             ("<|endoftext|>", 151_643),
             ("<|im_start|>", 151_644),
             ("<|im_end|>", 151_645),
@@ -141,7 +130,8 @@ const KNOWN: [KnownVocabulary; 7] = [
             ("</tool_response>", 151_666),
             ("<think>", 151_667),
             ("</think>", 151_668),
-        ]),
+        ],
+        reserved: None,
         token_count: 151_643,
         hash: 0xD349_3E0C_07B7_90A4,
     },
@@ -149,86 +139,68 @@ const KNOWN: [KnownVocabulary; 7] = [
     KnownVocabulary {
         pattern: "kimi",
         text_form: TextForm::AsIs,
-        special_tokens: SpecialTokens::Reserved {
-            listed: &[
-                ("[BOS]", 163_584),
-                ("[EOS]", 163_585),
-                ("<|im_end|>", 163_586),
-                ("<|im_user|>", 163_587),
-                ("<|im_assistant|>", 163_588),
-                ("<|start_header_id|>", 163_590),
-                ("<|end_header_id|>", 163_591),
-                ("[EOT]", 163_593),
-                ("<|im_system|>", 163_594),
-                ("<|tool_calls_section_begin|>", 163_595),
-                ("<|tool_calls_section_end|>", 163_596),
-                ("<|tool_call_begin|>", 163_597),
-                ("<|tool_call_argument_begin|>", 163_598),
-                ("<|tool_call_end|>", 163_599),
-                ("<|im_middle|>", 163_601),
-                ("[UNK]", 163_838),
-                ("[PAD]", 163_839),
-            ],
-            ids: 163_584..163_840,
-            naming: ReservedNames::ById,
-        },
+        special_tokens: &[
+            ("[BOS]", 163_584),
+            ("[EOS]", 163_585),
+            ("<|im_end|>", 163_586),
+            ("<|im_user|>", 163_587),
+            ("<|im_assistant|>", 163_588),
+            ("<|start_header_id|>", 163_590),
+            ("<|end_header_id|>", 163_591),
+            ("[EOT]", 163_593),
+            ("<|im_system|>", 163_594),
+            ("<|tool_calls_section_begin|>", 163_595),
+            ("<|tool_calls_section_end|>", 163_596),
+            ("<|tool_call_begin|>", 163_597),
+            ("<|tool_call_argument_begin|>", 163_598),
+            ("<|tool_call_end|>", 163_599),
+            ("<|im_middle|>", 163_601),
+            ("[UNK]", 163_838),
+            ("[PAD]", 163_839),
+        ],
+        reserved: Some((163_584..163_840, ReservedNames::ById)),
         token_count: 163_584,
         hash: 0xA502_EBB4_A3F4_883E,
     },
 ];
 
 impl KnownVocabulary {
-    /// The published vocabulary with these tokens; `order` has their positions by id.
-    pub(super) fn of(tokens: &TokenList, order: &[usize]) -> Option<&'static Self> {
-        let mut known = KNOWN
-            .iter()
-            .filter(|known| known.token_count == order.len());
-        let first = known.next()?;
-        let hash = token_hash(tokens, order);
-        std::iter::once(first)
-            .chain(known)
-            .find(|known| known.hash == hash)
+    /// The published vocabulary with these tokens.
+    pub(super) fn of(tokens: &TokenList, order: &ListOrder) -> Option<&'static Self> {
+        // Special tokens stand in some vocabularies, too, but have no merges.
+        let merging = &order.tokens[..order.merging];
+        let mut known = KNOWN.iter();
+        known.find(|it| it.token_count == merging.len() && it.hash == token_hash(tokens, merging))
     }
 
     pub(super) fn special_tokens(&self) -> Vec<SpecialToken> {
-        match &self.special_tokens {
-            SpecialTokens::Listed(listed) => {
-                let tokens = listed.iter();
-                tokens
-                    .map(|(text, id)| SpecialToken::new(*text, *id))
-                    .collect()
-            }
-            SpecialTokens::Reserved {
-                listed,
-                ids,
-                naming,
-            } => {
-                let mut count = 0;
-                let text_of = |id: u32| match listed.iter().find(|(_, other)| *other == id) {
-                    Some((text, _)) => (*text).to_owned(),
-                    None => match naming {
-                        ReservedNames::Counted => {
-                            count += 1;
-                            format!("<|reserved_special_token_{}|>", count - 1)
-                        }
-                        ReservedNames::ById => format!("<|reserved_token_{id}|>"),
-                    },
+        let listed = self.special_tokens.iter();
+        let mut tokens: Vec<SpecialToken> = listed
+            .map(|(text, id)| SpecialToken::new(*text, *id))
+            .collect();
+        if let Some((ids, naming)) = &self.reserved {
+            let is_listed = |id: &u32| self.special_tokens.iter().any(|(_, other)| other == id);
+            let reserved = ids.clone().filter(|id| !is_listed(id));
+            tokens.extend(reserved.enumerate().map(|(index, id)| {
+                let text = match naming {
+                    ReservedNames::Counted => format!("<|reserved_special_token_{index}|>"),
+                    ReservedNames::ById => format!("<|reserved_token_{id}|>"),
                 };
-                let texts: Vec<String> = ids.clone().map(text_of).collect();
-                let tokens = texts.into_iter().zip(ids.clone());
-                tokens
-                    .map(|(text, id)| SpecialToken::new(text, id))
-                    .collect()
-            }
+                SpecialToken::new(text, id)
+            }));
+            tokens.sort_by_key(|token| token.id);
         }
+        tokens
     }
 }
 
-/// The hash of ids and bytes.
-fn token_hash(tokens: &TokenList, order: &[usize]) -> u64 {
+/// The hash of ids and bytes in the order of the ids.
+fn token_hash(tokens: &TokenList, positions: &[usize]) -> u64 {
+    let mut by_id = positions.to_vec();
+    by_id.sort_unstable_by_key(|at| tokens.id(*at));
     let mut hash = 0xCBF2_9CE4_8422_2325;
     let mut add = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
-    for at in order {
+    for at in &by_id {
         // The bytes of each token are followed by its id in four bytes.
         tokens.bytes(*at).iter().for_each(|byte| add(*byte));
         tokens.id(*at).to_le_bytes().into_iter().for_each(&mut add);

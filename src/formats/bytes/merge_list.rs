@@ -60,9 +60,12 @@ pub(super) struct ListedPair {
     pub(super) joined: u32,
 }
 
-/// The symbol of a token of several bytes. There are at most 2^24 tokens.
-pub(super) fn symbol_of_token(at: usize) -> u32 {
-    BYTES + low_u32(at as u64)
+/// The symbol of the token at a position. There are at most 2^24 tokens.
+pub(super) fn symbol_of_token(tokens: &TokenList, at: usize) -> u32 {
+    match tokens.bytes(at) {
+        [byte] => u32::from(*byte),
+        _ => BYTES + low_u32(at as u64),
+    }
 }
 
 /// The order of tokens that a list of merges stands for.
@@ -82,18 +85,17 @@ impl ListOrder {
     ///
     /// It takes a few searches for each pair, and merges few tokens.
     pub(super) fn new(tokens: &TokenList, pairs: &[ListedPair]) -> Self {
-        let merges = pairs
-            .iter()
-            .map(|pair| [pair.left, pair.right, pair.joined]);
-        let (list, repeated) = PairList::new(merges.clone());
+        let (list, repeated) = PairList::new(pairs);
         let mut last_merges = vec![None; BYTES as usize + tokens.len()];
-        for ([left, right, joined], place) in merges.zip(0..) {
+        for (pair, place) in pairs.iter().zip(0..) {
+            let ListedPair { left, right, .. } = *pair;
             let merge = ListedMerge { place, left, right };
-            if last_merges[joined as usize].is_none()
+            let joined = pair.joined as usize;
+            if last_merges[joined].is_none()
                 && !repeated.contains(&place)
                 && list.reaches(merge, &last_merges)
             {
-                last_merges[joined as usize] = Some(merge);
+                last_merges[joined] = Some(merge);
             }
         }
         let mut single = Vec::new();
@@ -137,6 +139,17 @@ impl ListOrder {
         }
     }
 
+    /// The order of a file whose ids are ranks: that of the ids.
+    pub(super) fn by_id(tokens: &TokenList) -> Self {
+        let mut order: Vec<usize> = (0..tokens.len()).collect();
+        order.sort_by_key(|at| tokens.id(*at));
+        Self {
+            tokens: order,
+            merging: tokens.len(),
+            divided: Vec::new(),
+        }
+    }
+
     /// Why merging in this order can differ from merging by the list: tokens are divided.
     pub(super) fn reason(&self, tokens: &TokenList) -> Option<Reason> {
         let (at, [left, _]) = *self.divided.first()?;
@@ -152,10 +165,9 @@ impl ListOrder {
             shown(&token[..middle]),
             shown(&token[middle..]),
         );
-        let reason = Reason::new(ReasonKind::MergeOrder, explanation);
-        Some(match std::str::from_utf8(token) {
-            Ok(text) => reason.with_example(text),
-            Err(_) => reason,
+        Some(Reason {
+            example: std::str::from_utf8(token).ok().map(str::to_owned),
+            ..Reason::new(ReasonKind::MergeOrder, explanation)
         })
     }
 }
@@ -177,17 +189,19 @@ struct ListedMerge {
 
 impl PairList {
     /// The list, and the places of pairs that stand in it again: tokenizers takes the last.
-    fn new(merges: impl ExactSizeIterator<Item = [u32; 3]>) -> (Self, HashSet<u32>) {
+    fn new(pairs: &[ListedPair]) -> (Self, HashSet<u32>) {
         let mut list = Self {
             of_bytes: vec![None; 1 << 16],
-            of_others: HashMap::with_capacity_and_hasher(merges.len(), RandomState::default()),
+            of_others: HashMap::with_capacity_and_hasher(pairs.len(), RandomState::default()),
         };
         let mut repeated = HashSet::new();
-        for ([left, right, joined], place) in merges.zip(0..) {
-            let merge = (place, joined);
-            let before = match byte_pair(left, right) {
+        for (pair, place) in pairs.iter().zip(0..) {
+            let merge = (place, pair.joined);
+            let before = match byte_pair(pair.left, pair.right) {
                 Some(index) => list.of_bytes[index].replace(merge),
-                None => list.of_others.insert(pair_key(left, right), merge),
+                None => list
+                    .of_others
+                    .insert(pair_key(pair.left, pair.right), merge),
             };
             repeated.extend(before.map(|(place, _)| place));
         }
@@ -275,10 +289,7 @@ mod tests {
     }
 
     fn symbol(tokens: &TokenList, text: &[u8]) -> Option<u32> {
-        match text {
-            [byte] => Some(u32::from(*byte)),
-            _ => tokens.find(text).map(symbol_of_token),
-        }
+        tokens.find(text).map(|at| symbol_of_token(tokens, at))
     }
 
     /// The definition of both rules: the lowest rank first, the leftmost of equal ranks first.

@@ -20,8 +20,8 @@ use super::merge_list::{ListOrder, ListedPair, symbol_of_token};
 use super::ranked::RankedTokens;
 use super::tokens::{TokenList, checked_id, shown, syntax};
 use super::written::{as_it_is_reasons, has_properties, one_pattern, pattern_reason};
-use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens};
-use crate::byte_bpe::{SpecialToken, TextForm};
+use super::{ByteFiles, ByteFormatOptions, ByteVocabulary};
+use crate::byte_bpe::{ByteBpeParts, SpecialToken};
 use crate::formats::FileFormat;
 use crate::pattern::{Pattern, Pretokenizer};
 
@@ -59,12 +59,10 @@ pub(super) fn read(
     };
     let special_tokens = read_special_tokens(&mut lines)?;
     let (tokens, pairs) = read_merges(lines)?;
-    let parts = PartsWithoutTokens {
+    let parts = ByteBpeParts {
         special_tokens,
-        pretokenizer,
         whole_pretokens_first: false,
-        text_form: TextForm::AsIs,
-        adds_prefix_space: false,
+        ..ByteBpeParts::new(pretokenizer)
     };
     let order = ListOrder::new(&tokens, &pairs);
     ByteVocabulary::of_order(&tokens, order, parts)
@@ -149,14 +147,12 @@ fn read_merges<'t>(
         }
         tokens.push(&token, u64::from(joined), place)?;
         // The id of a token is its position.
-        let [left, right, joined] = [ids[0], ids[1], joined].map(|id| match id {
-            0..=255 => id,
-            _ => symbol_of_token(id as usize),
-        });
+        let symbol = |id: u32| symbol_of_token(&tokens, id as usize);
+        let [left, right] = ids.map(symbol);
         pairs.push(ListedPair {
             left,
             right,
-            joined,
+            joined: symbol(joined),
         });
     }
     Ok((tokens, pairs))
@@ -229,10 +225,5 @@ fn check_tokens(tokens: &RankedTokens<'_>) -> Result<(), ByteFormatError> {
 }
 
 fn no_form(what: String, remedy: &'static str) -> ByteFormatError {
-    let format = FORMAT;
-    ByteFormatError::NoForm {
-        format,
-        what,
-        remedy,
-    }
+    ByteFormatError::no_form(FORMAT, what, remedy)
 }

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use super::byte_chars::append_bytes;
+use super::byte_chars::{append_bytes, spelled};
 use super::error::{ByteFormatError, Place};
 use super::merge_list::{ListedPair, symbol_of_token};
 use super::tokens::TokenList;
@@ -25,14 +25,11 @@ pub(in crate::formats) struct PrintableVocabulary<'j> {
 }
 
 impl<'j> PrintableVocabulary<'j> {
-    /// The vocabulary with these texts and ids, and these merges; `list` and `place` say where they
-    /// stand.
-    pub(in crate::formats) fn new<'t>(
+    /// The vocabulary with these texts and ids, which stand in `list`, and no merges.
+    pub(in crate::formats) fn new(
         format: FileFormat,
         list: &'static str,
         vocab: impl Iterator<Item = (&'j str, u32)>,
-        merges: impl Iterator<Item = [&'t str; 2]>,
-        place: impl Fn(usize) -> Place,
     ) -> Result<Self, ByteFormatError> {
         let mut tokens = TokenList::new(format);
         let mut others = Vec::new();
@@ -49,13 +46,35 @@ impl<'j> PrintableVocabulary<'j> {
             }
         }
         tokens.check(|at| Place::entry(list, entries[at]))?;
-        let other_texts: HashSet<&str> = others.iter().map(|(text, ..)| *text).collect();
-        let mut pairs = Vec::new();
+        Ok(Self {
+            tokens,
+            pairs: Vec::new(),
+            others,
+            list,
+        })
+    }
+
+    /// Adds the list of merges; `place` says where each of them stands.
+    ///
+    /// # Errors
+    /// One of them is not of tokens of the vocabulary, or not to one.
+    pub(in crate::formats) fn add_merges<'t>(
+        &mut self,
+        merges: impl Iterator<Item = [&'t str; 2]>,
+        place: impl Fn(usize) -> Place,
+    ) -> Result<(), ByteFormatError> {
+        let tokens = &self.tokens;
+        let other_texts: HashSet<&str> = self.others.iter().map(|(text, ..)| *text).collect();
+        let is_known = |text: &str| match spelled(text) {
+            Some(bytes) => tokens.find(&bytes).is_some(),
+            None => other_texts.contains(text),
+        };
+        let mut bytes = Vec::new();
         let mut joined = 0;
         for (index, texts) in merges.enumerate() {
             let [left, right] = texts;
             let missing = |token: &str| ByteFormatError::UnknownToken {
-                format,
+                format: tokens.format,
                 place: place(index),
                 token: format!("{token:?}"),
             };
@@ -64,46 +83,31 @@ impl<'j> PrintableVocabulary<'j> {
             let is_printable = append_bytes(right, &mut bytes);
             let (Some(middle), true) = (middle, is_printable) else {
                 // No text is merged to such tokens, so that no text has the pair.
-                let joined = [left, right].concat();
-                for text in [left, right, &joined] {
-                    let mut bytes = Vec::new();
-                    let is_known = match append_bytes(text, &mut bytes) {
-                        true => tokens.find(&bytes).is_some(),
-                        false => other_texts.contains(text),
-                    };
-                    if !is_known {
-                        return Err(missing(text));
-                    }
+                let joined = texts.concat();
+                match [left, right, &joined].into_iter().find(|it| !is_known(it)) {
+                    Some(text) => return Err(missing(text)),
+                    None => continue,
                 }
-                continue;
             };
-            let part = |bytes: &[u8], text: &str| match (bytes, tokens.find(bytes)) {
-                (_, None) => Err(missing(text)),
-                ([byte], _) => Ok(u32::from(*byte)),
-                (_, Some(at)) => Ok(symbol_of_token(at)),
+            let symbol = |bytes: &[u8], text: &str| match tokens.find(bytes) {
+                Some(at) => Ok(symbol_of_token(tokens, at)),
+                None => Err(missing(text)),
             };
-            let [left, right] = [
-                part(&bytes[..middle], left)?,
-                part(&bytes[middle..], right)?,
-            ];
+            let left = symbol(&bytes[..middle], left)?;
+            let right = symbol(&bytes[middle..], right)?;
             // Most lists have the order of the vocabulary, and the pairs of a token one after the
             // other, so that no search is needed.
             let is_joined = |at: &usize| *at < tokens.len() && tokens.bytes(*at) == bytes;
             let near = [joined, joined + 1].into_iter().find(is_joined);
             let found = near.or_else(|| tokens.find(&bytes));
             joined = found.ok_or_else(|| missing(&texts.concat()))?;
-            pairs.push(ListedPair {
+            self.pairs.push(ListedPair {
                 left,
                 right,
-                joined: symbol_of_token(joined),
+                joined: symbol_of_token(tokens, joined),
             });
         }
-        Ok(Self {
-            tokens,
-            pairs,
-            others,
-            list,
-        })
+        Ok(())
     }
 
     /// Adds the tokens with a character that stands for no byte, except special tokens. They stand

@@ -25,24 +25,18 @@ pub(in crate::formats) struct RankedTokens<'b> {
     tokens: Vec<(&'b [u8], u32)>,
     /// The ranks of the two tokens that merge to each token.
     last_merges: Vec<Option<[u32; 2]>>,
-    /// The special token with the id of each token.
-    special: Vec<Option<&'b SpecialToken>>,
+    special_by_id: Vec<&'b SpecialToken>,
 }
 
 impl<'b> RankedTokens<'b> {
     pub(in crate::formats) fn new(bpe: &'b ByteBpe) -> Self {
-        let tokens: Vec<(&[u8], u32)> = bpe.tokens().map(|(it, id)| (it, id.get())).collect();
-        let mut by_id: Vec<&SpecialToken> = bpe.special_tokens().iter().collect();
-        by_id.sort_unstable_by_key(|token| token.id);
-        let special = tokens.iter().map(|(_, id)| {
-            let at = by_id.binary_search_by_key(id, |token| token.id).ok()?;
-            Some(by_id[at])
-        });
+        let mut special_by_id: Vec<&SpecialToken> = bpe.special_tokens().iter().collect();
+        special_by_id.sort_unstable_by_key(|token| token.id);
         Self {
             bpe,
-            special: special.collect(),
+            tokens: bpe.tokens().map(|(it, id)| (it, id.get())).collect(),
             last_merges: bpe.last_merges(),
-            tokens,
+            special_by_id,
         }
     }
 
@@ -67,14 +61,14 @@ impl<'b> RankedTokens<'b> {
 
     /// The special token that has the id of a token.
     pub(in crate::formats) fn special(&self, rank: usize) -> Option<&'b SpecialToken> {
-        self.special[rank]
+        let special = &self.special_by_id;
+        let at = special.binary_search_by_key(&self.id(rank), |token| token.id);
+        Some(special[at.ok()?])
     }
 
     /// The special tokens by id.
-    pub(in crate::formats) fn special_by_id(&self) -> Vec<&'b SpecialToken> {
-        let mut special: Vec<&SpecialToken> = self.bpe.special_tokens().iter().collect();
-        special.sort_unstable_by_key(|token| token.id);
-        special
+    pub(in crate::formats) fn special_by_id(&self) -> &[&'b SpecialToken] {
+        &self.special_by_id
     }
 
     /// Whether merging gives the token.
@@ -128,16 +122,20 @@ impl<'b> RankedTokens<'b> {
             differing.len(),
             shown(first),
         );
-        let reason = Reason::new(ReasonKind::MergeOrder, explanation);
+        Some(Reason {
+            example: self.one_pretoken(differing.into_iter()),
+            ..Reason::new(ReasonKind::MergeOrder, explanation)
+        })
+    }
+
+    /// The first text that is one pretoken.
+    pub(in crate::formats) fn one_pretoken<'t>(
+        &self,
+        texts: impl Iterator<Item = &'t [u8]>,
+    ) -> Option<String> {
         let pretokenizer = self.bpe.pretokenizer();
-        let mut texts = differing
-            .iter()
-            .filter_map(|it| std::str::from_utf8(it).ok());
-        Some(
-            match texts.find(|text| pretokenizer.pretokens(text) == [*text]) {
-                Some(text) => reason.with_example(text),
-                None => reason,
-            },
-        )
+        let mut texts = texts.filter_map(|text| std::str::from_utf8(text).ok());
+        let found = texts.find(|text| pretokenizer.pretokens(text) == [*text]);
+        found.map(str::to_owned)
     }
 }

@@ -15,9 +15,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::error::{ByteFormatError, Place};
+use super::merge_list::ListOrder;
 use super::tokens::{TokenList, checked_id, syntax};
-use super::{ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, json_error};
-use crate::byte_bpe::SpecialToken;
+use super::{ByteFormatOptions, ByteVocabulary, json_error};
+use crate::byte_bpe::{ByteBpeParts, SpecialToken};
 use crate::formats::FileFormat;
 use crate::formats::tokenizer_json::JsonText;
 use crate::pattern::{Pattern, Pretokenizer};
@@ -128,9 +129,11 @@ pub(super) fn read(
         place: Place::field("config.pattern"),
         source,
     })?;
-    let order: Vec<usize> = (0..tokens.len()).collect();
-    let parts = PartsWithoutTokens::of_tiktoken(special_tokens, Pretokenizer::of(pattern));
-    ByteVocabulary::of_ranks(&tokens, &order, parts)
+    let parts = ByteBpeParts {
+        special_tokens,
+        ..ByteBpeParts::new(Pretokenizer::of(pattern))
+    };
+    ByteVocabulary::of_order(&tokens, ListOrder::by_id(&tokens), parts)
 }
 
 /// The tokens, whose ids follow after those of `special_count` special ones.

@@ -12,12 +12,13 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::error::{ByteFormatError, Place};
+use super::merge_list::ListOrder;
 use super::ranked::{PretokenRule, RankedTokens};
 use super::tokens::{TokenList, syntax};
 use super::written::{
     as_it_is_reasons, ascending_ids, has_properties, one_pattern, pattern_reason,
 };
-use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens};
+use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, known_or_given};
 use crate::formats::FileFormat;
 use crate::pattern::{Pretokenizer, SplitBehavior};
 
@@ -76,10 +77,9 @@ pub(super) fn read(
         lines.push(line);
     }
     tokens.check(|at| Place::Line(lines[at]))?;
-    let mut order: Vec<usize> = (0..tokens.len()).collect();
-    order.sort_by_key(|at| tokens.id(*at));
-    let parts = PartsWithoutTokens::known_or_given(&tokens, &order, options)?;
-    ByteVocabulary::of_ranks(&tokens, &order, parts)
+    let order = ListOrder::by_id(&tokens);
+    let parts = known_or_given(&tokens, &order, options)?;
+    ByteVocabulary::of_order(&tokens, order, parts)
 }
 
 /// Writes a file, with a line for each token in the order of the ids.
@@ -100,9 +100,7 @@ pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatEr
     written.add_reasons(pattern_reason("tiktoken", pattern.as_deref()));
     written.add_reasons(tokens.rule_reason(PretokenRule::LookUpFirst));
     written.add_reasons(as_it_is_reasons("tiktoken", tokens.bpe, has_properties));
-    Ok(written
-        .without_pattern(tokens.bpe, pattern)
-        .without_special_tokens(tokens.bpe))
+    Ok(written.without_pattern_and_special_tokens(tokens.bpe, pattern))
 }
 
 /// The expression whose matches are the pretokens. If the texts between the matches of a pattern
@@ -124,15 +122,8 @@ fn fields(line: &[u8]) -> Option<[&[u8]; 2]> {
     let mut fields = line
         .split(u8::is_ascii_whitespace)
         .filter(|field| !field.is_empty());
-    let fields = [
-        fields.next()?,
-        fields.next()?,
-        fields.next().unwrap_or_default(),
-    ];
-    match fields {
-        [token, rank, []] => Some([token, rank]),
-        _ => None,
-    }
+    let (token, rank) = (fields.next()?, fields.next()?);
+    fields.next().is_none().then_some([token, rank])
 }
 
 /// A number of decimal digits; the largest one if it does not fit.

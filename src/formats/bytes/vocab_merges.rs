@@ -10,7 +10,8 @@ use super::printable::PrintableVocabulary;
 use super::ranked::{PretokenRule, RankedTokens};
 use super::tokens::syntax;
 use super::written::{as_it_is_reasons, has_properties, one_pattern};
-use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, json_error};
+use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, json_error, known_or_given};
+use crate::byte_bpe::ByteBpeParts;
 use crate::formats::FileFormat;
 use crate::formats::tokenizer_json::{JsonVocab, Placement, vocabulary};
 
@@ -28,26 +29,23 @@ pub(in crate::formats) fn is_start_of_merges(start: &[u8]) -> bool {
 /// Whether bytes begin like a JSON object of tokens and ids.
 pub(in crate::formats) fn is_start_of_vocab(start: &[u8]) -> bool {
     // The value of the first key decides: a number.
-    let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start);
-    let Some(first) = start.trim_ascii_start().strip_prefix(b"{") else {
-        return false;
-    };
-    let Some(text) = first.trim_ascii_start().strip_prefix(b"\"") else {
-        return false;
-    };
+    let value = value_of_first_key(start).unwrap_or_default();
+    value.first().is_some_and(u8::is_ascii_digit)
+}
+
+/// What follows after the first key of a JSON object and its colon.
+fn value_of_first_key(json: &[u8]) -> Option<&[u8]> {
+    let json = json.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(json);
+    let key = json.trim_ascii_start().strip_prefix(b"{")?;
+    let key = key.trim_ascii_start().strip_prefix(b"\"")?;
     let mut is_escaped = false;
-    let end = text.iter().position(|byte| {
+    let end = key.iter().position(|byte| {
         let is_end = *byte == b'"' && !is_escaped;
         is_escaped = *byte == b'\\' && !is_escaped;
         is_end
-    });
-    let value = end.and_then(|end| text[end + 1..].trim_ascii_start().strip_prefix(b":"));
-    value.is_some_and(|value| {
-        value
-            .trim_ascii_start()
-            .first()
-            .is_some_and(u8::is_ascii_digit)
-    })
+    })?;
+    let value = key[end + 1..].trim_ascii_start().strip_prefix(b":")?;
+    Some(value.trim_ascii_start())
 }
 
 /// Writes the two files as `save` of tokenizers 0.23.3 does for a BPE model.
@@ -55,8 +53,7 @@ pub(in crate::formats) fn is_start_of_vocab(start: &[u8]) -> bool {
 /// # Errors
 /// A special token has another id there.
 pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatError> {
-    let special = tokens.special_by_id();
-    let (vocab, _) = vocabulary(FORMAT, tokens, &special, Placement::All)?;
+    let (vocab, _) = vocabulary(FORMAT, tokens, Placement::All)?;
     let vocab = serde_json::to_vec(&vocab).map_err(|error| json_error(FORMAT, &error))?;
     let mut merges = "#version: 0.2\n".to_owned();
     for (parts, _) in tokens.merges() {
@@ -72,9 +69,8 @@ pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatEr
         tokens.bpe,
         has_properties,
     ));
-    Ok(written
-        .without_pattern(tokens.bpe, one_pattern(tokens.bpe.pretokenizer()))
-        .without_special_tokens(tokens.bpe))
+    let pattern = one_pattern(tokens.bpe.pretokenizer());
+    Ok(written.without_pattern_and_special_tokens(tokens.bpe, pattern))
 }
 
 /// Reads the two files.
@@ -106,22 +102,15 @@ pub(super) fn read(
         lines.push(line);
         pairs.push([left, right]);
     }
-    let mut vocabulary = PrintableVocabulary::new(
-        FORMAT,
-        "vocab",
-        entries.iter().map(|(text, id)| (&**text, *id)),
-        pairs.into_iter(),
-        |index| Place::Line(lines[index]),
-    )?;
+    let entries = entries.iter().map(|(text, id)| (&**text, *id));
+    let mut vocabulary = PrintableVocabulary::new(FORMAT, "vocab", entries)?;
+    vocabulary.add_merges(pairs.into_iter(), |index| Place::Line(lines[index]))?;
     vocabulary.add_others(options.special_tokens.as_deref().unwrap_or_default())?;
     let tokens = &vocabulary.tokens;
     let order = ListOrder::new(tokens, &vocabulary.pairs);
-    // Special tokens stand in the vocabulary, too, but have no merges.
-    let mut by_id = order.tokens[..order.merging].to_vec();
-    by_id.sort_by_key(|at| tokens.id(*at));
-    let parts = PartsWithoutTokens {
+    let parts = ByteBpeParts {
         whole_pretokens_first: false,
-        ..PartsWithoutTokens::known_or_given(tokens, &by_id, options)?
+        ..known_or_given(tokens, &order, options)?
     };
     ByteVocabulary::of_order(tokens, order, parts)
 }

@@ -98,34 +98,29 @@ impl ByteFiles {
     }
 
     pub(in crate::formats) fn add_reasons(&mut self, reasons: impl IntoIterator<Item = Reason>) {
-        reasons
-            .into_iter()
-            .for_each(|reason| self.verdict.add(reason));
+        self.verdict.add_all(reasons);
     }
 
-    /// `pattern`: the one expression that cuts as the vocabulary does, if there is one.
-    pub(super) fn without_pattern(mut self, bpe: &ByteBpe, pattern: Option<String>) -> Self {
+    /// Adds what files of tokens alone do not hold; `pattern` is the one expression that cuts as
+    /// the vocabulary does, if there is one.
+    pub(super) fn without_pattern_and_special_tokens(
+        mut self,
+        bpe: &ByteBpe,
+        pattern: Option<String>,
+    ) -> Self {
         let splits = bpe.pretokenizer().splits().iter();
         let expressions = match pattern {
-            Some(expression) => vec![expression]
-                .into_iter()
-                .filter(|it| !it.is_empty())
-                .collect(),
+            Some(expression) if expression.is_empty() => Vec::new(),
+            Some(expression) => vec![expression],
             None => splits
                 .map(|split| split.pattern.expression().to_owned())
                 .collect(),
         };
         self.missing.push(Missing::Pattern(expressions));
-        self
-    }
-
-    pub(super) fn without_special_tokens(mut self, bpe: &ByteBpe) -> Self {
         let special = bpe.special_tokens().iter();
-        let tokens: Vec<_> = special
-            .map(|token| (token.text.clone(), token.id))
-            .collect();
-        if !tokens.is_empty() {
-            self.missing.push(Missing::SpecialTokens(tokens));
+        let special = special.map(|token| (token.text.clone(), token.id));
+        if special.len() > 0 {
+            self.missing.push(Missing::SpecialTokens(special.collect()));
         }
         self
     }
@@ -151,15 +146,11 @@ pub(super) fn one_pattern(pretokenizer: &Pretokenizer) -> Option<String> {
 
 /// The reason if a program that cuts by one expression cannot cut as the vocabulary does.
 pub(super) fn pattern_reason(program: &str, expression: Option<&str>) -> Option<Reason> {
-    match expression {
-        Some(_) => None,
-        None => Some(Reason::new(
-            ReasonKind::Pattern,
-            format!(
-                "{program} cuts text by the matches of one expression, and no such one cuts it as this vocabulary does"
-            ),
-        )),
-    }
+    let explanation = format!(
+        "{program} cuts text by the matches of one expression, and no such one cuts it as this vocabulary does"
+    );
+    let reason = Reason::new(ReasonKind::Pattern, explanation);
+    expression.is_none().then_some(reason)
 }
 
 /// Refuses vocabularies whose ids do not have the order of their merges, for a format of ranks.
@@ -170,14 +161,14 @@ pub(super) fn ascending_ids(
     let ids: Vec<u32> = tokens.merges().map(|(_, rank)| tokens.id(rank)).collect();
     match ids.windows(2).find(|pair| pair[0] > pair[1]) {
         None => Ok(()),
-        Some(pair) => Err(ByteFormatError::NoForm {
-            format,
-            what: format!(
+        Some(pair) => {
+            let what = format!(
                 "merges in another order than that of the ids: {} is merged after {}",
                 pair[1], pair[0],
-            ),
-            remedy: "write a tokenizer.json",
-        }),
+            );
+            let remedy = "write a tokenizer.json";
+            Err(ByteFormatError::no_form(format, what, remedy))
+        }
     }
 }
 
@@ -263,19 +254,18 @@ impl ByteBpe {
             FileFormat::Tiktoken => tiktoken::write(&tokens),
             FileFormat::VocabMerges => vocab_merges::write(&tokens),
             FileFormat::Minbpe => minbpe::write(&tokens),
-            FileFormat::Model | FileFormat::VocabTxt => Err(ByteFormatError::NoForm {
+            FileFormat::Model | FileFormat::VocabTxt => Err(ByteFormatError::no_form(
                 format,
-                what: "a byte-level vocabulary, whose tokens are bytes and not characters"
-                    .to_owned(),
-                remedy: "write a tokenizer.json, .tiktoken or GGUF; minbpe's .model is the format minbpe",
-            }),
+                "a byte-level vocabulary, whose tokens are bytes and not characters",
+                "write a tokenizer.json, .tiktoken or GGUF; minbpe's .model is the format minbpe",
+            )),
             #[cfg(feature = "gguf")]
             FileFormat::Gguf => gguf::write_byte_level(&tokens),
-            _ => Err(ByteFormatError::NoForm {
+            _ => Err(ByteFormatError::no_form(
                 format,
-                what: "this vocabulary".to_owned(),
-                remedy: "write a tokenizer.json",
-            }),
+                "this vocabulary",
+                "write a tokenizer.json",
+            )),
         }
     }
 }

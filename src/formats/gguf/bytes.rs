@@ -16,10 +16,10 @@
 use super::header::{GgufValue, Header};
 use super::write::{FieldWriter, I32, TEXT, U32, push_text};
 use super::{MODEL, TOKENS, TYPES};
-use crate::byte_bpe::{ByteBpe, SpecialToken, TextForm};
+use crate::byte_bpe::{ByteBpe, ByteBpeParts, SpecialToken, TextForm};
 use crate::formats::bytes::{
-    ByteFiles, ByteFormatError, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, Place,
-    PretokenRule, PrintableVocabulary, RankedTokens, as_it_is_reasons, printable, spelled, syntax,
+    ByteFiles, ByteFormatError, ByteFormatOptions, ByteVocabulary, Place, PretokenRule,
+    PrintableVocabulary, RankedTokens, as_it_is_reasons, printable, spelled, syntax,
 };
 use crate::formats::tokenizer_json::{Placement, vocabulary};
 use crate::formats::{FileFormat, Reason, ReasonKind};
@@ -190,7 +190,7 @@ const ENDS: [&str; 6] = [
 pub(in crate::formats) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatError> {
     let bpe = tokens.bpe;
     let special = tokens.special_by_id();
-    let (vocab, more_special) = vocabulary(FORMAT, tokens, &special, Placement::All)?;
+    let (vocab, more_special) = vocabulary(FORMAT, tokens, Placement::All)?;
     // A special token that can be a pretoken.
     let mut found = more_special.iter().filter_map(|token| {
         let text = spelled(&token.text)?;
@@ -287,10 +287,10 @@ fn pattern_of(
         let finds_special = it.rule == PretokenRule::LookUpFirst && has_special_pretokens;
         u8::from(tokens.rule_reason(it.rule).is_some()) + u8::from(finds_special)
     });
-    patterns.first().copied().ok_or_else(|| ByteFormatError::NoForm {
-        format: FORMAT,
-        what: "the pattern, for which llama.cpp has no name".to_owned(),
-        remedy: "it has names for the patterns of GPT-2, GPT-4o, Llama 3, Qwen 2, tekken, Kimi K2 and DeepSeek V3; write a tokenizer.json",
+    patterns.first().copied().ok_or_else(|| {
+        let what = "the pattern, for which llama.cpp has no name";
+        let remedy = "it has names for the patterns of GPT-2, GPT-4o, Llama 3, Qwen 2, tekken, Kimi K2 and DeepSeek V3; write a tokenizer.json";
+        ByteFormatError::no_form(FORMAT, what, remedy)
     })
 }
 
@@ -357,20 +357,14 @@ pub(super) fn read(
     });
     let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
     let (pretokenizer, rule) = cuts_of(header, options)?;
-    let parts = PartsWithoutTokens {
+    let parts = ByteBpeParts {
         special_tokens: special.collect(),
-        pretokenizer,
         whole_pretokens_first: rule == Some(PretokenRule::LookUpFirst),
-        text_form: TextForm::AsIs,
-        adds_prefix_space: false,
+        ..ByteBpeParts::new(pretokenizer)
     };
-    let vocabulary = PrintableVocabulary::new(
-        FORMAT,
-        TOKENS,
-        typed.iter().map(|(text, id, _)| (*text, *id)),
-        pairs.into_iter(),
-        |index| Place::entry(MERGES, index),
-    )?;
+    let vocab = typed.iter().map(|(text, id, _)| (*text, *id));
+    let mut vocabulary = PrintableVocabulary::new(FORMAT, TOKENS, vocab)?;
+    vocabulary.add_merges(pairs.into_iter(), |index| Place::entry(MERGES, index))?;
     ByteVocabulary::of_printable(vocabulary, parts).map(Some)
 }
 

@@ -143,7 +143,7 @@ pub(super) fn verdict(model: &Model) -> Verdict {
     let symbols: Vec<Piece<'_>> = model.pieces().filter(is_symbol).collect();
     let mut reasons = whitespace_reasons(model);
     reasons.extend(symbol_reasons(model, &symbols));
-    reasons.into_iter().for_each(|reason| verdict.add(reason));
+    verdict.add_all(reasons);
     for piece in model.pieces() {
         if let Some(kind) = other_kind(&piece) {
             let text = lossy_string(piece.text);

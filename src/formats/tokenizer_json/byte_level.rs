@@ -22,17 +22,17 @@
 
 mod write;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub(in crate::formats) use self::write::{Placement, vocabulary, write_byte_level};
 use super::parse::{JsonComponent, JsonFile, JsonPattern, JsonVocab};
 use super::post_processor::ReadPostProcessor;
 use super::setting_reasons;
-use crate::byte_bpe::{SpecialToken, TextForm};
+use crate::byte_bpe::{ByteBpeParts, SpecialToken, TextForm};
 use crate::formats::FileFormat;
 use crate::formats::bytes::{
-    ByteFormatError, ByteFormatOptions, ByteVocabulary, PartsWithoutTokens, Place,
-    PrintableVocabulary, json_error,
+    ByteFormatError, ByteFormatOptions, ByteVocabulary, Place, PrintableVocabulary, json_error,
+    syntax,
 };
 use crate::pattern::{Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
 
@@ -71,32 +71,23 @@ pub(in crate::formats) fn read_byte_level(
         }
     }
     let Some(JsonVocab::Ids(entries)) = &model.vocab else {
-        let problem = "it is not an object of tokens and ids".to_owned();
-        return Err(ByteFormatError::Syntax {
-            format: FORMAT,
-            place: Place::field("model.vocab"),
-            problem,
-        });
+        let problem = "it is not an object of tokens and ids";
+        return Err(syntax(FORMAT, Place::field("model.vocab"), problem));
     };
     let (pretokenizer, adds_prefix_space) = pretokenizer(&file)?;
-    let parts = PartsWithoutTokens {
+    let parts = ByteBpeParts {
         special_tokens: special_tokens(&file, entries)?,
-        pretokenizer,
         whole_pretokens_first: model.ignore_merges == Some(true),
         text_form: text_form(&file)?,
         adds_prefix_space,
+        ..ByteBpeParts::new(pretokenizer)
     };
-    let vocabulary = PrintableVocabulary::new(
-        FORMAT,
-        "model.vocab",
-        entries.iter().map(|(text, id)| (&**text, *id)),
-        model.merges.iter().map(|[left, right]| [&**left, &**right]),
-        |index| Place::entry("model.merges", index),
-    )?;
+    let vocab = entries.iter().map(|(text, id)| (&**text, *id));
+    let mut vocabulary = PrintableVocabulary::new(FORMAT, "model.vocab", vocab)?;
+    let merges = model.merges.iter().map(|[left, right]| [&**left, &**right]);
+    vocabulary.add_merges(merges, |index| Place::entry("model.merges", index))?;
     let mut read = ByteVocabulary::of_printable(vocabulary, parts)?;
-    for reason in setting_reasons(&file) {
-        read.verdict.add(reason);
-    }
+    read.verdict.add_all(setting_reasons(&file));
     read.post_processor = file.post_processor.map(ReadPostProcessor::new);
     Ok(Some(read))
 }
@@ -128,24 +119,19 @@ fn pretokenizer(file: &JsonFile<'_>) -> Result<(Pretokenizer, bool), ByteFormatE
     let Some((last, before)) = components.split_last() else {
         return Ok((Pretokenizer::new(splits), false));
     };
+    // What stands after `ByteLevel` sees the characters that stand for bytes.
+    let misplaced = || unsupported(PLACE, format!("{:?} after \"ByteLevel\"", &*last.kind));
     for component in before {
         splits.push(match &*component.kind {
             "Split" => split(component)?,
             "Digits" => Split::at_numbers(component.individual_digits == Some(true))
                 .map_err(pattern_error)?,
-            // What stands after `ByteLevel` sees the characters that stand for bytes.
-            "ByteLevel" => {
-                let found = format!("{:?} after \"ByteLevel\"", &*last.kind);
-                return Err(unsupported(PLACE, found));
-            }
+            "ByteLevel" => return Err(misplaced()),
             kind => return Err(unsupported(PLACE, format!("{kind:?}"))),
         });
     }
     if &*last.kind != "ByteLevel" {
-        return Err(unsupported(
-            PLACE,
-            format!("{:?} after \"ByteLevel\"", &*last.kind),
-        ));
+        return Err(misplaced());
     }
     let adds_prefix_space = last.add_prefix_space.unwrap_or(true);
     if adds_prefix_space && !splits.is_empty() {
@@ -161,11 +147,9 @@ fn pretokenizer(file: &JsonFile<'_>) -> Result<(Pretokenizer, bool), ByteFormatE
 
 /// The split of a component `Split`.
 fn split(component: &JsonComponent<'_>) -> Result<Split, ByteFormatError> {
-    let place = |field: &str| Place::Field(format!("pre_tokenizer.{field}"));
-    let missing = |field: &str| ByteFormatError::Syntax {
-        format: FORMAT,
-        place: place(field),
-        problem: "it is missing".to_owned(),
+    let missing = |field: &str| {
+        let place = Place::Field(format!("pre_tokenizer.{field}"));
+        syntax(FORMAT, place, "it is missing")
     };
     let behavior = component.behavior.as_deref();
     let behavior = match behavior.ok_or_else(|| missing("behavior"))? {
@@ -207,22 +191,16 @@ pub(super) fn special_tokens(
     file: &JsonFile<'_>,
     entries: &[(super::JsonText<'_>, u32)],
 ) -> Result<Vec<SpecialToken>, ByteFormatError> {
-    // A few added tokens are searched in the vocabulary, not the vocabulary indexed for them.
     let added = file.tokens();
-    let mut known: HashMap<&str, Option<u32>> =
-        added.iter().map(|token| (&*token.content, None)).collect();
-    for (text, id) in entries {
-        if let Some(known) = known.get_mut(&**text) {
-            *known = Some(*id);
-        }
-    }
+    let texts = added.iter().map(|token| &*token.content);
+    let known = ids_of(texts, entries.iter().map(|(text, id)| (&**text, *id)));
     let mut ids = AddedIds::new(entries.len());
     let mut special_tokens = Vec::with_capacity(added.len());
     for (index, token) in added.iter().enumerate() {
         if token.content.is_empty() {
             continue;
         }
-        let given = ids.give(known.get(&*token.content).copied().flatten());
+        let given = ids.give(known.get(&*token.content).copied());
         if given != token.id {
             return Err(ByteFormatError::AddedTokenId {
                 format: FORMAT,
@@ -245,29 +223,32 @@ pub(super) fn special_tokens(
     Ok(special_tokens)
 }
 
+/// The ids that a few texts have in a vocabulary. They are indexed, not the vocabulary.
+fn ids_of<'t>(
+    texts: impl Iterator<Item = &'t str>,
+    vocab: impl Iterator<Item = (&'t str, u32)>,
+) -> HashMap<&'t str, u32> {
+    let texts: HashSet<&str> = texts.collect();
+    vocab.filter(|(text, _)| texts.contains(text)).collect()
+}
+
 /// The ids that `tokenizers` gives to added tokens, one after the other.
 struct AddedIds {
-    /// The number of entries of the vocabulary.
-    size: u32,
-    largest: Option<u32>,
+    /// The first one after the vocabulary and the added tokens before.
+    next: u32,
 }
 
 impl AddedIds {
     fn new(entries: usize) -> Self {
         Self {
-            size: u32::try_from(entries).unwrap_or(u32::MAX),
-            largest: None,
+            next: u32::try_from(entries).unwrap_or(u32::MAX),
         }
     }
 
     /// The id of the next added token; `in_vocabulary` is the one that its text has there.
     fn give(&mut self, in_vocabulary: Option<u32>) -> u32 {
-        let next = match self.largest {
-            Some(largest) if largest >= self.size => largest.saturating_add(1),
-            _ => self.size,
-        };
-        let given = in_vocabulary.unwrap_or(next);
-        self.largest = self.largest.max(Some(given));
+        let given = in_vocabulary.unwrap_or(self.next);
+        self.next = self.next.max(given.saturating_add(1));
         given
     }
 }

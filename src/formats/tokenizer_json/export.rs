@@ -29,7 +29,7 @@ use super::super::order::{MergeOrder, OrderedMerge};
 use super::super::{FileFormat, Reason, Verdict};
 use super::normalization::{JsonNormalization, JsonNormalizer};
 use super::symbols::JsonSymbols;
-use super::{JsonOptions, add_reasons, json_text, kind_of, text_of};
+use super::{JsonOptions, json_text, kind_of, text_of};
 use crate::base::lossy_string;
 use crate::formats::ConvertError;
 use crate::model::{Model, ModelType, Piece};
@@ -109,7 +109,7 @@ impl<'m> JsonParts<'m> {
     }
 
     fn add_reasons(&mut self, reasons: impl IntoIterator<Item = Reason>) {
-        add_reasons(&mut self.verdict, reasons);
+        self.verdict.add_all(reasons);
     }
 
     fn add_merges(&mut self) -> Result<(), ConvertError> {

@@ -23,7 +23,7 @@ use super::byte_level::is_byte_level;
 use super::components::JsonFlags;
 use super::normalization::rules_reasons;
 use super::parse::{JsonFile, JsonVocab};
-use super::{add_reasons, setting_reasons, syntax};
+use super::{setting_reasons, syntax};
 use crate::formats::ConvertError;
 use crate::model::validate::byte_of_piece;
 use crate::model::{Model, ModelType};
@@ -116,7 +116,7 @@ impl Import<'_, '_> {
     }
 
     fn add_reasons(&mut self, reasons: impl IntoIterator<Item = Reason>) {
-        add_reasons(&mut self.verdict, reasons);
+        self.verdict.add_all(reasons);
     }
 
     /// Reasons of the model's settings and of the normalizer and the pre-tokenizer.

@@ -149,9 +149,7 @@ pub(in crate::formats) fn read_wordpiece(
         return Err(unsupported("pre_tokenizer", pre_tokenizer));
     }
     let mut verdict = Verdict::default();
-    for reason in setting_reasons(&file) {
-        verdict.add(reason);
-    }
+    verdict.add_all(setting_reasons(&file));
     Ok(Some(WordPieceVocabulary { parts, verdict }))
 }
 

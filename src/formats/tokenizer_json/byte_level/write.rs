@@ -4,12 +4,11 @@
 //! `tokenizers` would give them other ids otherwise: after training they have the first ids.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use serde::{Serialize, Serializer};
 
 use super::super::post_processor::Processor;
-use super::{AddedIds, FORMAT};
+use super::{AddedIds, FORMAT, ids_of};
 use crate::byte_bpe::{SpecialToken, TextForm};
 use crate::formats::bytes::{
     ByteFileOptions, ByteFiles, ByteFormatError, Place, PostProcessor, RankedTokens, printable,
@@ -112,43 +111,16 @@ pub(in crate::formats) fn write_byte_level(
     let bpe = tokens.bpe;
     let special = tokens.special_by_id();
     if let Some(pair) = special.windows(2).find(|pair| pair[0].id == pair[1].id) {
-        return Err(ByteFormatError::NoForm {
-            format: FORMAT,
-            what: format!(
-                "the id {} for two special tokens, {:?} and {:?}",
-                pair[0].id, pair[0].text, pair[1].text
-            ),
-            remedy: "give each its own",
-        });
+        let what = format!(
+            "the id {} for two special tokens, {:?} and {:?}",
+            pair[0].id, pair[0].text, pair[1].text
+        );
+        let remedy = "give each its own";
+        return Err(ByteFormatError::no_form(FORMAT, what, remedy));
     }
-    let (vocab, more_special) = vocabulary(FORMAT, tokens, &special, Placement::WhereNeeded)?;
-    let mut reason = None;
-    let mut ignore_merges = bpe.looks_up_pretokens();
-    // tokenizers would find these special tokens as pretokens, too.
-    let spelled = more_special.iter().filter_map(|token| spelled(&token.text));
-    let found = spelled.filter(|text| bpe.pretokenizer().may_cut_out(text));
-    let found: Vec<Vec<u8>> = found.collect();
-    if ignore_merges && !found.is_empty() {
-        match tokens
-            .looked_up()
-            .find(|rank| !tokens.is_only_special(*rank))
-        {
-            None => ignore_merges = false,
-            Some(_) => reason = Some(looked_up_special(bpe.pretokenizer(), &found)),
-        }
-    }
+    let (vocab, more_special) = vocabulary(FORMAT, tokens, Placement::WhereNeeded)?;
+    let (ignore_merges, reason) = ignore_merges(tokens, &more_special);
     let form = (bpe.text_form() == TextForm::Nfc).then_some(Component::Nfc);
-    let post_processor = match &options.post_processor {
-        PostProcessor::None => None,
-        PostProcessor::ByteLevel { trim_offsets } => {
-            Some(WrittenPostProcessor::New(Component::ByteLevel {
-                add_prefix_space: true,
-                trim_offsets: *trim_offsets,
-                use_regex: true,
-            }))
-        }
-        PostProcessor::Copied(copied) => Some(WrittenPostProcessor::Copied(&copied.processor)),
-    };
     let merges = tokens
         .merges()
         .map(|(pair, _)| pair.map(|part| printable(tokens.bytes(part))));
@@ -168,12 +140,8 @@ pub(in crate::formats) fn write_byte_level(
         added_tokens: added_tokens.collect(),
         normalizer: form,
         pre_tokenizer: pre_tokenizer(bpe.pretokenizer(), bpe.adds_prefix_space())?,
-        post_processor,
-        decoder: Component::ByteLevel {
-            add_prefix_space: true,
-            trim_offsets: true,
-            use_regex: true,
-        },
+        post_processor: post_processor(&options.post_processor),
+        decoder: byte_level(true),
         model: WrittenModel {
             dropout: (),
             unk_token: (),
@@ -209,36 +177,29 @@ pub(in crate::formats) enum Placement {
 pub(in crate::formats) fn vocabulary<'b>(
     format: FileFormat,
     tokens: &RankedTokens<'b>,
-    special: &[&'b SpecialToken],
     placement: Placement,
 ) -> Result<(WrittenVocab<'b>, Vec<&'b SpecialToken>), ByteFormatError> {
+    let special = tokens.special_by_id();
     let mut entries: Vec<(Cow<'b, str>, u32)> = Vec::with_capacity(tokens.len());
     for rank in 0..tokens.len() {
         let text = printable(tokens.bytes(rank));
         match tokens.special(rank).filter(|token| token.text != text) {
             None => entries.push((Cow::Owned(text), tokens.id(rank))),
             Some(token) if !tokens.is_only_special(rank) => {
-                return Err(ByteFormatError::NoForm {
-                    format,
-                    what: format!(
-                        "the id {} both for a token and for the special token {:?}",
-                        token.id, token.text
-                    ),
-                    remedy: "give the special token an id of its own",
-                });
+                let what = format!(
+                    "the id {} both for a token and for the special token {:?}",
+                    token.id, token.text
+                );
+                let remedy = "give the special token an id of its own";
+                return Err(ByteFormatError::no_form(format, what, remedy));
             }
             // Found as a special token only.
             Some(_) => {}
         }
     }
-    let mut known: HashMap<&str, Option<u32>> =
-        special.iter().map(|token| (&*token.text, None)).collect();
-    for (text, id) in &entries {
-        if let Some(known) = known.get_mut(&**text) {
-            *known = Some(*id);
-        }
-    }
-    let of_entry = |token: &SpecialToken| known.get(&*token.text).copied().flatten();
+    let texts = special.iter().map(|token| &*token.text);
+    let known = ids_of(texts, entries.iter().map(|(text, id)| (&**text, *id)));
+    let of_entry = |token: &SpecialToken| known.get(&*token.text).copied();
     let mut ids = AddedIds::new(entries.len());
     let are_given = special
         .iter()
@@ -270,18 +231,49 @@ pub(in crate::formats) fn vocabulary<'b>(
     Ok((WrittenVocab(entries), more_special))
 }
 
-/// The reason if special tokens stand in a vocabulary whose pretokens are looked up; `found` has
-/// the texts as which they can be found.
-fn looked_up_special(pretokenizer: &Pretokenizer, found: &[Vec<u8>]) -> Reason {
+/// Whether pretokens are looked up first, and the reason if that finds special tokens, too;
+/// `more_special` stand in the vocabulary and are not among the tokens.
+fn ignore_merges(
+    tokens: &RankedTokens<'_>,
+    more_special: &[&SpecialToken],
+) -> (bool, Option<Reason>) {
+    let bpe = tokens.bpe;
+    // tokenizers would find these special tokens as pretokens, too.
+    let spelled = more_special.iter().filter_map(|token| spelled(&token.text));
+    let found = spelled.filter(|text| bpe.pretokenizer().may_cut_out(text));
+    let found: Vec<Vec<u8>> = found.collect();
+    if !bpe.looks_up_pretokens() || found.is_empty() {
+        return (bpe.looks_up_pretokens(), None);
+    }
+    let mut looked_up = tokens.looked_up();
+    if looked_up.all(|rank| tokens.is_only_special(rank)) {
+        return (false, None);
+    }
     let explanation = "special tokens stand in the vocabulary to have their ids, so that tokenizers finds \
                        pretokens with their text although they are not allowed";
-    let reason = Reason::new(ReasonKind::MetaPiece, explanation);
-    let mut texts = found
-        .iter()
-        .filter_map(|text| std::str::from_utf8(text).ok());
-    match texts.find(|text| pretokenizer.pretokens(text) == [*text]) {
-        Some(text) => reason.with_example(text),
-        None => reason,
+    let reason = Reason {
+        example: tokens.one_pretoken(found.iter().map(|text| &text[..])),
+        ..Reason::new(ReasonKind::MetaPiece, explanation)
+    };
+    (true, Some(reason))
+}
+
+fn post_processor(options: &PostProcessor) -> Option<WrittenPostProcessor<'_>> {
+    match options {
+        PostProcessor::None => None,
+        PostProcessor::ByteLevel { trim_offsets } => {
+            Some(WrittenPostProcessor::New(byte_level(*trim_offsets)))
+        }
+        PostProcessor::Copied(copied) => Some(WrittenPostProcessor::Copied(&copied.processor)),
+    }
+}
+
+/// `ByteLevel` as a decoder or a post-processor.
+fn byte_level(trim_offsets: bool) -> Component {
+    Component::ByteLevel {
+        add_prefix_space: true,
+        trim_offsets,
+        use_regex: true,
     }
 }
 
@@ -307,11 +299,11 @@ fn pre_tokenizer(
         return Ok(byte_level);
     }
     if add_prefix_space {
-        return Err(ByteFormatError::NoForm {
-            format: FORMAT,
-            what: "a space before the text together with a pattern".to_owned(),
-            remedy: "leave out the space, or take the pattern gpt2",
-        });
+        return Err(ByteFormatError::no_form(
+            FORMAT,
+            "a space before the text together with a pattern",
+            "leave out the space, or take the pattern gpt2",
+        ));
     }
     let components = splits.iter().map(split).chain([Ok(byte_level)]);
     let pretokenizers = components.collect::<Result<_, _>>()?;
@@ -333,10 +325,10 @@ fn split(split: &Split) -> Result<Component, ByteFormatError> {
     };
     let pattern = inner.as_ref().unwrap_or(&split.pattern);
     let pattern = pattern.for_syntax(PatternSyntax::Oniguruma);
-    let pattern = pattern.ok_or_else(|| ByteFormatError::NoForm {
-        format: FORMAT,
-        what: format!("the pattern {:?}", split.pattern.expression()),
-        remedy: "Oniguruma, which tokenizers uses, reads it in another way; write it without the constructs that differ",
+    let pattern = pattern.ok_or_else(|| {
+        let what = format!("the pattern {:?}", split.pattern.expression());
+        let remedy = "Oniguruma, which tokenizers uses, reads it in another way; write it without the constructs that differ";
+        ByteFormatError::no_form(FORMAT, what, remedy)
     })?;
     // All parts are matches, so that both mean the same; this is the usual form.
     let (behavior, invert) = match (split.behavior, split.invert) {
