@@ -12,10 +12,10 @@
 //! Everything else that the engine does not have is refused (`refusal`). What means something else
 //! to Oniguruma is translated or refused (`ruby`).
 
-pub(super) mod refusal;
-mod possessive;
-mod ruby;
 pub(super) mod alternatives;
+mod possessive;
+pub(super) mod refusal;
+mod ruby;
 
 use regex_automata::Input;
 use regex_automata::meta::Regex;
