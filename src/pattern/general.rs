@@ -131,10 +131,10 @@ pub(super) fn single_class(hir: &Hir) -> Option<ClassUnicode> {
     }
 }
 
-/// The characters that a repetition repeats, if it repeats one of a class.
+/// The characters that a greedy repetition repeats, if it repeats one of a class.
 fn repeated_class(run: &Hir) -> Option<ClassUnicode> {
     match run.kind() {
-        HirKind::Repetition(repetition) => single_class(&repetition.sub),
+        HirKind::Repetition(repetition) if repetition.greedy => single_class(&repetition.sub),
         _ => None,
     }
 }

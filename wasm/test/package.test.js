@@ -61,6 +61,7 @@ test("a vocabulary without a pattern takes one, and says so if it lacks it", asy
   const texts = (tokenizer, line) => tokenizer.tokens(line).map(({ start, end }) => line.slice(start, end));
   for (const line of LINES) assert.deepEqual(texts(of_tiktoken, line), texts(of_json, line));
   await assert.rejects(load(file, { pattern: "(" }), Error);
+  await assert.rejects(load(file, { pattern: "gtp2" }), /no pattern has the name gtp2/);
   const pair = ["vocab.json", "merges.txt"].map((name) => read(`testdata/bytes/gpt2-${name}`));
   const of_pair = await loadVocabAndMerges(...pair, { pattern: "gpt2", specialTokens: { "<|mine|>": 100_000 } });
   for (const line of LINES) assert.deepEqual(of_pair.encode(line), of_json.encode(line));

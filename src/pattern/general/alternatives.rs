@@ -85,8 +85,13 @@ impl Alternatives {
         // Flags such as (?i) hold for the alternatives that follow as well.
         let mut flags = Vec::new();
         for alternative in alternatives {
+            let with_flags = |parts: &[Ast]| {
+                let span = *alternative.span();
+                let asts = [&flags, parts].concat();
+                translate(&Ast::concat(ast::Concat { span, asts }))
+            };
             if let Some(run) = run_before_look_ahead(alternative, look_aheads) {
-                let run = translate(run)?;
+                let run = with_flags(std::slice::from_ref(run))?;
                 if repeated_class(&run).is_some_and(|class| is_white_space(&class)) {
                     let space = Hir::class(Class::Unicode(white_space()));
                     patterns.push(Hir::concat(vec![run.clone(), Hir::look(Look::End)]));
@@ -99,9 +104,7 @@ impl Alternatives {
                 Ast::Concat(concat) => &concat.asts[..],
                 _ => std::slice::from_ref(alternative),
             };
-            let span = *alternative.span();
-            let asts = [&flags, parts].concat();
-            patterns.push(translate(&Ast::concat(ast::Concat { span, asts }))?);
+            patterns.push(with_flags(parts)?);
             let own = parts.iter().filter(|ast| matches!(ast, Ast::Flags(_)));
             flags.extend(own.cloned());
         }

@@ -7,7 +7,7 @@
 //! where a character of X was given back, because that character follows.
 
 use regex_syntax::ast::{self, Ast, GroupKind, RepetitionKind};
-use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look, Repetition};
 
 use super::super::{PatternError, PatternSyntax};
 use super::refusal::unsupported;
@@ -53,7 +53,7 @@ pub(super) fn mark(
     Ok(())
 }
 
-/// Where the rest of an expression can match.
+/// Where an expression, such as what follows after a quantifier, can match.
 #[derive(Clone)]
 struct Follow {
     /// The characters with which its matches can begin.
@@ -61,7 +61,7 @@ struct Follow {
     empty: Empty,
 }
 
-/// Where the rest of an expression matches the empty text.
+/// Where an expression matches the empty text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Empty {
     Never,
@@ -71,67 +71,95 @@ enum Empty {
 }
 
 impl Follow {
+    fn new(first: ClassUnicode, empty: Empty) -> Self {
+        Self { first, empty }
+    }
+
     /// After the expression: what follows is free.
     fn nothing() -> Self {
-        Self {
-            first: ClassUnicode::empty(),
-            empty: Empty::Always,
+        Self::new(ClassUnicode::empty(), Empty::Always)
+    }
+
+    fn of(hir: &Hir) -> Self {
+        match hir.kind() {
+            HirKind::Empty => Self::nothing(),
+            HirKind::Literal(literal) => {
+                let text = std::str::from_utf8(&literal.0).unwrap_or_default();
+                let first = text.chars().next().map_or_else(all_characters, class_of);
+                Self::new(first, Empty::Never)
+            }
+            HirKind::Class(Class::Unicode(class)) => Self::new(class.clone(), Empty::Never),
+            HirKind::Class(Class::Bytes(_)) => Self::new(all_characters(), Empty::Never),
+            HirKind::Look(Look::End) => Self::new(ClassUnicode::empty(), Empty::AtEnd),
+            HirKind::Look(_) => Self::new(ClassUnicode::empty(), Empty::Sometimes),
+            HirKind::Repetition(repetition) => match repetition.min {
+                0 => Self::of(&repetition.sub).or(&Self::nothing()),
+                _ => Self::of(&repetition.sub),
+            },
+            HirKind::Capture(capture) => Self::of(&capture.sub),
+            HirKind::Concat(parts) => {
+                (parts.iter().rev()).fold(Self::nothing(), |rest, part| Self::of(part).then(&rest))
+            }
+            HirKind::Alternation(alternatives) => alternatives.iter().fold(
+                Self::new(ClassUnicode::empty(), Empty::Never),
+                |any, alternative| any.or(&Self::of(alternative)),
+            ),
         }
     }
 
+    /// Either this or the other.
     fn or(mut self, other: &Self) -> Self {
         self.first.union(&other.first);
         self.empty = self.empty.max(other.empty);
         self
     }
+
+    /// This, and `rest` after it.
+    fn then(mut self, rest: &Self) -> Self {
+        if self.empty > Empty::AtEnd {
+            self.first.union(&rest.first);
+        }
+        self.empty = self.empty.min(rest.empty);
+        self
+    }
+
+    /// What comes after the body of a repetition: the body again, or the rest.
+    fn after_body(repetition: &Repetition, rest: &Self) -> Self {
+        let mut after = rest.clone();
+        if repetition.max == Some(1) {
+            return after;
+        }
+        let body = Self::of(&repetition.sub);
+        after.first.union(&body.first);
+        if body.empty > Empty::Never {
+            // Engines differ in whether a loop goes on after an empty body.
+            after.empty = Empty::Sometimes;
+        } else if repetition.min > 1 {
+            // The second of two bodies has to match.
+            after.empty = after.empty.min(Empty::Sometimes);
+        }
+        after
+    }
 }
 
 /// Refuses possessive quantifiers that are not like greedy ones.
 pub(super) fn check(hir: &Hir, expression: &str) -> Result<(), PatternError> {
-    follow(hir, &Follow::nothing(), expression, true)?;
-    Ok(())
+    check_before(hir, &Follow::nothing(), expression)
 }
 
-/// What `hir` and then `rest` match. Refuses possessive quantifiers that are not like greedy ones,
-/// if `check`.
-fn follow(hir: &Hir, rest: &Follow, expression: &str, check: bool) -> Result<Follow, PatternError> {
-    let one_of = |first| Follow {
-        first,
-        empty: Empty::Never,
-    };
-    Ok(match hir.kind() {
-        HirKind::Empty => rest.clone(),
-        HirKind::Literal(literal) => {
-            let text = std::str::from_utf8(&literal.0).unwrap_or_default();
-            one_of(text.chars().next().map_or_else(all_characters, class_of))
-        }
-        HirKind::Class(Class::Unicode(class)) => one_of(class.clone()),
-        HirKind::Class(Class::Bytes(_)) => one_of(all_characters()),
-        HirKind::Look(Look::End) => Follow {
-            first: ClassUnicode::empty(),
-            empty: rest.empty.min(Empty::AtEnd),
-        },
-        HirKind::Look(_) => Follow {
-            first: rest.first.clone(),
-            empty: rest.empty.min(Empty::Sometimes),
-        },
+/// Refuses those in `hir`, after which `rest` comes.
+fn check_before(hir: &Hir, rest: &Follow, expression: &str) -> Result<(), PatternError> {
+    match hir.kind() {
+        // Possessive quantifiers are in groups.
+        _ if hir.properties().explicit_captures_len() == 0 => Ok(()),
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => Ok(()),
         HirKind::Repetition(repetition) => {
-            // After a repetition comes the next one or the rest.
-            let again = follow(&repetition.sub, &Follow::nothing(), expression, false)?;
-            let after = match repetition.max {
-                Some(1) => rest.clone(),
-                _ => again.or(rest),
-            };
-            let repeated = follow(&repetition.sub, &after, expression, check)?;
-            match repetition.min {
-                0 => repeated.or(rest),
-                _ => repeated,
-            }
+            let after = Follow::after_body(repetition, rest);
+            check_before(&repetition.sub, &after, expression)
         }
         HirKind::Capture(capture) => {
             let name = capture.name.as_deref().unwrap_or_default();
-            if check
-                && let Some(at) = name.strip_prefix('+')
+            if let Some(at) = name.strip_prefix('+')
                 && !is_like_greedy(&capture.sub, rest)
             {
                 let at = at.parse().unwrap_or_default();
@@ -143,23 +171,19 @@ fn follow(hir: &Hir, rest: &Follow, expression: &str, check: bool) -> Result<Fol
                     "possessive quantifier",
                 ));
             }
-            follow(&capture.sub, rest, expression, check)?
+            check_before(&capture.sub, rest, expression)
         }
         HirKind::Concat(parts) => {
             let mut rest = rest.clone();
             for part in parts.iter().rev() {
-                rest = follow(part, &rest, expression, check)?;
+                check_before(part, &rest, expression)?;
+                rest = Follow::of(part).then(&rest);
             }
-            rest
+            Ok(())
         }
-        HirKind::Alternation(alternatives) => {
-            let mut any = one_of(ClassUnicode::empty());
-            for alternative in alternatives {
-                any = any.or(&follow(alternative, rest, expression, check)?);
-            }
-            any
-        }
-    })
+        HirKind::Alternation(alternatives) => (alternatives.iter())
+            .try_for_each(|alternative| check_before(alternative, rest, expression)),
+    }
 }
 
 /// Whether a possessive repetition and then `rest` match what the greedy one and `rest` do.
@@ -177,3 +201,6 @@ fn is_like_greedy(repetition: &Hir, rest: &Follow) -> bool {
 fn all_characters() -> ClassUnicode {
     ClassUnicode::new([ClassUnicodeRange::new('\0', char::MAX)])
 }
+
+#[cfg(test)]
+mod tests;
