@@ -48,24 +48,23 @@ fn a_model_without_a_pattern_is_the_one_of_tokenizers() {
     let arguments = [&*input, "--pattern=none", "--vocab_size=270"];
     assert!(trained(folder.path(), &arguments, "m.json") == expected);
     // A file without a pattern is read with the name with which it was trained.
-    let arguments = [
-        &arguments[..],
-        &["--format=tiktoken", "--tie_order=rustbpe"],
-    ]
-    .concat();
+    let arguments = [&arguments[..], &["--tie_order=rustbpe"]].concat();
+    trained(folder.path(), &arguments, "m.json");
+    let arguments = [&arguments[..], &["--format=tiktoken"]].concat();
     trained(folder.path(), &arguments, "m.tiktoken");
-    let encode = ["encode", "--model=m.tiktoken", "--output_format=id"];
+    let encode = ["encode", "--output_format=id"];
     let text = "Artikel 1\nAlle Menschen sind frei";
-    let encoded = |pattern| {
-        let arguments = [&encode[..], &[pattern]].concat();
+    let encoded = |flags: &[&'static str]| {
+        let arguments = [&encode[..], flags].concat();
         let mut command = program();
         command.current_dir(folder.path()).args(&arguments);
         let output = output_for(&mut command, text.as_bytes());
         assert!(output.status.success(), "{arguments:?}: {output:?}");
         output.stdout
     };
-    assert_ne!(encoded("--pattern=none"), encoded("--pattern=(?:[^ ]| )"));
-    let misspelled = [&encode[..], &["--pattern=llama-3"]].concat();
+    let expected = encoded(&["--model=m.json"]);
+    assert_eq!(encoded(&["--model=m.tiktoken", "--pattern=none"]), expected);
+    let misspelled = [&encode[..], &["--model=m.tiktoken", "--pattern=llama-3"]].concat();
     let output = spiece_in(folder.path(), &misspelled);
     assert_refused(&misspelled, &output, 2, "no pattern has the name llama-3");
 }

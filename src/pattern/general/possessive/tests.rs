@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use crate::pattern::Pattern;
 
-/// A part of an expression, for a naive matcher.
+/// An expression, for a naive matcher.
 #[derive(Clone, Debug)]
-enum Part {
+enum Expression {
     Class(&'static str),
     Sequence(Vec<Self>),
     Either(Vec<Self>),
@@ -18,10 +18,10 @@ enum Part {
     },
 }
 
-impl Part {
-    fn expression(&self) -> String {
+impl Expression {
+    fn text(&self) -> String {
         let join = |parts: &[Self], separator| {
-            let parts: Vec<String> = parts.iter().map(Self::expression).collect();
+            let parts: Vec<String> = parts.iter().map(Self::text).collect();
             format!("(?:{})", parts.join(separator))
         };
         match self {
@@ -42,7 +42,7 @@ impl Part {
                     (min, max) => format!("{{{min},{max}}}"),
                 };
                 let plus = if *possessive { "+" } else { "" };
-                format!("(?:{}){quantifier}{plus}", body.expression())
+                format!("(?:{}){quantifier}{plus}", body.text())
             }
         }
     }
@@ -106,7 +106,7 @@ impl Part {
 
 #[test]
 fn accepted_possessive_quantifiers_match_what_a_naive_matcher_does() {
-    let class = || prop::sample::select(&["a", "x", "ax", "b"][..]).prop_map(Part::Class);
+    let class = || prop::sample::select(&["a", "x", "ax", "b"][..]).prop_map(Expression::Class);
     let bounds = prop::sample::select(
         &[
             (0, 1),
@@ -117,7 +117,7 @@ fn accepted_possessive_quantifiers_match_what_a_naive_matcher_does() {
             (2, usize::MAX),
         ][..],
     );
-    let repeated = |body: Part, (min, max), possessive| Part::Repetition {
+    let repeated = |body: Expression, (min, max), possessive| Expression::Repetition {
         body: Box::new(body),
         min,
         max,
@@ -131,14 +131,14 @@ fn accepted_possessive_quantifiers_match_what_a_naive_matcher_does() {
     let part = prop_oneof![class(), possessive].prop_recursive(4, 12, 3, move |inner| {
         let several = prop::collection::vec(inner.clone(), 1..4);
         prop_oneof![
-            3 => several.clone().prop_map(Part::Sequence),
-            1 => several.prop_map(Part::Either),
+            3 => several.clone().prop_map(Expression::Sequence),
+            1 => several.prop_map(Expression::Either),
             2 => (inner, bounds.clone()).prop_map(move |(body, bounds)| repeated(body, bounds, false)),
         ]
     });
     let accepted = std::cell::Cell::new(0);
     proptest!(ProptestConfig::with_cases(1000), |(part in part, texts in prop::collection::vec("[axb]{0,7}", 8))| {
-        let expression = part.expression();
+        let expression = part.text();
         let Ok(pattern) = Pattern::new(&expression) else {
             return Ok(());
         };
