@@ -33,8 +33,9 @@ use crate::train::words::PretokenSource;
 use crate::train::{OptionError, TrainError};
 
 /// The target size of a batch: small enough to distribute work evenly, large enough to amortize the
-/// overhead.
-pub(crate) const BATCH_BYTES: usize = 1 << 20;
+/// overhead. It is also less than what glibc maps by itself: after larger blocks have been freed,
+/// the tables of words come from its heap, and their memory is not returned when they are freed.
+pub(crate) const BATCH_BYTES: usize = 1 << 16;
 
 /// The text to train on: files, a reader, or an iterator of texts.
 ///
