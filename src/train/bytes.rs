@@ -39,8 +39,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 
 pub(crate) use self::options::length_limit;
 pub use self::options::{ByteTieOrder, ByteTrainOptions};
-use self::order::FirstPlaces;
-pub(crate) use self::order::SmallestIds;
+pub(crate) use self::order::{FirstPlaces, SmallestIds};
 use super::TrainError;
 use super::batch::{SentenceCounts, SentenceFilter};
 use super::bpe::merge::{LearnedMerge, MergeTrainer};

@@ -40,10 +40,10 @@ use std::borrow::Cow;
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashSet;
 
-use self::tuning::{FRUGAL_TUNING, MIN_FRUGAL_SLOTS, TUNING, Tuning};
+use self::tuning::{TUNING, Tuning};
 use crate::train::TrainError;
 use crate::train::bpe::merge_contexts::MergeContexts;
-use crate::train::bpe::pairs::{PairCounts, PairIndex, PairView};
+use crate::train::bpe::pairs::{IndexLimits, PairCounts, PairIndex, PairView};
 use crate::train::bpe::queue::{Candidate, Queue, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::{MergeOp, WordBuffer};
@@ -84,6 +84,12 @@ pub(crate) struct MergeTrainer<'a, Order: TieOrder> {
     merges: Vec<LearnedMerge>,
     /// Pairs that occur less often are not indexed; `None` before the first index.
     min_count: Option<u64>,
+    /// The memory of the words at first.
+    words_bytes: usize,
+    /// The index is rebuilt when it takes more memory.
+    max_index_bytes: usize,
+    /// Whether nothing but the index knows positions, so that words may move before a rebuild.
+    words_may_move: bool,
     /// Pairs that occur less often are not merged.
     min_frequency: u64,
     /// The texts of all pairs that ever occurred, if they are wanted.
@@ -109,6 +115,7 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
             hasher,
             order,
             symbols,
+            words_bytes: words.bytes(),
             words,
             pairs: PairIndex::default(),
             queue: Queue::new(),
@@ -116,6 +123,8 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
             other_parts: Vec::new(),
             merges: Vec::new(),
             min_count: None,
+            max_index_bytes: 0,
+            words_may_move: true,
             min_frequency: 1,
             seen: None,
             tuning: TUNING,
@@ -187,6 +196,18 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         &mut self,
         wanted: usize,
     ) -> Result<Option<Candidate<Order::Key>>, TrainError> {
+        let Some(min_count) = self.min_count else {
+            self.record_seen();
+            let total = self
+                .pool
+                .install(|| PairCounts::total(&self.words, &self.symbols));
+            let min_count = self.tuning.first_min_count(total, wanted as u64);
+            self.build_index(min_count)?;
+            return self.next_candidate(wanted);
+        };
+        if self.pairs.bytes() > self.max_index_bytes {
+            self.build_index(min_count)?;
+        }
         loop {
             let view = PairView {
                 pairs: &self.pairs,
@@ -197,65 +218,55 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
             if let Some(best) = self.queue.pop(&view) {
                 return Ok(Some(best));
             }
-            let lowest = self.min_frequency;
-            if self.min_count.is_some_and(|min_count| min_count <= lowest) {
-                return Ok(None);
+            match self.min_count {
+                Some(last) if last > self.min_frequency => {
+                    self.build_index(self.tuning.lower_min_count(last))?;
+                }
+                _ => return Ok(None),
             }
-            self.min_count = Some(self.build_index(wanted, self.min_count)?);
         }
     }
 
-    /// Indexes the pairs, again with a `min_count` below `last`, and returns the `min_count`.
-    fn build_index(&mut self, wanted: usize, last: Option<u64>) -> Result<u64, TrainError> {
+    /// Indexes the pairs that occur at least `min_count` times, or those that occur most often: the
+    /// ones that the memory allows, or the ones with the largest count.
+    fn build_index(&mut self, min_count: u64) -> Result<(), TrainError> {
         // Free the old index before the new one is built.
         self.pairs = PairIndex::default();
         self.queue = Queue::new();
-        let pool = self.pool;
-        let (pair_counts, min_count) = pool.install(|| self.count_pairs(wanted, last));
-        self.pairs = pool.install(|| {
-            PairIndex::build(
-                &self.words,
-                &self.symbols,
-                self.rules,
-                (pair_counts, min_count),
-                self.hasher,
-            )
-        })?;
+        if self.min_count.is_some() && self.words_may_move {
+            self.words.compact(&mut self.symbols);
+        }
+        // The index may also take what the words no longer take.
+        let bytes = self.tuning.index_bytes(self.words.len())
+            + self.words_bytes.saturating_sub(self.words.bytes());
+        let mut counts = self.pairs_from(min_count.max(self.min_frequency), bytes);
+        let highest = counts.highest().max(self.min_frequency);
+        if highest < counts.min_count() {
+            counts = self.pairs_from(highest, bytes);
+        }
+        self.pairs =
+            PairIndex::build(&self.words, &self.symbols, counts, (self.pool, self.hasher))?;
+        self.min_count = Some(self.pairs.min_count());
+        // Twice as much as it takes now, so that rebuilding costs no more than what was added since.
+        self.max_index_bytes = self.pairs.bytes().max(bytes).saturating_mul(2);
         // `PairIndex::insert` refuses more pairs than 32 bits can number.
         (0..)
             .take(self.pairs.len())
             .for_each(|pair| self.enqueue(pair));
-        Ok(min_count)
+        Ok(())
     }
 
-    /// The pairs to index, and the new `min_count`: at first a share of the average count of the
-    /// pairs to merge, later a fraction of the last one, but then at most the largest count, so
-    /// that at least one pair is indexed.
-    fn count_pairs(&mut self, wanted: usize, last: Option<u64>) -> (PairCounts, u64) {
-        let Some(last) = last else {
-            self.record_seen();
-            let total = PairCounts::total(&self.words, &self.symbols);
-            let min_count = self.tuning.first_min_count(total, wanted as u64);
-            let min_count = min_count.max(self.min_frequency);
-            return (self.pairs_from(min_count), min_count);
+    /// The pairs that occur at least `min_count` times, or as many of them as take so much memory.
+    fn pairs_from(&self, min_count: u64, bytes: usize) -> PairCounts {
+        let limits = IndexLimits {
+            min_count,
+            bytes,
+            pairs_per_pass: self.tuning.pairs_per_pass,
         };
-        let min_count = self.tuning.lower_min_count(last).max(self.min_frequency);
-        let counts = self.pairs_from(min_count);
-        let highest = counts.highest().max(self.min_frequency);
-        if highest >= min_count {
-            return (counts, min_count);
-        }
-        (self.pairs_from(highest), highest)
-    }
-
-    /// The pairs that occur at least `min_count` times.
-    fn pairs_from(&self, min_count: u64) -> PairCounts {
-        PairCounts::of(
-            &self.words,
-            &self.symbols,
-            self.hasher,
-            (min_count, self.tuning.slots_per_pass),
-        )
+        let symbols = (&self.symbols, self.rules);
+        let (words, hasher) = (&self.words, self.hasher);
+        self.pool
+            .install(|| PairCounts::of(words, symbols, hasher, limits))
     }
 
     /// Merges the candidate everywhere.
@@ -284,15 +295,13 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         let parts = self.parts(positions.len());
         self.reset_contexts(parts);
         let near = &mut self.neighbours;
-        if parts == 1 {
-            self.words
-                .whole()
-                .apply(merge_op, positions, |found| near.add(found));
-            return;
-        }
         // Parts with about equally many positions; the last ones go to other threads.
         let starts = (1..parts).map(|part| positions[positions.len() / parts * part]);
-        let mut words = self.words.split_at(starts);
+        let mut words = self.words.parts_to_merge(merge_op, starts);
+        if let [words] = words.as_mut_slice() {
+            words.apply(positions, |found| near.add(found));
+            return;
+        }
         let others = words.split_off(1);
         let mut rest = positions;
         self.pool.in_place_scope(|scope| {
@@ -300,10 +309,10 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
                 let start = rest.partition_point(|position| *position < words.start());
                 let (before, positions) = rest.split_at(start);
                 rest = before;
-                scope.spawn(move |_| words.apply(merge_op, positions, |found| far.add(found)));
+                scope.spawn(move |_| words.apply(positions, |found| far.add(found)));
             }
             for mut words in words {
-                words.apply(merge_op, rest, |found| near.add(found));
+                words.apply(rest, |found| near.add(found));
             }
         });
         for far in &self.other_parts {
@@ -473,12 +482,10 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         if self.seen.is_none() {
             return;
         }
-        let all = self.pairs_from(1);
+        let all = self.pairs_from(1, usize::MAX);
         let Some(seen) = &mut self.seen else { return };
         for (left, right) in all.pairs() {
-            if self.symbols.may_merge(self.rules, left, right) {
-                seen.insert(self.symbols.joined_text(left, right));
-            }
+            seen.insert(self.symbols.joined_text(left, right));
         }
     }
 

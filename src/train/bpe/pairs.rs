@@ -3,13 +3,17 @@
 //!
 //! Only pairs that occur at least `min_count` times are indexed: most pairs of a corpus occur a few
 //! times and are never merged. When the queue of indexed pairs is empty, `min_count` is lowered and
-//! the index is rebuilt from the words as they are then.
+//! the index is rebuilt from the words as they are then. It is also rebuilt when it has grown too
+//! large: merges leave positions where a pair occurs no more.
 //!
 //! This is exact, because the count of a pair never rises once both of its symbols exist: merges
 //! only remove occurrences of existing symbols. A pair that falls below `min_count` can therefore
 //! be dropped until the next rebuild. For example, with 32,000 merges wanted and 64 million
-//! occurrences of pairs, the first `min_count` is 64,000,000 / (32,000 * 64) = 31.
+//! occurrences of pairs, the first `min_count` is 64,000,000 / (32,000 * 64) = 31, or more if the
+//! pairs that occur 31 times take too much memory.
 
+use std::collections::BTreeMap;
+use std::iter;
 use std::ops::Range;
 
 use foldhash::fast::SeedableRandomState;
@@ -20,6 +24,7 @@ use crate::train::bpe::pair_map::PairMap;
 use crate::train::bpe::queue::{Candidate, PairPlaces, PairSource, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::WordBuffer;
+use crate::train::execution::Threads;
 use crate::train::split::SplitRules;
 
 /// One pair.
@@ -38,6 +43,16 @@ pub(crate) struct PairIndex {
     min_count: u64,
     pairs: Vec<IndexedPair>,
     index: PairMap<u32>,
+    /// About the memory that the pairs take.
+    bytes: usize,
+}
+
+/// About the memory of an indexed pair without its positions: here, in the map and in the queue.
+const PAIR_BYTES: usize = 112;
+
+/// About the memory of an indexed pair with so many positions.
+fn pair_bytes(positions: usize) -> usize {
+    PAIR_BYTES + positions * size_of::<u32>()
 }
 
 /// The value in the index of pairs that are not kept.
@@ -60,34 +75,53 @@ const MAX_PARTS: usize = 16;
 pub(crate) struct PairCounts {
     /// The parts in which they were counted.
     parts: Vec<Range<usize>>,
+    /// The pairs that occur at least so often.
+    min_count: u64,
     frequent: Vec<((Symbol, Symbol), u64)>,
     /// The number of positions of each frequent pair in each part: first of the first pair in all
     /// parts, then of the second.
     positions: Vec<u32>,
+    /// About the memory that the frequent pairs take in an index.
+    bytes: usize,
     highest: u64,
 }
 
+/// Which pairs are indexed, and how they are counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IndexLimits {
+    /// Pairs that occur less often are left out.
+    pub(crate) min_count: u64,
+    /// As many of the most frequent pairs are indexed as take about so much memory, and at least
+    /// those of the highest count.
+    pub(crate) bytes: usize,
+    /// There is about one pass for so many pairs that may be different.
+    pub(crate) pairs_per_pass: usize,
+}
+
 impl PairCounts {
-    /// Counts all pairs, on the threads of the current pool, and keeps those that occur at least
-    /// `min_count` times.
+    /// Counts all pairs, on the threads of the current pool, and keeps those that `rules` allow to
+    /// merge and `limits` to index.
     ///
     /// To save memory, the pairs of a large buffer are divided into classes, each counted in a pass
-    /// of its own; there is about one pass for each `slots_per_pass` slots. In
-    /// memory are the pairs of a class in each part, and the frequent pairs.
+    /// of its own. In memory are the pairs of a class in each part, and the frequent pairs.
     pub(crate) fn of(
         words: &WordBuffer,
-        symbols: &SymbolArena,
+        (symbols, rules): (&SymbolArena, &SplitRules),
         hasher: &SeedableRandomState,
-        (min_count, slots_per_pass): (u64, usize),
+        limits: IndexLimits,
     ) -> Self {
         let mut counts = Self {
             parts: parts(words),
+            min_count: limits.min_count,
             frequent: Vec::new(),
             positions: Vec::new(),
+            bytes: 0,
             highest: 0,
         };
+        // At most so many pairs are different.
+        let pairs = words.len().min(symbols.len().saturating_mul(symbols.len()));
         // A power of two.
-        let passes = u32::try_from(words.len() / slots_per_pass)
+        let passes = u32::try_from(pairs / limits.pairs_per_pass)
             .unwrap_or(MAX_PASSES)
             .clamp(1, MAX_PASSES)
             .next_power_of_two();
@@ -105,20 +139,75 @@ impl PairCounts {
                 }
             }
             for ((left, right), entry) in first.iter() {
+                let is_rare = entry.count < counts.min_count && entry.count <= counts.highest;
+                if is_rare || !symbols.may_merge(rules, left, right) {
+                    continue;
+                }
                 counts.highest = counts.highest.max(entry.count);
-                if entry.count >= min_count {
-                    counts.frequent.push(((left, right), entry.count));
-                    counts.positions.push(entry.positions);
+                if entry.count >= counts.min_count {
                     let rest = rest.iter().map(|part| part.get(left, right));
                     let rest = rest.map(|entry| entry.map_or(0, |entry| entry.positions));
-                    counts.positions.extend(rest);
+                    let positions = iter::once(entry.positions).chain(rest);
+                    counts.push((left, right), entry.count, positions);
                 }
             }
+            if counts.bytes > limits.bytes.saturating_mul(2) {
+                counts.keep_most_frequent(limits.bytes);
+            }
+        }
+        if counts.bytes > limits.bytes {
+            counts.keep_most_frequent(limits.bytes);
         }
         counts
     }
 
-    /// The largest count of all pairs.
+    /// Adds a frequent pair with the number of its positions in each part.
+    fn push(
+        &mut self,
+        pair: (Symbol, Symbol),
+        count: u64,
+        positions: impl IntoIterator<Item = u32>,
+    ) {
+        let first = self.positions.len();
+        self.frequent.push((pair, count));
+        self.positions.extend(positions);
+        self.bytes += pair_bytes(sum(&self.positions[first..]));
+    }
+
+    /// Raises the `min_count`, so that the frequent pairs take at most `bytes`, or are those of the
+    /// highest count. The pairs of classes that are counted later are compared with the new one, so
+    /// that in the end all pairs from it on are kept.
+    fn keep_most_frequent(&mut self, bytes: usize) {
+        let parts = self.parts.len();
+        let frequent = std::mem::take(&mut self.frequent);
+        let positions = std::mem::take(&mut self.positions);
+        let all = || frequent.iter().zip(positions.chunks_exact(parts));
+        let mut by_count = BTreeMap::new();
+        for ((_, count), positions) in all() {
+            *by_count.entry(*count).or_insert(0) += pair_bytes(sum(positions));
+        }
+        let mut taken = 0;
+        for (count, needed) in by_count.into_iter().rev() {
+            if taken > 0 && taken + needed > bytes {
+                break;
+            }
+            taken += needed;
+            self.min_count = count;
+        }
+        self.bytes = 0;
+        for ((pair, count), positions) in all() {
+            if *count >= self.min_count {
+                self.push(*pair, *count, positions.iter().copied());
+            }
+        }
+    }
+
+    /// The count from which on all pairs were kept.
+    pub(crate) fn min_count(&self) -> u64 {
+        self.min_count
+    }
+
+    /// The largest count of all pairs that may be merged.
     pub(crate) fn highest(&self) -> u64 {
         self.highest
     }
@@ -139,6 +228,10 @@ impl PairCounts {
         });
         totals.reduce(|| 0, u64::saturating_add)
     }
+}
+
+fn sum(positions: &[u32]) -> usize {
+    positions.iter().map(|positions| *positions as usize).sum()
 }
 
 /// The parts of the words that the threads of the current pool take.
@@ -185,38 +278,35 @@ impl Default for PairIndex {
             min_count: 0,
             pairs: Vec::new(),
             index: PairMap::new(0, NO_PAIR, &SeedableRandomState::default()),
+            bytes: 0,
         }
     }
 }
 
 impl PairIndex {
-    /// The pairs of `pair_counts` that `rules` allow to merge; `min_count` is the one that they
-    /// were counted with. Runs on the threads of the current pool.
+    /// The pairs of `pair_counts`, whose positions are found on the threads of `pool`.
     pub(crate) fn build(
         words: &WordBuffer,
         symbols: &SymbolArena,
-        rules: &SplitRules,
-        (pair_counts, min_count): (PairCounts, u64),
-        hasher: &SeedableRandomState,
+        pair_counts: PairCounts,
+        (pool, hasher): (&Threads, &SeedableRandomState),
     ) -> Result<Self, TrainError> {
         let mut built = Self {
-            min_count,
+            min_count: pair_counts.min_count,
             pairs: Vec::new(),
             index: PairMap::new(symbols.len(), NO_PAIR, hasher),
+            bytes: 0,
         };
         let parts = pair_counts.parts;
-        // The free positions of each pair in each part.
-        let mut known: Vec<&[u32]> = Vec::new();
-        let positions = pair_counts.positions.chunks_exact(parts.len().max(1));
-        for (((left, right), count), positions) in pair_counts.frequent.into_iter().zip(positions) {
-            if symbols.may_merge(rules, left, right) {
-                built.insert(left, right, count, 0)?;
-                known.push(positions);
-            }
+        for ((left, right), count) in pair_counts.frequent {
+            built.insert(left, right, count, 0)?;
         }
+        // The free positions of each pair in each part.
+        let lengths = pair_counts.positions.chunks_exact(parts.len().max(1));
         let mut free: Vec<Vec<&mut [u32]>> = parts.iter().map(|_| Vec::new()).collect();
-        for (pair, lengths) in built.pairs.iter_mut().zip(known) {
-            pair.positions = vec![0; lengths.iter().map(|length| *length as usize).sum()];
+        for (pair, lengths) in built.pairs.iter_mut().zip(lengths) {
+            pair.positions = vec![0; sum(lengths)];
+            built.bytes += size_of_val(pair.positions.as_slice());
             let mut rest = pair.positions.as_mut_slice();
             for (free, length) in free.iter_mut().zip(lengths) {
                 let (own, after) = rest.split_at_mut(*length as usize);
@@ -225,20 +315,18 @@ impl PairIndex {
             }
         }
         let index = &built.index;
-        parts
-            .into_par_iter()
-            .zip(free)
-            .for_each(|(slots, mut free)| {
-                words.for_each_pair(symbols, slots, |position, _, left, right| {
-                    if let Some(pair) = index.get(left, right) {
-                        let free = &mut free[pair as usize];
-                        if let Some((first, rest)) = std::mem::take(free).split_first_mut() {
-                            *first = position;
-                            *free = rest;
-                        }
+        let record = |(slots, mut free): (Range<usize>, Vec<&mut [u32]>)| {
+            words.for_each_pair(symbols, slots, |position, _, left, right| {
+                if let Some(pair) = index.get(left, right) {
+                    let free = &mut free[pair as usize];
+                    if let Some((first, rest)) = std::mem::take(free).split_first_mut() {
+                        *first = position;
+                        *free = rest;
                     }
-                });
+                }
             });
+        };
+        pool.install(|| parts.into_par_iter().zip(free).for_each(record));
         Ok(built)
     }
 
@@ -257,6 +345,7 @@ impl PairIndex {
         let Some(pair) = pair else {
             return Err(TrainError::TooLarge { what: "pairs" });
         };
+        self.bytes += pair_bytes(positions);
         self.pairs.push(IndexedPair {
             count,
             positions: Vec::with_capacity(positions),
@@ -268,6 +357,11 @@ impl PairIndex {
 
     pub(crate) fn min_count(&self) -> u64 {
         self.min_count
+    }
+
+    /// About the memory that the pairs take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The current count of a pair, 0 once it is below the min_count.
@@ -299,7 +393,7 @@ impl PairIndex {
         pair.count = pair.count.saturating_sub(lost);
         if pair.count < self.min_count {
             pair.count = 0;
-            pair.positions = Vec::new();
+            self.bytes -= size_of_val(std::mem::take(&mut pair.positions).as_slice());
         }
     }
 
@@ -309,6 +403,7 @@ impl PairIndex {
         let (left, right) = pair.symbols;
         self.index.remove(left, right);
         pair.count = 0;
+        self.bytes -= size_of_val(pair.positions.as_slice());
         std::mem::take(&mut pair.positions)
     }
 }

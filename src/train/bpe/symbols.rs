@@ -18,7 +18,7 @@ use crate::train::split::{Shape, SplitRules};
 pub(crate) struct Symbol(pub(crate) u32);
 
 impl Symbol {
-    /// The other 32-bit values mark other slots; see [`crate::train::bpe::word_buffer`].
+    /// The other 32-bit values mark other slots; see [`Slot`](super::word_buffer::Slot).
     pub(crate) const LIMIT: u32 = 1 << 31;
 
     pub(crate) fn index(self) -> usize {
@@ -174,6 +174,11 @@ impl SymbolArena {
     /// Sets the length in slots of a symbol that occurs nowhere yet.
     pub(crate) fn set_length(&mut self, symbol: Symbol, slots: u32) {
         self.lengths[symbol.index()] = slots;
+    }
+
+    /// Sets the lengths of all symbols to one slot.
+    pub(crate) fn set_unit_lengths(&mut self) {
+        self.lengths.fill(1);
     }
 
     /// The texts of all symbols, in their order.

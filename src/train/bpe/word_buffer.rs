@@ -21,17 +21,22 @@
 //! symbol before slot 13 ends at slot 12, which holds the length 2, so it is at slot 11.
 //!
 //! Words with equal counts are adjacent and form a run that stores the count. Positions are visited
-//! in ascending order, so the run changes rarely. A slot takes 4 bytes.
+//! in ascending order, so the run changes rarely. A slot takes 2 bytes, or 4 bytes once there are
+//! many symbols; see [`slots`].
 
 mod segmented;
+mod slots;
 
 use std::collections::BTreeSet;
+use std::iter;
 use std::ops::Range;
 
 use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
 
 pub(crate) use self::segmented::{SegmentSink, WordPart};
+pub(crate) use self::slots::Slot;
+use self::slots::{Slots, narrow, with_slots};
 use crate::base::TextArena;
 use crate::base::num::low_u32;
 use crate::train::TrainError;
@@ -42,18 +47,13 @@ use crate::train::execution::SeededMap;
 /// The number of positions that are read together.
 const LOOKAHEAD: usize = 64;
 
-/// A slot inside a symbol, with a length if it is the last one. Slots below this are symbols.
-const INSIDE: u32 = 1 << 31;
-/// A character that is not a symbol yet, with its code point. Slots from here on are not part of a
-/// symbol.
-const INACTIVE: u32 = 0b11 << 30;
-const WORD_START: u32 = u32::MAX;
-
 /// The words of the corpus that merging needs: words of one character are left out.
 #[derive(Debug, Default)]
 pub(crate) struct WordBuffer {
-    slots: Vec<u32>,
+    slots: Slots,
     runs: Vec<CountRun>,
+    /// The words that have become one symbol and been removed, by that symbol.
+    finished: Vec<(Symbol, u64)>,
 }
 
 /// Adjacent words with equal counts.
@@ -94,14 +94,6 @@ impl RunCounts<'_> {
     }
 }
 
-/// The words in a part of the array.
-pub(crate) struct WordBufferMut<'s> {
-    slots: &'s mut [u32],
-    /// Index of `slots[0]` in the whole array.
-    offset: usize,
-    runs: &'s [CountRun],
-}
-
 /// A symbol's neighbours at a position, before the merge there.
 pub(crate) struct Occurrence {
     pub(crate) count: u64,
@@ -114,25 +106,43 @@ pub(crate) struct Occurrence {
 impl WordBuffer {
     /// Divides `words` into their initial symbols, on the threads of the current pool. The words
     /// are freed group by group.
+    ///
+    /// # Errors
+    /// More than 2^32 - 1 slots.
     pub(crate) fn new(
         words: WordTable,
         spelling: &impl WordSpelling,
         hasher: &SeedableRandomState,
     ) -> Result<Self, TrainError> {
         let groups = words.into_groups(rayon::current_num_threads());
+        match narrow_slots(spelling) {
+            Some(slot_of) => Self::of_groups(groups, (spelling, &slot_of), hasher),
+            None => Self::of_groups(groups, (spelling, spelling.slots()), hasher),
+        }
+    }
+
+    /// The initial symbols have the slots `slot_of`.
+    fn of_groups<S: Slot>(
+        groups: Vec<Vec<TextCounts>>,
+        (spelling, slot_of): (&impl WordSpelling, &[S]),
+        hasher: &SeedableRandomState,
+    ) -> Result<Self, TrainError>
+    where
+        Slots: From<Vec<S>>,
+    {
         let needs: Vec<SeededMap<u64, usize>> = groups
             .par_iter()
             .map(|group| slots_by_count(group, spelling, hasher))
             .collect();
         let total = total_slots(&needs)?;
         // Zeroed memory is not committed before it is written, and by then words have been freed.
-        let mut slots = vec![0; total];
+        let mut slots = vec![S::default(); total];
         let (runs, parts) = divide_slots(&mut slots, &needs, hasher);
         groups
             .into_par_iter()
             .zip(parts)
-            .for_each(|(group, parts)| fill(group, spelling, parts));
-        Ok(Self { slots, runs })
+            .for_each(|(group, parts)| fill(group, (spelling, slot_of), parts));
+        Ok(Self::of_runs(slots, runs))
     }
 
     /// As [`new`](Self::new), with the words in the order of their places, so that few words have
@@ -152,22 +162,50 @@ impl WordBuffer {
             });
         }
         drop(words);
-        check_slots(needed as u64)?;
+        let needed = check_slots(needed as u64)?;
         placed.sort_unstable();
-        let mut slots = vec![WORD_START; needed];
+        let words = placed
+            .into_iter()
+            .map(|(_, text, count)| (texts.get(text), count));
+        Ok(match narrow_slots(spelling) {
+            Some(slot_of) => Self::in_order(words, needed, (spelling, &slot_of)),
+            None => Self::in_order(words, needed, (spelling, spelling.slots())),
+        })
+    }
+
+    /// Of words that need so many slots.
+    fn in_order<'t, S: Slot>(
+        words: impl Iterator<Item = (&'t [u8], u64)>,
+        needed: usize,
+        (spelling, slot_of): (&impl WordSpelling, &[S]),
+    ) -> Self
+    where
+        Slots: From<Vec<S>>,
+    {
+        let mut slots = vec![S::WORD_START; needed];
         let mut runs: Vec<CountRun> = Vec::new();
         let mut start = 0;
-        for (_, text, count) in placed {
-            let text = texts.get(text);
+        for (text, count) in words {
             let end = start + 1 + spelling.length(text);
-            spelling.spell(text, &mut slots[start + 1..end]);
+            spelling.spell(text, slot_of, &mut slots[start + 1..end]);
             match runs.last_mut().filter(|run| run.count == count) {
                 Some(run) => run.end = end,
                 None => runs.push(CountRun { start, end, count }),
             }
             start = end;
         }
-        Ok(Self { slots, runs })
+        Self::of_runs(slots, runs)
+    }
+
+    fn of_runs<S>(slots: Vec<S>, runs: Vec<CountRun>) -> Self
+    where
+        Slots: From<Vec<S>>,
+    {
+        Self {
+            slots: slots.into(),
+            runs,
+            finished: Vec::new(),
+        }
     }
 
     /// Whether a pair, whose left symbol has a length in slots, occurs at a position.
@@ -178,102 +216,194 @@ impl WordBuffer {
         position: u32,
     ) -> bool {
         let at = position as usize;
-        self.slots.get(at) == Some(&left.0) && symbol_at(&self.slots, at + length) == Some(right)
+        with_slots!(self.slots, slots => {
+            symbol_at(slots, at) == Some(left) && symbol_at(slots, at + length) == Some(right)
+        })
     }
 
-    /// Splits every symbol into its initial symbols, each of which takes one slot.
-    pub(crate) fn split_symbols(&mut self, symbols: &SymbolArena) {
-        for at in 0..self.slots.len() {
-            let slot = self.slots[at];
-            if slot & INSIDE == 0 {
-                let mut next = at;
-                symbols.for_each_initial(Symbol(slot), &mut |initial| {
-                    self.slots[next] = initial.0;
-                    next += 1;
-                });
+    /// Removes the slots inside symbols, and the words that have become one symbol. Afterwards
+    /// each symbol takes one slot, and other positions are valid; the words keep their order.
+    pub(crate) fn compact(&mut self, symbols: &mut SymbolArena) {
+        let Self {
+            slots,
+            runs,
+            finished,
+        } = self;
+        with_slots!(mut slots, slots => compact(slots, runs, finished));
+        // Parts of words between characters without a symbol can have equal texts.
+        finished.sort_unstable_by_key(|(symbol, _)| *symbol);
+        finished.dedup_by(|(symbol, count), (first, sum)| {
+            let is_equal = symbol == first;
+            if is_equal {
+                *sum = sum.saturating_add(*count);
             }
+            is_equal
+        });
+        symbols.set_unit_lengths();
+    }
+
+    /// Splits every symbol into its initial symbols, each of which takes one slot, also those that
+    /// have been [removed](Self::compact).
+    pub(crate) fn split_symbols(&mut self, symbols: &SymbolArena) {
+        let joined = std::mem::take(self.slots.widen());
+        let mut slots = Vec::with_capacity(joined.len());
+        let mut runs = Vec::with_capacity(self.runs.len() + self.finished.len());
+        let mut add_run = |joined: &[u32], count| {
+            let start = slots.len();
+            for slot in joined {
+                match slot.symbol() {
+                    Some(symbol) => {
+                        symbols.for_each_initial(symbol, &mut |initial| slots.push(initial.0));
+                    }
+                    None if slot.is_inside() => {}
+                    None => slots.push(*slot),
+                }
+            }
+            let end = slots.len();
+            runs.push(CountRun { start, end, count });
+        };
+        for run in &self.runs {
+            add_run(&joined[run.start..run.end], run.count);
         }
+        for (symbol, count) in &self.finished {
+            add_run(&[u32::WORD_START, symbol.0], *count);
+        }
+        *self = Self::of_runs(slots, runs);
     }
 
     /// The first slot at or after `slot` that begins a word.
     fn next_word(&self, slot: usize) -> usize {
-        let end = self.slots.len();
-        (slot..end)
-            .find(|slot| self.slots[*slot] == WORD_START)
-            .unwrap_or(end)
+        with_slots!(self.slots, slots => next_word(slots, slot))
     }
 
     /// The array in this many parts of about equal size, each of which begins with a word. Parts
     /// may be empty.
     pub(crate) fn parts(&self, parts: usize) -> Vec<Range<usize>> {
         let parts = parts.max(1);
-        let starts = (0..=parts).map(|part| self.next_word(self.slots.len() / parts * part));
+        let starts = (0..=parts).map(|part| self.next_word(self.len() / parts * part));
         let mut bounds: Vec<usize> = starts.collect();
         bounds[0] = 0;
-        bounds[parts] = self.slots.len();
+        bounds[parts] = self.len();
         bounds.windows(2).map(|bound| bound[0]..bound[1]).collect()
     }
 
     /// Calls `visit` with the position, the count and the two symbols of every pair that begins in
-    /// `slots`, in order.
+    /// `range`, in order.
     pub(crate) fn for_each_pair(
         &self,
         symbols: &SymbolArena,
-        slots: Range<usize>,
+        range: Range<usize>,
         mut visit: impl FnMut(u32, u64, Symbol, Symbol),
     ) {
         let mut counts = counts(&self.runs);
-        let first = position_of(slots.start);
-        for (at, position) in slots.zip(first..) {
-            let left = self.slots[at];
-            if left & INSIDE != 0 {
-                continue;
+        let first = position_of(range.start);
+        with_slots!(self.slots, slots => {
+            for (at, position) in range.zip(first..) {
+                let Some(left) = slots[at].symbol() else {
+                    continue;
+                };
+                if let Some(right) = symbol_at(slots, at + symbols.length(left)) {
+                    visit(position, counts.at(at), left, right);
+                }
             }
-            let left = Symbol(left);
-            if let Some(right) = symbol_at(&self.slots, at + symbols.length(left)) {
-                visit(position, counts.at(at), left, right);
-            }
-        }
+        });
     }
 
     /// Number of slots.
     pub(crate) fn len(&self) -> usize {
-        self.slots.len()
+        with_slots!(self.slots, slots => slots.len())
     }
 
-    /// The whole array as one part.
-    pub(crate) fn whole(&mut self) -> WordBufferMut<'_> {
-        WordBufferMut {
-            slots: &mut self.slots,
-            offset: 0,
-            runs: &self.runs,
-        }
+    /// The memory of the slots.
+    pub(crate) fn bytes(&self) -> usize {
+        with_slots!(self.slots, slots => size_of_val(slots.as_slice()))
     }
 
-    /// The array in parts, of which all but the first begin with the first word at or after each of
-    /// the ascending `slots`.
-    pub(crate) fn split_at(&mut self, slots: impl Iterator<Item = u32>) -> Vec<WordBufferMut<'_>> {
-        let starts: Vec<usize> = slots.map(|slot| self.next_word(slot as usize)).collect();
-        let mut parts = Vec::with_capacity(starts.len() + 1);
-        let mut rest = self.slots.as_mut_slice();
-        let mut offset = 0;
-        for start in starts {
-            let (slots, after) = rest.split_at_mut(start - offset);
-            parts.push(WordBufferMut {
-                slots,
-                offset,
-                runs: &self.runs,
-            });
-            rest = after;
-            offset = start;
+    /// The array in parts in which `merge_op` can be applied. All but the first begin with the
+    /// first word at or after each of the ascending `slots`.
+    pub(crate) fn parts_to_merge(
+        &mut self,
+        merge_op: &MergeOp,
+        slots: impl Iterator<Item = u32>,
+    ) -> Vec<PartToMerge<'_>> {
+        let starts = slots.map(|slot| self.next_word(slot as usize)).collect();
+        match (&mut self.slots, merge_op.narrow()) {
+            (Slots { narrow, wide: None }, Some(op)) => {
+                let parts = WordSlots::divide(narrow, &self.runs, starts);
+                parts.map(|part| PartToMerge::Narrow(part, op)).collect()
+            }
+            (slots, _) => {
+                let parts = WordSlots::divide(slots.widen(), &self.runs, starts);
+                parts
+                    .map(|part| PartToMerge::Wide(part, merge_op.wide()))
+                    .collect()
+            }
         }
-        parts.push(WordBufferMut {
-            slots: rest,
-            offset,
-            runs: &self.runs,
-        });
-        parts
     }
+}
+
+/// The slots in 2 bytes of the initial symbols, if they fit.
+fn narrow_slots(spelling: &impl WordSpelling) -> Option<Vec<u16>> {
+    spelling.slots().iter().copied().map(narrow).collect()
+}
+
+/// As [`WordBuffer::compact`].
+fn compact<S: Slot>(
+    slots: &mut Vec<S>,
+    runs: &mut Vec<CountRun>,
+    finished: &mut Vec<(Symbol, u64)>,
+) {
+    let mut end = 0;
+    for run in runs.iter_mut() {
+        let mut finished = |symbol| finished.push((symbol, run.count));
+        let start = end;
+        // The mark of the current word.
+        let mut word = end;
+        for at in run.start..run.end {
+            let slot = slots[at];
+            if slot == S::WORD_START {
+                finish_word(slots, word, &mut end, &mut finished);
+                word = end;
+            }
+            if !slot.is_inside() {
+                slots[end] = slot;
+                end += 1;
+            }
+        }
+        finish_word(slots, word, &mut end, &mut finished);
+        (run.start, run.end) = (start, end);
+    }
+    runs.retain(|run| run.start < run.end);
+    slots.truncate(end);
+    slots.shrink_to_fit();
+}
+
+/// Removes the word that begins at `word`, before `end`, if it is empty or one symbol, with which
+/// `finished` is called.
+fn finish_word<S: Slot>(
+    slots: &[S],
+    word: usize,
+    end: &mut usize,
+    finished: &mut impl FnMut(Symbol),
+) {
+    match &slots[word..*end] {
+        [_mark] => *end = word,
+        [_mark, slot] => {
+            if let Some(symbol) = slot.symbol() {
+                finished(symbol);
+                *end = word;
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The first slot at or after `slot` that begins a word.
+fn next_word<S: Slot>(slots: &[S], slot: usize) -> usize {
+    let end = slots.len();
+    (slot..end)
+        .find(|slot| slots[*slot] == S::WORD_START)
+        .unwrap_or(end)
 }
 
 /// The number of slots that the words need: a mark and the characters for each.
@@ -295,7 +425,7 @@ fn check_slots(total: u64) -> Result<usize, TrainError> {
 }
 
 /// The free slots of a group of words, by the count of the words.
-type FreeSlots<'s> = SeededMap<u64, &'s mut [u32]>;
+type FreeSlots<'s, S> = SeededMap<u64, &'s mut [S]>;
 
 /// Divides the slots into runs, one for each count in ascending order, and every run into one part
 /// for each group, so that the groups can be written in parallel. `needs` has the slots that each
@@ -304,14 +434,14 @@ type FreeSlots<'s> = SeededMap<u64, &'s mut [u32]>;
 /// For example, if group 0 needs 3 slots for count 1 and 4 for count 2, and group 1 needs 5 for
 /// count 1, the run of count 1 is 0..8, of which group 0 gets 0..3 and group 1 gets 3..8; the run
 /// of count 2 is 8..12.
-fn divide_slots<'s>(
-    slots: &'s mut [u32],
+fn divide_slots<'s, S>(
+    slots: &'s mut [S],
     needs: &[SeededMap<u64, usize>],
     hasher: &SeedableRandomState,
-) -> (Vec<CountRun>, Vec<FreeSlots<'s>>) {
+) -> (Vec<CountRun>, Vec<FreeSlots<'s, S>>) {
     let total = slots.len();
     let mut runs = Vec::new();
-    let mut parts: Vec<FreeSlots<'s>> = needs
+    let mut parts: Vec<FreeSlots<'s, S>> = needs
         .iter()
         .map(|need| SeededMap::with_capacity_and_hasher(need.len(), hasher.clone()))
         .collect();
@@ -350,31 +480,35 @@ pub(crate) trait WordSpelling: Sync {
     /// The number of initial symbols of a word.
     fn length(&self, word: &[u8]) -> usize;
 
-    /// Writes the initial symbols of a word, [`length`](Self::length) in number, as slots.
-    fn spell(&self, word: &[u8], slots: &mut [u32]);
+    /// The slots of all characters or bytes.
+    fn slots(&self) -> &[u32];
+
+    /// Writes the initial symbols of a word, [`length`](Self::length) in number, which have the
+    /// slots `slot_of`: [`slots`](Self::slots) in any width.
+    fn spell<S: Slot>(&self, word: &[u8], slot_of: &[S], slots: &mut [S]);
 }
 
 /// Each character is an initial symbol. Characters without a symbol divide a word.
 pub(crate) struct CharacterSpelling {
     /// The slot of each character, by code point, up to the highest character with a symbol.
-    slot_of: Vec<u32>,
+    slots: Vec<u32>,
 }
 
 impl CharacterSpelling {
     /// Of these symbols, those that are one character.
     pub(crate) fn of(symbols: &SymbolArena) -> Self {
-        let mut slot_of = Vec::new();
+        let mut slots = Vec::new();
         for (text, symbol) in symbols.texts() {
             let mut characters = text.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
             if let (Some(c), None) = (characters.next(), characters.next()) {
                 let code = c as usize;
-                if slot_of.len() <= code {
-                    slot_of.resize(code + 1, WORD_START);
+                if slots.len() <= code {
+                    slots.resize(code + 1, u32::WORD_START);
                 }
-                slot_of[code] = symbol.0;
+                slots[code] = symbol.0;
             }
         }
-        Self { slot_of }
+        Self { slots }
     }
 }
 
@@ -383,31 +517,35 @@ impl WordSpelling for CharacterSpelling {
         word.iter().filter(|byte| is_boundary(**byte)).count()
     }
 
-    fn spell(&self, word: &[u8], slots: &mut [u32]) {
+    fn slots(&self) -> &[u32] {
+        &self.slots
+    }
+
+    fn spell<S: Slot>(&self, word: &[u8], slot_of: &[S], slots: &mut [S]) {
         // Words are parts of valid text.
         let chars = std::str::from_utf8(word).unwrap_or_default().chars();
-        slots.iter_mut().zip(chars).for_each(|(slot, c)| {
-            *slot = self.slot_of.get(c as usize).copied().unwrap_or(WORD_START)
-        });
+        for (slot, c) in slots.iter_mut().zip(chars) {
+            *slot = slot_of.get(c as usize).copied().unwrap_or(S::WORD_START);
+        }
     }
 }
 
 /// Each byte is an initial symbol.
 pub(crate) struct ByteSpelling {
     /// The slot of each byte.
-    slot_of: [u32; 256],
+    slots: [u32; 256],
 }
 
 impl ByteSpelling {
     /// Of the symbols of [`SymbolArena::of_bytes`].
     pub(crate) fn of(symbols: &SymbolArena) -> Self {
-        let mut slot_of = [WORD_START; 256];
+        let mut slots = [u32::WORD_START; 256];
         for (text, symbol) in symbols.texts() {
             if let [byte] = text {
-                slot_of[usize::from(*byte)] = symbol.0;
+                slots[usize::from(*byte)] = symbol.0;
             }
         }
-        Self { slot_of }
+        Self { slots }
     }
 }
 
@@ -416,11 +554,14 @@ impl WordSpelling for ByteSpelling {
         word.len()
     }
 
-    fn spell(&self, word: &[u8], slots: &mut [u32]) {
-        slots
-            .iter_mut()
-            .zip(word)
-            .for_each(|(slot, byte)| *slot = self.slot_of[usize::from(*byte)]);
+    fn slots(&self) -> &[u32] {
+        &self.slots
+    }
+
+    fn spell<S: Slot>(&self, word: &[u8], slot_of: &[S], slots: &mut [S]) {
+        for (slot, byte) in slots.iter_mut().zip(word) {
+            *slot = slot_of[usize::from(*byte)];
+        }
     }
 }
 
@@ -455,7 +596,11 @@ fn slots_by_count(
 }
 
 /// Writes words into the free part of the run of their count.
-fn fill(words: Vec<TextCounts>, spelling: &impl WordSpelling, mut free_parts: FreeSlots<'_>) {
+fn fill<S: Slot>(
+    words: Vec<TextCounts>,
+    (spelling, slot_of): (&impl WordSpelling, &[S]),
+    mut free_parts: FreeSlots<'_, S>,
+) {
     for words in words {
         for_each_word(&words, spelling, |text, length, count| {
             let Some(free) = free_parts.get_mut(&count) else {
@@ -463,8 +608,8 @@ fn fill(words: Vec<TextCounts>, spelling: &impl WordSpelling, mut free_parts: Fr
             };
             let (word, rest) = std::mem::take(free).split_at_mut(1 + length);
             *free = rest;
-            word[0] = WORD_START;
-            spelling.spell(text, &mut word[1..]);
+            word[0] = S::WORD_START;
+            spelling.spell(text, slot_of, &mut word[1..]);
         });
     }
 }
@@ -475,12 +620,10 @@ fn is_boundary(byte: u8) -> bool {
 }
 
 /// The symbol that begins at `at`, if the word continues there.
-fn symbol_at(slots: &[u32], at: usize) -> Option<Symbol> {
+#[inline]
+fn symbol_at<S: Slot>(slots: &[S], at: usize) -> Option<Symbol> {
     // `at` is directly after a symbol, so it is not inside another one.
-    slots
-        .get(at)
-        .filter(|slot| **slot < INSIDE)
-        .map(|slot| Symbol(*slot))
+    slots.get(at).and_then(|slot| slot.symbol())
 }
 
 /// A merge: two symbols with their lengths in slots, and the symbol that they become.
@@ -491,29 +634,113 @@ pub(crate) struct MergeOp {
     pub(crate) merged: Symbol,
 }
 
-impl WordBufferMut<'_> {
+impl MergeOp {
+    fn wide(&self) -> SlotMerge<u32> {
+        let left_length = self.left.1;
+        let length = left_length + self.right.1;
+        SlotMerge {
+            left: self.left.0.0,
+            right: self.right.0.0,
+            merged: self.merged.0,
+            last: u32::INSIDE | position_of(length),
+            left_length,
+            length,
+        }
+    }
+
+    /// The merge in slots of 2 bytes, if all of them fit.
+    fn narrow(&self) -> Option<SlotMerge<u16>> {
+        let wide = self.wide();
+        Some(SlotMerge {
+            left: narrow(wide.left)?,
+            right: narrow(wide.right)?,
+            merged: narrow(wide.merged)?,
+            last: narrow(wide.last)?,
+            left_length: wide.left_length,
+            length: wide.length,
+        })
+    }
+}
+
+/// A merge in slots.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SlotMerge<S> {
+    left: S,
+    right: S,
+    merged: S,
+    /// The last slot of the merged symbol.
+    last: S,
+    left_length: usize,
+    /// The length of the merged symbol.
+    length: usize,
+}
+
+/// The words in a part of the array, and the merge that is applied to them.
+pub(crate) enum PartToMerge<'s> {
+    Narrow(WordSlots<'s, u16>, SlotMerge<u16>),
+    Wide(WordSlots<'s, u32>, SlotMerge<u32>),
+}
+
+impl PartToMerge<'_> {
     /// The position of the first slot.
     pub(crate) fn start(&self) -> u32 {
-        position_of(self.offset)
+        position_of(match self {
+            Self::Narrow(part, _) => part.offset,
+            Self::Wide(part, _) => part.offset,
+        })
     }
 
     /// Merges the pair at those of the ascending `positions` where it still occurs, and calls
     /// `visit` for each.
-    pub(crate) fn apply(
-        &mut self,
-        merge_op: &MergeOp,
-        positions: &[u32],
-        mut visit: impl FnMut(&Occurrence),
-    ) {
+    pub(crate) fn apply(&mut self, positions: &[u32], visit: impl FnMut(&Occurrence)) {
+        match self {
+            Self::Narrow(part, op) => part.apply(op, positions, visit),
+            Self::Wide(part, op) => part.apply(op, positions, visit),
+        }
+    }
+}
+
+/// The words in a part of the array.
+pub(crate) struct WordSlots<'s, S> {
+    slots: &'s mut [S],
+    /// Index of `slots[0]` in the whole array.
+    offset: usize,
+    runs: &'s [CountRun],
+}
+
+impl<'s, S: Slot> WordSlots<'s, S> {
+    /// All but the first part begin at these slots.
+    fn divide(
+        slots: &'s mut [S],
+        runs: &'s [CountRun],
+        starts: Vec<usize>,
+    ) -> impl Iterator<Item = Self> {
+        let end = slots.len();
+        let mut rest = slots;
+        let mut offset = 0;
+        starts.into_iter().chain(iter::once(end)).map(move |end| {
+            let (slots, after) = std::mem::take(&mut rest).split_at_mut(end - offset);
+            rest = after;
+            let part = Self {
+                slots,
+                offset,
+                runs,
+            };
+            offset = end;
+            part
+        })
+    }
+
+    fn apply(&mut self, op: &SlotMerge<S>, positions: &[u32], mut visit: impl FnMut(&Occurrence)) {
         let mut counts = counts(self.runs);
         let mut found = [0; LOOKAHEAD];
         for positions in positions.chunks(LOOKAHEAD) {
-            for &position in self.find(merge_op, positions, &mut found) {
+            for &position in self.find(op, positions, &mut found) {
                 let at = position as usize - self.offset;
                 // An overlapping earlier position may have been merged since.
-                if self.slots[at] == merge_op.left.0.0 {
+                if self.slots[at] == op.left {
                     let count = counts.at(position as usize);
-                    visit(&self.merge_at(merge_op, at, position, count));
+                    visit(&self.merge_at(op, at, position, count));
                 }
             }
         }
@@ -525,56 +752,48 @@ impl WordBufferMut<'_> {
     #[inline]
     fn find<'f>(
         &self,
-        merge_op: &MergeOp,
+        op: &SlotMerge<S>,
         positions: &[u32],
         found: &'f mut [u32; LOOKAHEAD],
     ) -> &'f [u32] {
-        let (Symbol(left), left_length) = merge_op.left;
-        let (Symbol(right), _) = merge_op.right;
         let mut length = 0;
         for &position in positions {
             let at = position as usize - self.offset;
-            let next = self
-                .slots
-                .get(at + left_length)
-                .copied()
-                .unwrap_or(WORD_START);
+            let next = self.slots.get(at + op.left_length);
+            let next = next.copied().unwrap_or(S::WORD_START);
             found[length] = position;
-            length += usize::from((self.slots[at] == left) & (next == right));
+            length += usize::from((self.slots[at] == op.left) & (next == op.right));
         }
         &found[..length]
     }
 
     #[inline]
-    fn merge_at(&mut self, merge_op: &MergeOp, at: usize, position: u32, count: u64) -> Occurrence {
-        let (_, left_length) = merge_op.left;
-        let length = left_length + merge_op.right.1;
-        let left = self.symbol_before(at, position);
+    fn merge_at(&mut self, op: &SlotMerge<S>, at: usize, position: u32, count: u64) -> Occurrence {
         let found = Occurrence {
             count,
             position,
-            left,
-            right: symbol_at(self.slots, at + length),
+            left: symbol_before(self.slots, at, position),
+            right: symbol_at(self.slots, at + op.length),
         };
-        self.slots[at] = merge_op.merged.0;
-        self.slots[at + left_length] = INSIDE;
-        self.slots[at + length - 1] = INSIDE | position_of(length);
+        self.slots[at] = op.merged;
+        self.slots[at + op.left_length] = S::INSIDE;
+        self.slots[at + op.length - 1] = op.last;
         found
     }
+}
 
-    /// The symbol that ends before the slot `at`, which is `position` in the whole array, and its
-    /// position.
-    #[inline]
-    fn symbol_before(&self, at: usize, position: u32) -> Option<(Symbol, u32)> {
-        let before = self.slots[at - 1];
-        if before >= INACTIVE {
-            return None;
-        }
-        let length = if before & INSIDE == 0 {
-            1
-        } else {
-            before & !INSIDE
-        };
-        Some((Symbol(self.slots[at - length as usize]), position - length))
+/// The symbol that ends before the slot `at`, which is `position` in the whole array, and its
+/// position.
+#[inline]
+fn symbol_before<S: Slot>(slots: &[S], at: usize, position: u32) -> Option<(Symbol, u32)> {
+    let before = slots[at - 1];
+    if before >= S::INACTIVE {
+        return None;
     }
+    let length = match before.is_inside() {
+        true => before.wide() & !u32::INSIDE,
+        false => 1,
+    };
+    let symbol = slots[at - length as usize].symbol()?;
+    Some((symbol, position - length))
 }

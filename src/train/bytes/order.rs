@@ -48,7 +48,7 @@ impl TieOrder for SmallestIds<'_> {
 /// first occurrence of w, which is not later; so that is where it occurs first. Words do not
 /// overlap. So of two pairs, the one whose word begins first in the corpus occurs first, or if it
 /// is the same word, the one that occurs first in it; and the buffer has them in this order.
-pub(super) struct FirstPlaces;
+pub(crate) struct FirstPlaces;
 
 impl TieOrder for FirstPlaces {
     type Key = Reverse<Option<u32>>;

@@ -19,7 +19,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::old_pieces::UnfoundPieces;
-use super::{FRUGAL_TUNING, LearnedMerge, MIN_FRUGAL_SLOTS, MergeTrainer, OnMerge};
+use super::{LearnedMerge, MergeTrainer, OnMerge};
 use crate::train::TrainError;
 use crate::train::bpe::queue::TieOrder;
 use crate::train::bpe::symbols::Symbol;
@@ -90,9 +90,7 @@ impl<Order: TieOrder> MergeTrainer<'_, Order> {
         let characters = continuation.characters.iter();
         let characters = characters.map(|candidate| candidate.character);
         continuation.positions = self.words.inactive_positions(characters);
-        if self.words.len() >= MIN_FRUGAL_SLOTS {
-            self.tuning = FRUGAL_TUNING;
-        }
+        self.words_may_move = continuation.positions.is_empty() && continuation.unfound.is_empty();
         self.min_frequency = continuation.min_frequency;
         while self.merges.len() < wanted {
             let best = self.next_candidate(wanted)?;
@@ -142,7 +140,6 @@ impl<Order: TieOrder> MergeTrainer<'_, Order> {
         self.reset_contexts(1);
         let near = &mut self.neighbours;
         self.words
-            .whole()
             .activate(character, positions, |found| near.add(found));
         // As a merge that creates the character; no old pair loses occurrences.
         let merge_op = MergeOp {

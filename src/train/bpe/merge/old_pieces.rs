@@ -31,7 +31,7 @@ use super::{LearnedMerge, MergeTrainer};
 use crate::train::TrainError;
 use crate::train::bpe::queue::{Candidate, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
-use crate::train::bpe::word_buffer::{WordBufferMut, WordPart};
+use crate::train::bpe::word_buffer::{WordBuffer, WordPart};
 
 /// A piece that no text has yielded so far.
 #[derive(Debug, Clone, Copy)]
@@ -125,15 +125,15 @@ impl MergeChanges {
 }
 
 /// One word while a pair is merged in it.
-struct WordRewriter<'w, 's> {
-    words: WordBufferMut<'w>,
+struct WordRewriter<'s> {
+    words: &'s mut WordBuffer,
     symbols: &'s mut SymbolArena,
     unfound: &'s UnfoundPieces,
     tokens: Vec<WordToken>,
     made: &'s mut BTreeSet<Symbol>,
 }
 
-impl WordRewriter<'_, '_> {
+impl WordRewriter<'_> {
     /// Merges all occurrences of `pair` to `merged`, from left to right.
     fn merge_all(&mut self, pair: (Symbol, Symbol), merged: Symbol) {
         let mut at = 0;
@@ -224,7 +224,7 @@ impl<Order: TieOrder> MergeTrainer<'_, Order> {
         let mut done = 0;
         for position in positions {
             if position >= done {
-                let word = self.words.whole().word_around(position);
+                let word = self.words.word_around(position);
                 self.rewrite_word(word, (candidate.symbols, merged), unfound, &mut changes);
                 (_, done) = word;
             }
@@ -245,7 +245,7 @@ impl<Order: TieOrder> MergeTrainer<'_, Order> {
         unfound: &UnfoundPieces,
         changes: &mut MergeChanges,
     ) {
-        let words = self.words.whole();
+        let words = &mut self.words;
         let count = words.count_at(word.0);
         let mut tokens = Vec::new();
         words.visit_parts(word, |position, part| {

@@ -6,8 +6,8 @@ use super::*;
 use crate::train::alphabet::{Alphabet, CharacterCounts};
 use crate::train::bpe::queue::ShortestText;
 use crate::train::bpe::word_buffer::{ByteSpelling, CharacterSpelling};
-use crate::train::bytes::SmallestIds;
-use crate::train::counts::WordTable;
+use crate::train::bytes::{FirstPlaces, SmallestIds};
+use crate::train::counts::{PlacedCount, Tally, WordTable};
 use crate::train::options::TrainOptions;
 
 /// A word as its symbols, and its count.
@@ -113,12 +113,16 @@ fn fast_merges(
 }
 
 fn any_tuning() -> impl Strategy<Value = Tuning> {
-    (1u64..70, 2u64..40, 0usize..4, 1usize..200).prop_map(
-        |(min_count_share, min_count_step, min_part_positions, slots_per_pass)| Tuning {
-            min_count_share,
-            min_count_step,
-            min_part_positions,
-            slots_per_pass,
+    let index_bytes = prop_oneof![Just(0usize), 100..2000usize, Just(TUNING.min_index_bytes)];
+    (1u64..70, 2u64..40, index_bytes, 0usize..4, 1usize..200).prop_map(
+        |(min_count_share, min_count_step, min_index_bytes, min_part_positions, pairs_per_pass)| {
+            Tuning {
+                min_count_share,
+                min_count_step,
+                min_index_bytes,
+                min_part_positions,
+                pairs_per_pass,
+            }
         },
     )
 }
@@ -186,6 +190,50 @@ fn long_words_are_merged_like_by_recounting() {
     );
 }
 
+/// A length of 2^15 slots does not fit into 2 bytes.
+#[test]
+fn symbols_may_be_longer_than_slots_of_2_bytes_hold() {
+    let mut options = TrainOptions::default();
+    options.max_sentencepiece_length = 60_000;
+    let rules = SplitRules::new(&options);
+    let words = BTreeMap::from([("a".repeat(1 << 17), 1)]);
+    let expected: Vec<_> = (1..16)
+        .map(|doubled| ("a".repeat(1 << doubled), (1 << (18 - doubled)) - 1))
+        .collect();
+    for tuning in [TUNING, SMALL_INDEX] {
+        let merges = fast_merges(&words, &rules, 15, tuning, 1);
+        assert!(merges == expected, "merges of {} texts", merges.len());
+    }
+}
+
+#[test]
+fn there_may_be_more_symbols_than_slots_of_2_bytes_hold() {
+    let rules = SplitRules::new(&TrainOptions::default());
+    let characters: Vec<char> = ('\u{4e00}'..).take(200).collect();
+    let last = characters[199];
+    let long = format!("{last}{last}\u{5000}");
+    let mut words = BTreeMap::from([(long.clone(), 1)]);
+    for left in &characters {
+        words.extend(characters.iter().map(|right| (format!("{left}{right}"), 1)));
+    }
+    // One pair occurs twice, and the others once, so that the long word is the last.
+    let mut expected = vec![(format!("{last}{last}"), 2)];
+    let pairs = words.keys().filter(|word| **word != long);
+    expected.extend(pairs.take(39_999).map(|pair| (pair.clone(), 1)));
+    expected.push((long, 1));
+    for (tuning, threads) in [(TUNING, 1), (SMALL_INDEX, 2)] {
+        let merges = fast_merges(&words, &rules, 40_001, tuning, threads);
+        let different = merges.iter().zip(&expected).find(|(a, b)| a != b);
+        assert_eq!((merges.len(), different), (40_001, None));
+    }
+}
+
+/// The index is rebuilt again and again, and the words move each time.
+const SMALL_INDEX: Tuning = Tuning {
+    min_index_bytes: 0,
+    ..TUNING
+};
+
 /// The merges of bytes, best first, by recounting before each merge.
 fn slow_byte_merges(words: &BTreeMap<String, u64>, wanted: usize) -> Vec<(Vec<u8>, u64)> {
     let mut texts: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
@@ -249,5 +297,33 @@ proptest! {
         let merges = merger.run_occurring((wanted, 0), &|_| false, &mut |_| Ok(())).unwrap();
         let merges: Vec<_> = merges.into_iter().map(|merge| (merge.text.into_vec(), merge.count)).collect();
         prop_assert_eq!(merges, slow);
+    }
+
+    /// The order in which pairs first occur does not depend on where their words are in memory.
+    #[test]
+    fn ties_are_broken_by_the_first_place_after_words_have_moved(
+        words in proptest::collection::btree_map("[ab]{1,9}|(ab|a){2,6}", 1u64..3, 1..20)
+            .prop_map(Vec::from_iter)
+            .prop_shuffle(),
+        wanted in 0usize..40,
+        tuning in any_tuning(),
+    ) {
+        let merges = |tuning: Tuning| {
+            let rules = SplitRules::of_bytes(u32::MAX);
+            let pool = Threads::new(1).unwrap();
+            let hasher = SeedableRandomState::default();
+            let mut table = WordTable::default();
+            for ((word, count), place) in words.iter().zip(0..) {
+                table.add(word.as_bytes(), PlacedCount::new(*count, place)).unwrap();
+            }
+            let symbols = SymbolArena::of_bytes(&Vec::from_iter(0..=u8::MAX));
+            let words = WordBuffer::in_order_of_places(table, &ByteSpelling::of(&symbols)).unwrap();
+            let mut merger = MergeTrainer::new((&rules, FirstPlaces), &pool, &hasher, symbols, words);
+            merger.tuning = tuning;
+            merger.run_occurring((wanted, 0), &|_| false, &mut |_| Ok(())).unwrap()
+        };
+        let expected = merges(TUNING);
+        prop_assert_eq!(merges(SMALL_INDEX), expected.clone());
+        prop_assert_eq!(merges(tuning), expected);
     }
 }

@@ -1,9 +1,8 @@
 //! Parameters of merging: how much is indexed at a time, and when several threads are used.
 //!
-//! There is one set for words and one for texts that are not divided into words. Results do not
-//! depend on them; tests vary them. For example, with 32,000 merges wanted and a `min_count_share`
-//! of 64, a pair is indexed if its count is at least 1/64 of the average count of the pairs to
-//! merge.
+//! Results do not depend on them; tests vary them. For example, with 32,000 merges wanted and a
+//! `min_count_share` of 64, a pair is indexed if its count is at least 1/64 of the average count of
+//! the pairs to merge, and if the pairs that are more frequent leave room for it.
 
 /// Parameters of the work that do not change the result.
 #[derive(Debug, Clone, Copy)]
@@ -14,9 +13,12 @@ pub(super) struct Tuning {
     pub(super) min_count_share: u64,
     /// When the queue is empty, `min_count` is divided by half of this.
     pub(super) min_count_step: u64,
-    /// Slots per pass over the words in which pairs are counted. The distinct pairs of long texts
-    /// take several times the memory of the texts, and most of them are rare.
-    pub(super) slots_per_pass: usize,
+    /// The memory that the index may take when it is built, in bytes; or a byte for each slot of
+    /// the words, if that is more. It may take twice as much before it is rebuilt.
+    pub(super) min_index_bytes: usize,
+    /// Pairs that may be different per pass over the words in which pairs are counted. The distinct
+    /// pairs of long texts take several times the memory of the texts, and most of them are rare.
+    pub(super) pairs_per_pass: usize,
     /// A pair is merged on as many threads as there are this many positions for each.
     pub(super) min_part_positions: usize,
 }
@@ -26,6 +28,11 @@ impl Tuning {
     /// wanted.
     pub(super) fn first_min_count(&self, total: u64, merges: u64) -> u64 {
         total / merges.saturating_mul(self.min_count_share)
+    }
+
+    /// The memory that the index may take when it is built.
+    pub(super) fn index_bytes(&self, slots: usize) -> usize {
+        self.min_index_bytes.max(slots)
     }
 
     /// The `min_count` after `last`, which is lower.
@@ -40,18 +47,7 @@ impl Tuning {
 pub(super) const TUNING: Tuning = Tuning {
     min_count_share: 64,
     min_count_step: 32,
-    slots_per_pass: 1 << 22,
+    min_index_bytes: 1 << 24,
+    pairs_per_pass: 1 << 19,
     min_part_positions: 2048,
 };
-
-/// For texts that are not divided into words: the index is built several times, each time for the
-/// pairs in a narrow range of counts, so that it takes less memory than the text.
-pub(super) const FRUGAL_TUNING: Tuning = Tuning {
-    min_count_share: 4,
-    min_count_step: 3,
-    slots_per_pass: 1 << 20,
-    ..TUNING
-};
-
-/// A continuation with at least this many slots uses [`FRUGAL_TUNING`].
-pub(super) const MIN_FRUGAL_SLOTS: usize = 1 << 23;

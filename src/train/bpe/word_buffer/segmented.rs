@@ -5,7 +5,7 @@
 //! characters without a symbol, with one slot for each of these, regardless of the length of the
 //! symbols' texts. Words of one slot are left out. In byte-level BPE all bytes have a symbol.
 //!
-//! A character without a symbol is *inactive*: it is part of no pair. [`WordBufferMut::activate`]
+//! A character without a symbol is *inactive*: it is part of no pair. [`WordBuffer::activate`]
 //! makes it a symbol wherever it occurs.
 //!
 //! Example: with the pieces `▁` and `都`, the word `▁東京都` has the slots
@@ -20,8 +20,7 @@ use hashbrown::HashMap;
 use rayon::prelude::*;
 
 use super::{
-    CountRun, INACTIVE, INSIDE, Occurrence, WORD_START, WordBuffer, WordBufferMut, counts,
-    position_of, symbol_at,
+    CountRun, Occurrence, Slot, WordBuffer, counts, position_of, symbol_at, symbol_before,
 };
 use crate::train::TrainError;
 use crate::train::bpe::symbols::Symbol;
@@ -39,16 +38,14 @@ pub(crate) enum WordPart {
 impl WordPart {
     /// The part that a slot begins, if it begins one.
     fn of(slot: u32) -> Option<Self> {
-        if slot < INSIDE {
-            return Some(Self::Symbol(Symbol(slot)));
-        }
-        inactive_character(slot).map(Self::Inactive)
+        let symbol = slot.symbol().map(Self::Symbol);
+        symbol.or_else(|| inactive_character(slot).map(Self::Inactive))
     }
 }
 
 /// The character that has no symbol in a slot.
 fn inactive_character(slot: u32) -> Option<char> {
-    let code_point = (slot >= INACTIVE).then_some(slot & !INACTIVE);
+    let code_point = (slot >= u32::INACTIVE).then_some(slot & !u32::INACTIVE);
     code_point.and_then(char::from_u32)
 }
 
@@ -63,7 +60,7 @@ impl SegmentSink<'_> {
 
     /// Adds a character that is not a symbol yet.
     pub(crate) fn inactive(&mut self, c: char) {
-        self.0.push(INACTIVE | c as u32);
+        self.0.push(u32::INACTIVE | c as u32);
     }
 }
 
@@ -92,12 +89,12 @@ impl WordBuffer {
 
     /// The ascending positions of those of the `characters` that are inactive.
     pub(crate) fn inactive_positions(
-        &self,
+        &mut self,
         characters: impl Iterator<Item = char>,
     ) -> HashMap<char, Vec<u32>, FixedState> {
         let mut positions: HashMap<char, Vec<u32>, FixedState> =
             characters.map(|c| (c, Vec::new())).collect();
-        for (slot, position) in self.slots.iter().zip(0..) {
+        for (slot, position) in self.slots.widen().iter().zip(0..) {
             if let Some(c) = inactive_character(*slot)
                 && let Some(positions) = positions.get_mut(&c)
             {
@@ -123,7 +120,7 @@ fn divide<S>(
             segment(&mut state, text, &mut SegmentSink(&mut word));
             if word.len() > 1 {
                 let slots = slots.entry(count).or_default();
-                slots.push(WORD_START);
+                slots.push(u32::WORD_START);
                 slots.extend_from_slice(&word);
             }
         });
@@ -141,24 +138,21 @@ fn joined(mut groups: Vec<SlotsByCount>) -> Result<WordBuffer, TrainError> {
         });
     }
     let distinct: BTreeSet<u64> = groups.iter().flat_map(SeededMap::keys).copied().collect();
-    let mut buffer = WordBuffer {
-        slots: Vec::with_capacity(total),
-        runs: Vec::with_capacity(distinct.len()),
-    };
+    let mut slots: Vec<u32> = Vec::with_capacity(total);
+    let mut runs = Vec::with_capacity(distinct.len());
     for count in distinct {
-        let start = buffer.slots.len();
+        let start = slots.len();
         for group in &mut groups {
-            buffer
-                .slots
-                .extend(group.remove(&count).unwrap_or_default());
+            slots.extend(group.remove(&count).unwrap_or_default());
         }
-        let end = buffer.slots.len();
-        buffer.runs.push(CountRun { start, end, count });
+        let end = slots.len();
+        runs.push(CountRun { start, end, count });
     }
-    Ok(buffer)
+    Ok(WordBuffer::of_runs(slots, runs))
 }
 
-impl WordBufferMut<'_> {
+/// Slots have 4 bytes afterwards, so that a slot can hold any character.
+impl WordBuffer {
     /// Makes an inactive character a symbol at those of the `positions` where it still occurs, and
     /// then calls `visit` with its neighbours at each of them. A left neighbour that is the same
     /// symbol is omitted, since that pair has been visited from the left.
@@ -168,52 +162,51 @@ impl WordBufferMut<'_> {
         positions: &[u32],
         mut visit: impl FnMut(&Occurrence),
     ) {
+        let slots = self.slots.widen();
         for position in positions {
-            let slot = &mut self.slots[*position as usize - self.offset];
+            let slot = &mut slots[*position as usize];
             // It may have become part of an old piece since.
-            if *slot == INACTIVE | c as u32 {
+            if *slot == u32::INACTIVE | c as u32 {
                 *slot = symbol.0;
             }
         }
-        let mut counts = counts(self.runs);
+        let mut counts = counts(&self.runs);
         for &position in positions {
-            let at = position as usize - self.offset;
-            if self.slots[at] != symbol.0 {
+            let at = position as usize;
+            if slots[at] != symbol.0 {
                 continue;
             }
-            let left = self.symbol_before(at, position);
+            let left = symbol_before(slots, at, position);
             visit(&Occurrence {
-                count: counts.at(position as usize),
+                count: counts.at(at),
                 position,
                 left: left.filter(|(left, _)| *left != symbol),
-                right: symbol_at(self.slots, at + 1),
+                right: symbol_at(slots, at + 1),
             });
         }
     }
 
     /// The slots of the word that contains `position`: the first one and the one after the last.
-    pub(crate) fn word_around(&self, position: u32) -> (u32, u32) {
-        let at = position as usize - self.offset;
-        let is_start = |slot: &u32| *slot == WORD_START;
-        let before = self.slots[..at].iter().rposition(is_start);
-        let after = self.slots[at..].iter().position(is_start);
+    pub(crate) fn word_around(&mut self, position: u32) -> (u32, u32) {
+        let slots = self.slots.widen();
+        let at = position as usize;
+        let is_start = |slot: &u32| *slot == u32::WORD_START;
+        let before = slots[..at].iter().rposition(is_start);
+        let after = slots[at..].iter().position(is_start);
         let start = before.map_or(0, |mark| mark + 1);
-        let end = after.map_or(self.slots.len(), |length| at + length);
-        (
-            position_of(start + self.offset),
-            position_of(end + self.offset),
-        )
+        let end = after.map_or(slots.len(), |length| at + length);
+        (position_of(start), position_of(end))
     }
 
     /// Calls `visit` with the position of each part of a word, and the part.
     pub(crate) fn visit_parts(
-        &self,
+        &mut self,
         (start, end): (u32, u32),
         mut visit: impl FnMut(u32, WordPart),
     ) {
+        let slots = self.slots.widen();
         for position in start..end {
-            let slot = self.slots[position as usize - self.offset];
-            if let Some(part) = WordPart::of(slot) {
+            if let Some(part) = WordPart::of(slots[position as usize]) {
                 visit(position, part);
             }
         }
@@ -221,15 +214,16 @@ impl WordBufferMut<'_> {
 
     /// Writes a symbol that takes `length` slots.
     pub(crate) fn write(&mut self, position: u32, symbol: Symbol, length: u32) {
-        let at = position as usize - self.offset;
+        let slots = self.slots.widen();
+        let at = position as usize;
         let last = at + length as usize - 1;
-        self.slots[at..=last].fill(INSIDE);
-        self.slots[last] = INSIDE | length;
-        self.slots[at] = symbol.0;
+        slots[at..=last].fill(u32::INSIDE);
+        slots[last] = u32::INSIDE | length;
+        slots[at] = symbol.0;
     }
 
     /// The count of the word at a position.
     pub(crate) fn count_at(&self, position: u32) -> u64 {
-        counts(self.runs).at(position as usize)
+        counts(&self.runs).at(position as usize)
     }
 }
