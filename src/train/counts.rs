@@ -241,7 +241,7 @@ impl<T: Tally> TextCounts<T> {
     }
 
     /// Grows the table by an eighth, in its place, so that a word needs at most 36 bytes at any
-    /// time. With half of the table it would be 48, and training would not be faster.
+    /// time. If it grew by half, a word would need up to 48.
     fn grow(&mut self, hasher: &SeedableRandomState) {
         let used = self.entries.len();
         let size = (used + used / 8).max(MIN_ENTRIES);

@@ -18,7 +18,7 @@ use crate::train::split::{Shape, SplitRules};
 pub(crate) struct Symbol(pub(crate) u32);
 
 impl Symbol {
-    /// The other 32-bit values mark other slots; see [`Slot`](super::word_buffer::Slot).
+    /// The other 32-bit values mark other slots; see [`WordSlot`](super::word_buffer::WordSlot).
     pub(crate) const LIMIT: u32 = 1 << 31;
 
     pub(crate) fn index(self) -> usize {

@@ -35,8 +35,8 @@ use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
 
 pub(crate) use self::segmented::{SegmentSink, WordPart};
-pub(crate) use self::slots::Slot;
-use self::slots::{Slots, narrow, with_slots};
+pub(crate) use self::slots::WordSlot;
+use self::slots::{SlotArray, narrow, with_slots};
 use crate::base::TextArena;
 use crate::base::num::low_u32;
 use crate::train::TrainError;
@@ -50,7 +50,7 @@ const LOOKAHEAD: usize = 64;
 /// The words of the corpus that merging needs: words of one character are left out.
 #[derive(Debug, Default)]
 pub(crate) struct WordBuffer {
-    slots: Slots,
+    slots: SlotArray,
     runs: Vec<CountRun>,
     /// The words that have become one symbol and been removed, by that symbol.
     finished: Vec<(Symbol, u64)>,
@@ -122,13 +122,13 @@ impl WordBuffer {
     }
 
     /// The initial symbols have the slots `slot_of`.
-    fn of_groups<S: Slot>(
+    fn of_groups<S: WordSlot>(
         groups: Vec<Vec<TextCounts>>,
         (spelling, slot_of): (&impl WordSpelling, &[S]),
         hasher: &SeedableRandomState,
     ) -> Result<Self, TrainError>
     where
-        Slots: From<Vec<S>>,
+        SlotArray: From<Vec<S>>,
     {
         let needs: Vec<SeededMap<u64, usize>> = groups
             .par_iter()
@@ -174,13 +174,13 @@ impl WordBuffer {
     }
 
     /// Of words that need so many slots.
-    fn in_order<'t, S: Slot>(
+    fn in_order<'t, S: WordSlot>(
         words: impl Iterator<Item = (&'t [u8], u64)>,
         needed: usize,
         (spelling, slot_of): (&impl WordSpelling, &[S]),
     ) -> Self
     where
-        Slots: From<Vec<S>>,
+        SlotArray: From<Vec<S>>,
     {
         let mut slots = vec![S::WORD_START; needed];
         let mut runs: Vec<CountRun> = Vec::new();
@@ -199,7 +199,7 @@ impl WordBuffer {
 
     fn of_runs<S>(slots: Vec<S>, runs: Vec<CountRun>) -> Self
     where
-        Slots: From<Vec<S>>,
+        SlotArray: From<Vec<S>>,
     {
         Self {
             slots: slots.into(),
@@ -328,7 +328,7 @@ impl WordBuffer {
     ) -> Vec<PartToMerge<'_>> {
         let starts = slots.map(|slot| self.next_word(slot as usize)).collect();
         match (&mut self.slots, merge_op.narrow()) {
-            (Slots { narrow, wide: None }, Some(op)) => {
+            (SlotArray { narrow, wide: None }, Some(op)) => {
                 let parts = WordSlots::divide(narrow, &self.runs, starts);
                 parts.map(|part| PartToMerge::Narrow(part, op)).collect()
             }
@@ -348,7 +348,7 @@ fn narrow_slots(spelling: &impl WordSpelling) -> Option<Vec<u16>> {
 }
 
 /// As [`WordBuffer::compact`].
-fn compact<S: Slot>(
+fn compact<S: WordSlot>(
     slots: &mut Vec<S>,
     runs: &mut Vec<CountRun>,
     finished: &mut Vec<(Symbol, u64)>,
@@ -380,7 +380,7 @@ fn compact<S: Slot>(
 
 /// Removes the word that begins at `word`, before `end`, if it is empty or one symbol, with which
 /// `finished` is called.
-fn finish_word<S: Slot>(
+fn finish_word<S: WordSlot>(
     slots: &[S],
     word: usize,
     end: &mut usize,
@@ -399,7 +399,7 @@ fn finish_word<S: Slot>(
 }
 
 /// The first slot at or after `slot` that begins a word.
-fn next_word<S: Slot>(slots: &[S], slot: usize) -> usize {
+fn next_word<S: WordSlot>(slots: &[S], slot: usize) -> usize {
     let end = slots.len();
     (slot..end)
         .find(|slot| slots[*slot] == S::WORD_START)
@@ -485,7 +485,7 @@ pub(crate) trait WordSpelling: Sync {
 
     /// Writes the initial symbols of a word, [`length`](Self::length) in number, which have the
     /// slots `slot_of`: [`slots`](Self::slots) in any width.
-    fn spell<S: Slot>(&self, word: &[u8], slot_of: &[S], slots: &mut [S]);
+    fn spell<S: WordSlot>(&self, word: &[u8], slot_of: &[S], slots: &mut [S]);
 }
 
 /// Each character is an initial symbol. Characters without a symbol divide a word.
@@ -521,7 +521,7 @@ impl WordSpelling for CharacterSpelling {
         &self.slots
     }
 
-    fn spell<S: Slot>(&self, word: &[u8], slot_of: &[S], slots: &mut [S]) {
+    fn spell<S: WordSlot>(&self, word: &[u8], slot_of: &[S], slots: &mut [S]) {
         // Words are parts of valid text.
         let chars = std::str::from_utf8(word).unwrap_or_default().chars();
         for (slot, c) in slots.iter_mut().zip(chars) {
@@ -558,7 +558,7 @@ impl WordSpelling for ByteSpelling {
         &self.slots
     }
 
-    fn spell<S: Slot>(&self, word: &[u8], slot_of: &[S], slots: &mut [S]) {
+    fn spell<S: WordSlot>(&self, word: &[u8], slot_of: &[S], slots: &mut [S]) {
         for (slot, byte) in slots.iter_mut().zip(word) {
             *slot = slot_of[usize::from(*byte)];
         }
@@ -596,7 +596,7 @@ fn slots_by_count(
 }
 
 /// Writes words into the free part of the run of their count.
-fn fill<S: Slot>(
+fn fill<S: WordSlot>(
     words: Vec<TextCounts>,
     (spelling, slot_of): (&impl WordSpelling, &[S]),
     mut free_parts: FreeSlots<'_, S>,
@@ -621,7 +621,7 @@ fn is_boundary(byte: u8) -> bool {
 
 /// The symbol that begins at `at`, if the word continues there.
 #[inline]
-fn symbol_at<S: Slot>(slots: &[S], at: usize) -> Option<Symbol> {
+fn symbol_at<S: WordSlot>(slots: &[S], at: usize) -> Option<Symbol> {
     // `at` is directly after a symbol, so it is not inside another one.
     slots.get(at).and_then(|slot| slot.symbol())
 }
@@ -708,7 +708,7 @@ pub(crate) struct WordSlots<'s, S> {
     runs: &'s [CountRun],
 }
 
-impl<'s, S: Slot> WordSlots<'s, S> {
+impl<'s, S: WordSlot> WordSlots<'s, S> {
     /// All but the first part begin at these slots.
     fn divide(
         slots: &'s mut [S],
@@ -785,7 +785,7 @@ impl<'s, S: Slot> WordSlots<'s, S> {
 /// The symbol that ends before the slot `at`, which is `position` in the whole array, and its
 /// position.
 #[inline]
-fn symbol_before<S: Slot>(slots: &[S], at: usize, position: u32) -> Option<(Symbol, u32)> {
+fn symbol_before<S: WordSlot>(slots: &[S], at: usize, position: u32) -> Option<(Symbol, u32)> {
     let before = slots[at - 1];
     if before >= S::INACTIVE {
         return None;

@@ -20,7 +20,7 @@ use hashbrown::HashMap;
 use rayon::prelude::*;
 
 use super::{
-    CountRun, Occurrence, Slot, WordBuffer, counts, position_of, symbol_at, symbol_before,
+    CountRun, Occurrence, WordBuffer, WordSlot, counts, position_of, symbol_at, symbol_before,
 };
 use crate::train::TrainError;
 use crate::train::bpe::symbols::Symbol;

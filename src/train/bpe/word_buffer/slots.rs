@@ -14,7 +14,7 @@
 use crate::train::bpe::symbols::Symbol;
 
 /// One slot.
-pub(crate) trait Slot: Copy + Eq + Ord + Default + Send + Sync {
+pub(crate) trait WordSlot: Copy + Eq + Ord + Default + Send + Sync {
     /// A slot inside a symbol. Slots below this are symbols.
     const INSIDE: Self;
     /// Slots from here on are not part of a symbol.
@@ -37,7 +37,7 @@ pub(crate) trait Slot: Copy + Eq + Ord + Default + Send + Sync {
     }
 }
 
-impl Slot for u32 {
+impl WordSlot for u32 {
     const INSIDE: Self = 1 << 31;
     const INACTIVE: Self = 0b11 << 30;
     const WORD_START: Self = Self::MAX;
@@ -48,7 +48,7 @@ impl Slot for u32 {
     }
 }
 
-impl Slot for u16 {
+impl WordSlot for u16 {
     const INSIDE: Self = 1 << 15;
     const INACTIVE: Self = Self::MAX;
     const WORD_START: Self = Self::MAX;
@@ -78,19 +78,19 @@ pub(super) fn narrow(slot: u32) -> Option<u16> {
 
 /// Slots of one width.
 #[derive(Debug, Default)]
-pub(super) struct Slots {
+pub(super) struct SlotArray {
     /// The slots, unless they have 4 bytes.
     pub(super) narrow: Vec<u16>,
     pub(super) wide: Option<Vec<u32>>,
 }
 
-impl From<Vec<u16>> for Slots {
+impl From<Vec<u16>> for SlotArray {
     fn from(narrow: Vec<u16>) -> Self {
         Self { narrow, wide: None }
     }
 }
 
-impl From<Vec<u32>> for Slots {
+impl From<Vec<u32>> for SlotArray {
     fn from(wide: Vec<u32>) -> Self {
         Self {
             narrow: Vec::new(),
@@ -99,12 +99,12 @@ impl From<Vec<u32>> for Slots {
     }
 }
 
-impl Slots {
+impl SlotArray {
     /// The slots in 4 bytes, which they have from now on.
     pub(super) fn widen(&mut self) -> &mut Vec<u32> {
         self.wide.get_or_insert_with(|| {
             let narrow = std::mem::take(&mut self.narrow);
-            narrow.into_iter().map(Slot::wide).collect()
+            narrow.into_iter().map(WordSlot::wide).collect()
         })
     }
 }
