@@ -30,7 +30,7 @@
 //! * [`symbols`]: texts of the symbols; [`word_buffer`]: all words as one array of symbols, changed
 //!   in place.
 //! * [`pairs`]: count and occurrences of each pair; [`pair_map`]: the map from two symbols to their
-//!   pair.
+//!   pair; [`pair_filter`]: which pairs need not be counted.
 //! * [`queue`]: the order of merges.
 //! * [`merge`]: the loop; [`merge_contexts`]: the symbols next to merged occurrences.
 //! * [`coverage_search`]: division of the vocabulary between characters and merges
@@ -39,6 +39,7 @@
 pub(super) mod coverage_search;
 pub(crate) mod merge;
 mod merge_contexts;
+mod pair_filter;
 mod pair_map;
 mod pairs;
 pub(crate) mod queue;

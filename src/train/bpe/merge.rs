@@ -239,11 +239,7 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
         // The index may also take what the words no longer take.
         let bytes = self.tuning.index_bytes(self.words.len())
             + self.words_bytes.saturating_sub(self.words.bytes());
-        let mut counts = self.pairs_from(min_count.max(self.min_frequency), bytes);
-        let highest = counts.highest().max(self.min_frequency);
-        if highest < counts.min_count() {
-            counts = self.pairs_from(highest, bytes);
-        }
+        let counts = self.pairs_from(min_count.max(self.min_frequency), bytes);
         self.pairs =
             PairIndex::build(&self.words, &self.symbols, counts, (self.pool, self.hasher))?;
         self.min_count = Some(self.pairs.min_count());

@@ -20,6 +20,7 @@ use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
 
 use crate::train::TrainError;
+use crate::train::bpe::pair_filter::PairFilter;
 use crate::train::bpe::pair_map::PairMap;
 use crate::train::bpe::queue::{Candidate, PairPlaces, PairSource, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
@@ -83,7 +84,6 @@ pub(crate) struct PairCounts {
     positions: Vec<u32>,
     /// About the memory that the frequent pairs take in an index.
     bytes: usize,
-    highest: u64,
 }
 
 /// Which pairs are indexed, and how they are counted.
@@ -94,16 +94,18 @@ pub(crate) struct IndexLimits {
     /// As many of the most frequent pairs are indexed as take about so much memory, and at least
     /// those of the highest count.
     pub(crate) bytes: usize,
-    /// There is about one pass for so many pairs that may be different.
-    pub(crate) pairs_per_pass: usize,
+    /// If more pairs may be different, they are filtered first; then there is about one pass for so
+    /// many of them.
+    pub(crate) pairs_per_pass: u64,
 }
 
 impl PairCounts {
-    /// Counts all pairs, on the threads of the current pool, and keeps those that `rules` allow to
-    /// merge and `limits` to index.
+    /// Counts pairs, on the threads of the current pool, and keeps those that `rules` allow to merge
+    /// and `limits` to index.
     ///
-    /// To save memory, the pairs of a large buffer are divided into classes, each counted in a pass
-    /// of its own. In memory are the pairs of a class in each part, and the frequent pairs.
+    /// Pairs of a large buffer are first counted by hash, so that most of the rare pairs are left
+    /// out. If many remain, they are divided into classes, each counted in a pass of its own: in
+    /// memory are the pairs of a class in each part, and the frequent pairs.
     pub(crate) fn of(
         words: &WordBuffer,
         (symbols, rules): (&SymbolArena, &SplitRules),
@@ -116,10 +118,14 @@ impl PairCounts {
             frequent: Vec::new(),
             positions: Vec::new(),
             bytes: 0,
-            highest: 0,
         };
         // At most so many pairs are different.
-        let pairs = words.len().min(symbols.len().saturating_mul(symbols.len()));
+        let mut pairs = words.len().min(symbols.len().saturating_mul(symbols.len())) as u64;
+        let filter = (pairs > limits.pairs_per_pass)
+            .then(|| PairFilter::of_words((words, symbols), &counts.parts, limits.min_count));
+        if let Some(filter) = &filter {
+            pairs = filter.share_of(pairs);
+        }
         // A power of two.
         let passes = u32::try_from(pairs / limits.pairs_per_pass)
             .unwrap_or(MAX_PASSES)
@@ -127,7 +133,13 @@ impl PairCounts {
             .next_power_of_two();
         for class in 0..passes {
             let class = PairClass { class, passes };
-            let count = |slots: &Range<usize>| count_pairs(words, symbols, hasher, slots, class);
+            let is_counted = |left, right| {
+                let filter = filter.as_ref();
+                filter.is_none_or(|filter| filter.may_contain(left, right))
+                    && class.contains(left, right)
+            };
+            let count =
+                |slots: &Range<usize>| count_pairs((words, symbols), hasher, slots, is_counted);
             let mut counted: Vec<_> = counts.parts.par_iter().map(count).collect();
             let Some((first, rest)) = counted.split_first_mut() else {
                 continue;
@@ -139,12 +151,7 @@ impl PairCounts {
                 }
             }
             for ((left, right), entry) in first.iter() {
-                let is_rare = entry.count < counts.min_count && entry.count <= counts.highest;
-                if is_rare || !symbols.may_merge(rules, left, right) {
-                    continue;
-                }
-                counts.highest = counts.highest.max(entry.count);
-                if entry.count >= counts.min_count {
+                if entry.count >= counts.min_count && symbols.may_merge(rules, left, right) {
                     let rest = rest.iter().map(|part| part.get(left, right));
                     let rest = rest.map(|entry| entry.map_or(0, |entry| entry.positions));
                     let positions = iter::once(entry.positions).chain(rest);
@@ -202,16 +209,6 @@ impl PairCounts {
         }
     }
 
-    /// The count from which on all pairs were kept.
-    pub(crate) fn min_count(&self) -> u64 {
-        self.min_count
-    }
-
-    /// The largest count of all pairs that may be merged.
-    pub(crate) fn highest(&self) -> u64 {
-        self.highest
-    }
-
     /// The frequent pairs.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (Symbol, Symbol)> {
         self.frequent.iter().map(|(pair, _)| *pair)
@@ -255,15 +252,14 @@ impl PairClass {
 }
 
 fn count_pairs(
-    words: &WordBuffer,
-    symbols: &SymbolArena,
+    (words, symbols): (&WordBuffer, &SymbolArena),
     hasher: &SeedableRandomState,
     slots: &Range<usize>,
-    class: PairClass,
+    is_counted: impl Fn(Symbol, Symbol) -> bool,
 ) -> PairMap<PairCount> {
     let mut pair_counts = PairMap::new(symbols.len(), PairCount::default(), hasher);
     words.for_each_pair(symbols, slots.clone(), |_, count, left, right| {
-        if class.contains(left, right) {
+        if is_counted(left, right) {
             let entry = pair_counts.value_mut(left, right);
             entry.count += count;
             entry.positions += 1;
@@ -297,6 +293,7 @@ impl PairIndex {
             index: PairMap::new(symbols.len(), NO_PAIR, hasher),
             bytes: 0,
         };
+        let filter = PairFilter::of_pairs(pair_counts.pairs());
         let parts = pair_counts.parts;
         for ((left, right), count) in pair_counts.frequent {
             built.insert(left, right, count, 0)?;
@@ -314,10 +311,13 @@ impl PairIndex {
                 rest = after;
             }
         }
+        // Most pairs are not indexed, and the filter is smaller than the index.
         let index = &built.index;
         let record = |(slots, mut free): (Range<usize>, Vec<&mut [u32]>)| {
             words.for_each_pair(symbols, slots, |position, _, left, right| {
-                if let Some(pair) = index.get(left, right) {
+                if filter.may_contain(left, right)
+                    && let Some(pair) = index.get(left, right)
+                {
                     let free = &mut free[pair as usize];
                     if let Some((first, rest)) = std::mem::take(free).split_first_mut() {
                         *first = position;

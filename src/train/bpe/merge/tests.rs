@@ -114,7 +114,7 @@ fn fast_merges(
 
 fn any_tuning() -> impl Strategy<Value = Tuning> {
     let index_bytes = prop_oneof![Just(0usize), 100..2000usize, Just(TUNING.min_index_bytes)];
-    (1u64..70, 2u64..40, index_bytes, 0usize..4, 1usize..200).prop_map(
+    (1u64..70, 2u64..40, index_bytes, 0usize..4, 1u64..200).prop_map(
         |(min_count_share, min_count_step, min_index_bytes, min_part_positions, pairs_per_pass)| {
             Tuning {
                 min_count_share,

@@ -16,9 +16,10 @@ pub(super) struct Tuning {
     /// The memory that the index may take when it is built, in bytes; or a byte for each slot of
     /// the words, if that is more. It may take twice as much before it is rebuilt.
     pub(super) min_index_bytes: usize,
-    /// Pairs that may be different per pass over the words in which pairs are counted. The distinct
-    /// pairs of long texts take several times the memory of the texts, and most of them are rare.
-    pub(super) pairs_per_pass: usize,
+    /// Pairs that may be different per pass over the words in which pairs are counted; if there may
+    /// be more, most of the rare ones are left out first. The distinct pairs of long texts take
+    /// several times the memory of the texts.
+    pub(super) pairs_per_pass: u64,
     /// A pair is merged on as many threads as there are this many positions for each.
     pub(super) min_part_positions: usize,
 }
