@@ -22,6 +22,9 @@ pub enum SplitBehavior {
     Contiguous,
 }
 
+/// The numbers of Unicode 17, unlike those of expressions.
+const NUMBER: &str = r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]";
+
 /// One step of a [`Pretokenizer`]: a pattern, and what becomes of its matches and of the texts
 /// between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,13 +72,23 @@ impl Split {
     ///
     /// None in practice.
     pub fn at_numbers(individual: bool) -> Result<Self, PatternError> {
-        let pattern = Pattern::new(r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]")?;
+        let pattern = Pattern::new(NUMBER)?;
         let behavior = if individual {
             SplitBehavior::Isolated
         } else {
             SplitBehavior::Contiguous
         };
         Ok(Self::new(pattern, behavior))
+    }
+
+    /// Of a split [at numbers](Self::at_numbers), whether each is a part of its own.
+    pub(crate) fn individual_numbers(&self) -> Option<bool> {
+        let pattern = (self.pattern.expression(), self.pattern.syntax());
+        match (pattern, self.behavior, self.invert) {
+            ((NUMBER, PatternSyntax::Rust), SplitBehavior::Isolated, false) => Some(true),
+            ((NUMBER, PatternSyntax::Rust), SplitBehavior::Contiguous, false) => Some(false),
+            _ => None,
+        }
     }
 
     /// Passes the parts of a text, none of them empty.

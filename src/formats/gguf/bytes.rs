@@ -275,7 +275,7 @@ fn pattern_of(
         GgufCuts::Named(name) => pretokenizer.name() == Some(name),
         GgufCuts::DigitsAndGpt2 => match pretokenizer.splits() {
             [digits, gpt2] => {
-                Split::at_numbers(true).is_ok_and(|split| split == *digits)
+                digits.individual_numbers() == Some(true)
                     && Pretokenizer::new(vec![gpt2.clone()]).name() == Some("gpt2")
             }
             _ => false,

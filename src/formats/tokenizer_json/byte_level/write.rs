@@ -311,10 +311,8 @@ fn pre_tokenizer(
 }
 
 fn split(split: &Split) -> Result<Component, ByteFormatError> {
-    for individual_digits in [true, false] {
-        if Split::at_numbers(individual_digits).is_ok_and(|digits| digits == *split) {
-            return Ok(Component::Digits { individual_digits });
-        }
+    if let Some(individual_digits) = split.individual_numbers() {
+        return Ok(Component::Digits { individual_digits });
     }
     // The texts between matches are parts of an isolated split anyway.
     let inner = match (split.behavior, split.invert) {
