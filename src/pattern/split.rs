@@ -82,6 +82,7 @@ impl Split {
     }
 
     /// Of a split [at numbers](Self::at_numbers), whether each is a part of its own.
+    #[cfg(feature = "tokenizer-json")]
     pub(crate) fn individual_numbers(&self) -> Option<bool> {
         let pattern = (self.pattern.expression(), self.pattern.syntax());
         match (pattern, self.behavior, self.invert) {
