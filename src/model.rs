@@ -290,7 +290,7 @@ impl Model {
     }
 
     /// The id of the unknown piece; a model has at most one. All pieces are searched.
-    #[cfg(any(feature = "train", feature = "convert"))]
+    #[cfg(any(feature = "train", feature = "gguf", feature = "tokenizer-json"))]
     pub(crate) fn unknown_piece(&self) -> Option<PieceId> {
         let mut unknown = self.pieces.ids_of(PieceKind::Unknown);
         unknown.next().map(PieceId::from_index)

@@ -221,17 +221,18 @@ impl ConvertedModel {
     }
 
     fn from_content(file: Vec<u8>) -> Result<Self, ModelError> {
-        let read = match FileFormat::of_content(&file) {
+        let read: Option<Result<Self, ConvertError>> = match FileFormat::of_content(&file) {
             #[cfg(feature = "tokenizer-json")]
-            FileFormat::TokenizerJson => Model::from_tokenizer_json(&file),
+            FileFormat::TokenizerJson => Some(Model::from_tokenizer_json(&file)),
             #[cfg(feature = "gguf")]
-            FileFormat::Gguf => Model::from_gguf(&file[..]),
+            FileFormat::Gguf => Some(Model::from_gguf(&file[..])),
             FileFormat::VocabTxt => return Err(ModelError::WordPiece),
-            _ => {
-                let model = Model::from_file(file)?;
-                let verdict = Verdict::default();
-                return Ok(Self { model, verdict });
-            }
+            _ => None,
+        };
+        let Some(read) = read else {
+            let model = Model::from_file(file)?;
+            let verdict = Verdict::default();
+            return Ok(Self { model, verdict });
         };
         read.map_err(|error| match (&error, OtherContent::of_file(&file)) {
             (ConvertError::Syntax { .. }, Some(content)) => ModelError::NotAModel { content },

@@ -41,6 +41,7 @@ pub(crate) struct MergeTrace {
 
 impl MergeTrace {
     /// The parts that the last merge joined, if all of the text became one piece.
+    #[cfg(any(feature = "tokenizer-json", feature = "train"))]
     pub(crate) fn last_halves(&self) -> Option<&Halves> {
         let (_, halves) = self.merges.last()?;
         (self.starts.len() == 1).then_some(halves)
