@@ -238,7 +238,7 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
     #[test]
     fn counted_words_equal_those_of_the_sentences_in_order(batches in sentences(), case in cases()) {
         let mut options = TrainOptions::default();
