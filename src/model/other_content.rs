@@ -119,7 +119,7 @@ impl OtherContent {
         if text.starts_with("<!") || text.starts_with("<?xml") || text.starts_with("<html") {
             return Some(Self::WebPage);
         }
-        if text.starts_with(['{', '[']) {
+        if begins_json(text) {
             return Self::of_json(text);
         }
         let mut lines = text.lines().take(4).filter(|line| !line.is_empty());
@@ -193,6 +193,19 @@ fn is_tiktoken_rank(line: &str) -> bool {
         && piece.len() % 4 == 0
         && piece.bytes().all(is_base64)
         && rank.parse::<u32>().is_ok()
+}
+
+/// Whether a text begins like a JSON object or array, and not like a section of TOML or of an INI
+/// file, `[package]`.
+fn begins_json(text: &str) -> bool {
+    let Some(array) = text.strip_prefix('[') else {
+        return text.starts_with('{');
+    };
+    let first = array.trim_start_matches(|c: char| c == '[' || c.is_whitespace());
+    let literals = ["true", "false", "null"];
+    first.is_empty()
+        || first.starts_with(|c: char| "\"{]-".contains(c) || c.is_ascii_digit())
+        || literals.iter().any(|literal| first.starts_with(literal))
 }
 
 /// Whether the first member of a JSON object is a number.
@@ -303,6 +316,10 @@ mod tests {
             (b"{\n  \"<unk>\": 0, \"a\": 1}", VocabJson),
             (b"{\"error\": \"Entry not found\"}", OtherJson),
             (b"[\"a\"]", OtherJson),
+            (b"[ [1, 2]]", OtherJson),
+            (b"[null]", OtherJson),
+            (b"[package]\nname = \"a\"", Text),
+            (b"[[bin]]\nname = \"a\"", Text),
             #[cfg(not(feature = "gguf"))]
             (b"GGUF\x03\0\0\0", Gguf),
             #[cfg(not(feature = "tokenizer-json"))]
