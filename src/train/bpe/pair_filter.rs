@@ -16,6 +16,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::base::num::masked_index;
+use crate::train::bpe::pair_map::key;
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::WordBuffer;
 
@@ -24,10 +25,9 @@ const BUCKETS: usize = 1 << 19;
 
 /// The bucket of a pair.
 #[inline]
-fn bucket(left: Symbol, right: Symbol) -> usize {
+pub(super) fn bucket(left: Symbol, right: Symbol) -> usize {
     // Fibonacci hashing. The middle bits depend on both symbols.
-    let pair = u64::from(left.0) << 32 | u64::from(right.0);
-    let hash = pair.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let hash = key(left, right).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     masked_index(hash >> 40, BUCKETS - 1)
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct PairMap<T> {
 }
 
 /// Two symbols as one number.
-fn key(left: Symbol, right: Symbol) -> u64 {
+pub(super) fn key(left: Symbol, right: Symbol) -> u64 {
     u64::from(left.0) << 32 | u64::from(right.0)
 }
 

@@ -20,7 +20,7 @@ use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
 
 use crate::train::TrainError;
-use crate::train::bpe::pair_filter::PairFilter;
+use crate::train::bpe::pair_filter::{PairFilter, bucket};
 use crate::train::bpe::pair_map::PairMap;
 use crate::train::bpe::queue::{Candidate, PairPlaces, PairSource, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
@@ -67,7 +67,7 @@ struct PairCount {
 }
 
 /// More passes do not pay.
-const MAX_PASSES: u32 = 16;
+const MAX_PASSES: usize = 16;
 /// The words are divided into at most this many parts, which are counted at the same time: each
 /// part adds 20 bytes for a frequent pair while the index is built.
 const MAX_PARTS: usize = 16;
@@ -127,16 +127,15 @@ impl PairCounts {
             pairs = filter.share_of(pairs);
         }
         // A power of two.
-        let passes = u32::try_from(pairs / limits.pairs_per_pass)
+        let passes = usize::try_from(pairs / limits.pairs_per_pass)
             .unwrap_or(MAX_PASSES)
             .clamp(1, MAX_PASSES)
             .next_power_of_two();
         for class in 0..passes {
-            let class = PairClass { class, passes };
             let is_counted = |left, right| {
                 let filter = filter.as_ref();
                 filter.is_none_or(|filter| filter.may_contain(left, right))
-                    && class.contains(left, right)
+                    && bucket(left, right) & (passes - 1) == class
             };
             let count =
                 |slots: &Range<usize>| count_pairs((words, symbols), hasher, slots, is_counted);
@@ -236,21 +235,6 @@ fn parts(words: &WordBuffer) -> Vec<Range<usize>> {
     words.parts(rayon::current_num_threads().min(MAX_PARTS))
 }
 
-/// A class of pairs. There are as many classes as passes, a power of two.
-#[derive(Debug, Clone, Copy)]
-struct PairClass {
-    class: u32,
-    passes: u32,
-}
-
-impl PairClass {
-    #[inline]
-    fn contains(self, left: Symbol, right: Symbol) -> bool {
-        let mixed = left.0.wrapping_mul(0x9E37_79B1).rotate_left(16) ^ right.0;
-        mixed & (self.passes - 1) == self.class
-    }
-}
-
 fn count_pairs(
     (words, symbols): (&WordBuffer, &SymbolArena),
     hasher: &SeedableRandomState,
@@ -311,10 +295,10 @@ impl PairIndex {
                 rest = after;
             }
         }
-        // Most pairs are not indexed, and the filter is smaller than the index.
         let index = &built.index;
         let record = |(slots, mut free): (Range<usize>, Vec<&mut [u32]>)| {
             words.for_each_pair(symbols, slots, |position, _, left, right| {
+                // Most pairs are not indexed, and the filter is smaller than the index.
                 if filter.may_contain(left, right)
                     && let Some(pair) = index.get(left, right)
                 {
