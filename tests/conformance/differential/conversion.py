@@ -7,6 +7,7 @@ If the verdict of `spiece convert` is "ids equal for all text", no text may diff
 explained by a reason of the verdict; `EXPLANATIONS` has a condition for each kind of reason.
 """
 
+import functools
 import re
 import shutil
 import subprocess
@@ -47,20 +48,35 @@ def convert(program, source, target):
     return Verdict(subprocess.run(command, capture_output=True, timeout=SECONDS))
 
 
-def model_parts(program, path):
-    """The parts of a model file, with `joint_rules`: the texts of several characters that its normalization rules replace."""
-    parts = wire.ModelParts(path.read_bytes())
-    command = [*program.program, "normalize", "--decompile", f"--model={path}"]
-    rules = subprocess.run(command, capture_output=True, timeout=SECONDS).stdout.decode("ascii", "ignore")
-    parts.joint_rules = ["".join(chr(int(code, 16)) for code in source.split(" ")) for source in JOINT_RULE.findall(rules)]
-    return parts
+@functools.lru_cache(maxsize=64)
+def joint_sources(rules):
+    """The sources of several characters in normalization rules as `spiece normalize --decompile` prints them."""
+    return ["".join(chr(int(code, 16)) for code in source.split(" ")) for source in JOINT_RULE.findall(rules)]
+
+
+class ComparedModel:
+    """A model file. What only the explanation of a difference needs is read when one is explained."""
+
+    def __init__(self, program, path):
+        self.program, self.path = program, path
+        self.texts_by_kinds = {}
+
+    @functools.cached_property
+    def pieces(self):
+        return wire.ModelParts(self.path.read_bytes()).pieces
+
+    @functools.cached_property
+    def joint_rules(self):
+        """The texts of several characters that its normalization rules replace."""
+        command = [*self.program.program, "normalize", "--decompile", f"--model={self.path}"]
+        return joint_sources(subprocess.run(command, capture_output=True, timeout=SECONDS).stdout.decode("ascii", "ignore"))
 
 
 class Difference:
     """A text with its ids in SentencePiece and elsewhere."""
 
-    def __init__(self, parts, text, has_clusters, ids, other):
-        self.parts, self.text, self.has_clusters, self.ids, self.other = parts, text, has_clusters, ids, other
+    def __init__(self, model, text, has_clusters, ids, other):
+        self.model, self.text, self.has_clusters, self.ids, self.other = model, text, has_clusters, ids, other
 
     def spells(self, kinds):
         """Whether the text spells a piece of one of these kinds, with marks or with spaces, as it is or normalized."""
@@ -71,9 +87,9 @@ class Difference:
 
     def texts_of_pieces(self, kinds):
         """The texts of the pieces of these kinds, as they are and with spaces for marks; made once for a model."""
-        made = self.parts.__dict__.setdefault("texts_by_kinds", {})
+        made = self.model.texts_by_kinds
         if kinds not in made:
-            texts = [piece.text.decode("utf-8", "replace") for piece in self.parts.pieces if piece.kind in kinds]
+            texts = [piece.text.decode("utf-8", "replace") for piece in self.model.pieces if piece.kind in kinds]
             # tokenizers finds a piece that rules change by its normalized text.
             texts += [unicodedata.normalize("NFKC", text) for text in texts]
             made[kinds] = [(text, text.replace(MARK, " ").strip(" ")) for text in texts]
@@ -81,18 +97,18 @@ class Difference:
 
     def score(self, ids):
         """The sum of the scores; None if there is an unknown id, which stands for any number of characters."""
-        pieces = self.parts.pieces
+        pieces = self.model.pieces
         if any(pieces[number].kind not in (wire.NORMAL, wire.USER_DEFINED) for number in ids):
             return None
         bonus = lambda piece: 0.1 * (len(piece.text) - 1)  # noqa: E731
         return sum(bonus(piece) if piece.kind == wire.USER_DEFINED else piece.score for piece in (pieces[number] for number in ids))
 
     def has_composition(self):
-        """Whether neighbouring characters are normalized together: by a rule of the model, or as Unicode does."""
-        if any(source in self.text for source in self.parts.joint_rules):
-            return True
+        """Whether neighbouring characters are normalized together: as Unicode does, or by a rule of the model."""
         normalized = unicodedata.normalize("NFKC", self.text)
-        return normalized != "".join(unicodedata.normalize("NFKC", character) for character in self.text)
+        if normalized != "".join(unicodedata.normalize("NFKC", character) for character in self.text):
+            return True
+        return any(source in self.text for source in self.model.joint_rules)
 
     def is_removed(self):
         """Whether nothing is left of a text elsewhere, where SentencePiece still has the dummy prefix."""
@@ -115,7 +131,7 @@ EXPLANATIONS = {
     "unused_piece": lambda found: True,
     "user_defined_symbol": lambda found: found.spells((wire.USER_DEFINED,)),
     "meta_piece": lambda found: found.spells(META_KINDS),
-    "unknown_character": lambda found: any(found.parts.pieces[number].kind == wire.UNKNOWN for number in found.ids),
+    "unknown_character": lambda found: any(found.model.pieces[number].kind == wire.UNKNOWN for number in found.ids),
     "piece_text": lambda found: True,
     "rounding": lambda found: found.is_close(),
 }
@@ -151,7 +167,7 @@ def compare_conversion(outcome, model, texts, sides, workers, folder):
         return []
     outcome.accepted = True
     summary = ["exact" if verdict.is_exact() else f"reasons: {', '.join(verdict.kinds)}"]
-    parts = model_parts(sides.spiece, model)
+    compared = ComparedModel(sides.spiece, model)
     given = None
     for version, worker in workers.items():
         reply = worker.call("encode", time_limit=SECONDS, folder=str(hub), texts=texts)
@@ -160,7 +176,7 @@ def compare_conversion(outcome, model, texts, sides, workers, folder):
             continue
         given = reply.value
         results = [(text, clusters, ids, other) for text, ids, (other, clusters) in zip(texts, expected.value, given)]
-        summary.append(compare_ids(outcome, f"transformers {version}", verdict, parts, results))
+        summary.append(compare_ids(outcome, f"transformers {version}", verdict, compared, results))
     if given is not None:
         summary.append(compare_back(outcome, verdict, hub / "tokenizer.json", back, sides, (texts, expected.value, given)))
     return summary
@@ -217,16 +233,16 @@ def compare_file(outcome, category, file, back, sides, results):
     if reply.status != OK:
         outcome.add(category, f"the reference {reply.status} ({reply.message})")
         return f"{category}: not loaded", None
-    parts = model_parts(sides.spiece, back)
+    compared = ComparedModel(sides.spiece, back)
     results = [(text, clusters, ids, other) for text, ids, (other, clusters) in zip(texts, reply.value, given)]
-    summary = compare_ids(outcome, category, verdict, parts, results)
+    summary = compare_ids(outcome, category, verdict, compared, results)
     return f"{summary} ({'exact' if verdict.is_exact() else ', '.join(verdict.kinds)})", reply.value
 
 
-def compare_ids(outcome, category, verdict, parts, results):
+def compare_ids(outcome, category, verdict, compared, results):
     """Texts whose ids differ must be explained by the verdict. Returns how many differ."""
     outcome.compared += len(results)
-    differing = [Difference(parts, *result) for result in results if result[2] != result[3]]
+    differing = [Difference(compared, *result) for result in results if result[2] != result[3]]
     unexplained = [found for found in differing if not any(EXPLANATIONS[kind](found) for kind in verdict.kinds)]
     if unexplained:
         found = unexplained[0]

@@ -7,6 +7,7 @@ Fresh models are numbered: the model of a number depends on the seed and the num
 it is first asked for.
 """
 
+import functools
 import random
 import struct
 import tempfile
@@ -276,6 +277,8 @@ def _damage_charsmap(rng, parts):
 # ---------------------------------------------------------------- texts that suit a model
 
 
+# Cases and their shrinking ask for the same models again.
+@functools.lru_cache(maxsize=16)
 def piece_texts(data):
     """The texts of the pieces; nothing if the bytes are not a model."""
     try:
@@ -284,6 +287,7 @@ def piece_texts(data):
         return []
 
 
+@functools.lru_cache(maxsize=16)
 def is_unigram(data):
     try:
         parts = wire.ModelParts(data)

@@ -37,6 +37,9 @@ class Field:
 
 
 def _read_varint(data, at):
+    # Nearly all tags and sizes are one byte.
+    if at < len(data) and data[at] < 0x80:
+        return data[at], at + 1
     result = 0
     for shift in range(0, 70, 7):
         if at >= len(data):
@@ -149,6 +152,6 @@ class ModelParts:
 
 
 def _piece(data):
-    fields = parse(data)
-    score = get(fields, PIECE_SCORE, b"\0\0\0\0")
-    return Piece(get(fields, PIECE_TEXT, b""), struct.unpack("<f", score)[0], get(fields, PIECE_KIND, NORMAL))
+    values = {field.number: field.value for field in parse(data)}
+    score = values.get(PIECE_SCORE, b"\0\0\0\0")
+    return Piece(values.get(PIECE_TEXT, b""), struct.unpack("<f", score)[0], values.get(PIECE_KIND, NORMAL))
