@@ -5,6 +5,7 @@ Input: the folder for the environment, optionally the path of a built program.
 Output: the path of the environment's interpreter, and the path of the spiece program.
 """
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -37,11 +38,14 @@ def make_environment(folder, packages):
     if folder.is_symlink():
         raise SetupError(f"{folder} is a symbolic link, and what it names would be removed; remove the link")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    _checked([sys.executable, "-m", "venv", "--clear", str(folder)], "creating the virtual environment")
+    # To install pip into the environment takes longer than most packages; the pip of this interpreter serves as well.
+    has_pip = importlib.util.find_spec("pip") is not None
+    options = ["--clear", "--without-pip"] if has_pip else ["--clear"]
+    _checked([sys.executable, "-m", "venv", *options, str(folder)], "creating the virtual environment")
     python = interpreter(folder)
+    pip = [sys.executable, "-m", "pip", "--python", str(python)] if has_pip else [str(python), "-m", "pip"]
     _checked(
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
-        f"installing {' '.join(packages)}",
+        [*pip, "install", "--quiet", "--disable-pip-version-check", *packages], f"installing {' '.join(packages)}",
     )
     return python
 
