@@ -48,6 +48,7 @@ def convert(program, source, target):
     return Verdict(subprocess.run(command, capture_output=True, timeout=SECONDS))
 
 
+# Most models have the same few lists of rules.
 @functools.lru_cache(maxsize=64)
 def joint_sources(rules):
     """The sources of several characters in normalization rules as `spiece normalize --decompile` prints them."""
@@ -59,11 +60,21 @@ class ComparedModel:
 
     def __init__(self, program, path):
         self.program, self.path = program, path
-        self.texts_by_kinds = {}
+        self._texts_by_kinds = {}
 
     @functools.cached_property
     def pieces(self):
         return wire.ModelParts(self.path.read_bytes()).pieces
+
+    def texts_of_pieces(self, kinds):
+        """The texts of the pieces of these kinds, as they are and with spaces for marks."""
+        made = self._texts_by_kinds
+        if kinds not in made:
+            texts = [piece.text.decode("utf-8", "replace") for piece in self.pieces if piece.kind in kinds]
+            # tokenizers finds a piece that rules change by its normalized text.
+            texts += [unicodedata.normalize("NFKC", text) for text in texts]
+            made[kinds] = [(text, text.replace(MARK, " ").strip(" ")) for text in texts]
+        return made[kinds]
 
     @functools.cached_property
     def joint_rules(self):
@@ -82,18 +93,8 @@ class Difference:
         """Whether the text spells a piece of one of these kinds, with marks or with spaces, as it is or normalized."""
         forms = [self.text, unicodedata.normalize("NFKC", self.text)]
         forms += [form.replace(MARK, " ") for form in forms]
-        pieces = self.texts_of_pieces(kinds)
+        pieces = self.model.texts_of_pieces(kinds)
         return any(text in form or plain in form for text, plain in pieces for form in forms)
-
-    def texts_of_pieces(self, kinds):
-        """The texts of the pieces of these kinds, as they are and with spaces for marks; made once for a model."""
-        made = self.model.texts_by_kinds
-        if kinds not in made:
-            texts = [piece.text.decode("utf-8", "replace") for piece in self.model.pieces if piece.kind in kinds]
-            # tokenizers finds a piece that rules change by its normalized text.
-            texts += [unicodedata.normalize("NFKC", text) for text in texts]
-            made[kinds] = [(text, text.replace(MARK, " ").strip(" ")) for text in texts]
-        return made[kinds]
 
     def score(self, ids):
         """The sum of the scores; None if there is an unknown id, which stands for any number of characters."""
