@@ -161,8 +161,9 @@ class Browser:
         entries = self.command("POST", "/se/log", {"type": "performance"})
         events = [json.loads(entry["message"])["message"] for entry in entries]
         sent = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
-        # The browser's own first page may still be loading.
-        return [request["request"]["url"] for request in sent if not request["documentURL"].startswith("chrome://")]
+        # The browser's own first page, with its frames, may still be loading.
+        own = ("chrome://", "chrome-untrusted://")
+        return [request["request"]["url"] for request in sent if not request["documentURL"].startswith(own)]
 
     def screenshot(self, path):
         """Writes what the page shows as PNG."""
