@@ -29,7 +29,7 @@ mod ranked;
 mod tekken;
 mod tiktoken;
 mod tokens;
-#[cfg(test)]
+#[cfg(all(test, feature = "regex"))]
 mod tests;
 mod vocab_merges;
 mod written;

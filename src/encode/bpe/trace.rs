@@ -174,7 +174,7 @@ impl MergeObserver for MergeRecorder<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "train"))]
 mod tests {
     use super::*;
     use crate::PieceKind;

@@ -270,5 +270,5 @@ impl ByteBpe {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "regex"))]
 mod tests;

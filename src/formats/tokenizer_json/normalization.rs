@@ -310,7 +310,7 @@ fn example_of_rules(rules: &[Rule], normalizer: &Normalizer) -> Option<String> {
 /// How many rules are tried for an example.
 const MAX_TRIED_RULES: usize = 10_000;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "train"))]
 mod tests {
     use super::*;
     use crate::piece::PieceKind;

@@ -139,7 +139,7 @@ fn by_rules(model: &Model, text: &str) -> Vec<u8> {
     result
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "train"))]
 mod tests {
     use super::*;
     use crate::{ModelType, NormalizerSpec};

@@ -347,7 +347,7 @@ fn normalizing_puts_the_space_before_the_text() {
     }
 }
 
-#[cfg(feature = "tokenizer-json")]
+#[cfg(all(feature = "regex", feature = "tokenizer-json"))]
 #[test]
 fn bytes_of_a_tokenizer_make_an_equal_one() {
     let mut specials = parts();
