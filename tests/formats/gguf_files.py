@@ -24,6 +24,10 @@ from unittest import mock
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "tests/conformance"))
+from differential import bootstrap  # noqa: E402
+
 PACKAGES = ["gguf==0.19.0", "numpy", "sentencepiece==0.2.3"]
 NODE_PACKAGE = "node-llama-cpp@3.22.1"
 SKIPPED = 77
@@ -36,13 +40,11 @@ def skip(reason):
 
 def install(work):
     """Installs the packages, and starts this program again with the Python that has them."""
-    python = work / "venv/bin/python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", work / "venv"], check=True)
     if Path(sys.prefix).resolve() != (work / "venv").resolve():
-        pip = [python, "-m", "pip", "install", "--quiet", *PACKAGES]
-        if subprocess.run(pip).returncode != 0:
-            skip(f"{', '.join(PACKAGES)} cannot be installed")
+        try:
+            python = bootstrap.make_environment(work / "venv", PACKAGES)
+        except bootstrap.SetupError as error:
+            skip(error)
         os.execv(python, [str(python), *sys.argv])
     if not shutil.which("npm"):
         skip("npm is not installed, so llama.cpp cannot be fetched")

@@ -7,6 +7,7 @@ Output: the path of the environment's interpreter, and the path of the spiece pr
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -38,15 +39,18 @@ def make_environment(folder, packages):
     if folder.is_symlink():
         raise SetupError(f"{folder} is a symbolic link, and what it names would be removed; remove the link")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # To install pip into the environment takes longer than most packages; the pip of this interpreter serves as well.
+    # Installing pip into the environment takes longer than most packages; uv, or the pip of this interpreter, serves as well.
+    uv = shutil.which("uv")
     has_pip = importlib.util.find_spec("pip") is not None
-    options = ["--clear", "--without-pip"] if has_pip else ["--clear"]
+    options = ["--clear", "--without-pip"] if uv or has_pip else ["--clear"]
     _checked([sys.executable, "-m", "venv", *options, str(folder)], "creating the virtual environment")
     python = interpreter(folder)
-    pip = [sys.executable, "-m", "pip", "--python", str(python)] if has_pip else [str(python), "-m", "pip"]
-    _checked(
-        [*pip, "install", "--quiet", "--disable-pip-version-check", *packages], f"installing {' '.join(packages)}",
-    )
+    if uv:
+        install = [uv, "pip", "install", "--python", str(python)]
+    else:
+        pip = [sys.executable, "-m", "pip", "--python", str(python)] if has_pip else [str(python), "-m", "pip"]
+        install = [*pip, "install", "--disable-pip-version-check", "--no-compile"]
+    _checked([*install, "--quiet", *packages], f"installing {' '.join(packages)}")
     return python
 
 
