@@ -29,8 +29,7 @@ def main():
     os.environ["PYSPARK_PYTHON"] = sys.executable
     lines = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8").split("\n")[:-1]
     expected = spiece.train(lines, **OPTIONS)
-    builder = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2")
-    spark = builder.getOrCreate()
+    spark = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2").getOrCreate()
     try:
         df = spark.createDataFrame([(number, line) for number, line in enumerate(lines)], "id int, text string")
         assert type(df).__module__.startswith("pyspark.sql.connect"), type(df)
