@@ -1,40 +1,38 @@
-//! The tables against the schema, and the reader and writer against prost.
+//! The tables against the schema.
 
-use std::sync::LazyLock;
-
-use proptest::prelude::*;
-use prost::{DecodeError, Message};
-use prost_reflect::{
-    DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, Value,
-};
+#[cfg(feature = "proto")]
+mod against_prost;
 
 use super::{NormalizerSpec, Spec, TrainerSpec};
-use crate::model::wire::Reader;
 
-fn message(name: &str) -> MessageDescriptor {
-    static SCHEMA: LazyLock<DescriptorPool> = LazyLock::new(|| {
-        let root = env!("CARGO_MANIFEST_DIR");
-        let path = format!("{root}/proto/sentencepiece_model.proto");
-        let files = protox::compile([path], [format!("{root}/proto")]).unwrap();
-        DescriptorPool::from_file_descriptor_set(files).unwrap()
+/// The number, name and type of each field of a message, as the tables give them.
+fn fields_of_schema(message: &str) -> Vec<(u32, &'static str, &'static str)> {
+    let schema = include_str!("../../../proto/sentencepiece_model.proto");
+    let (_, rest) = schema
+        .split_once(&format!("\nmessage {message} {{"))
+        .unwrap();
+    let fields = rest.split("\nmessage ").next().unwrap().lines();
+    let fields = fields.map(|line| {
+        line.split([' ', ';'])
+            .filter(|word| !word.is_empty())
+            .collect()
     });
-    SCHEMA
-        .get_message_by_name(&format!("sentencepiece.{name}"))
-        .unwrap()
-}
-
-/// The name that the tables give to the type of a field.
-fn type_name(field: &FieldDescriptor) -> &'static str {
-    match field.kind() {
-        Kind::Bytes if field.is_list() => "list",
-        Kind::Bytes => "bytes",
-        Kind::Bool => "bool",
-        Kind::Int32 => "i32",
-        Kind::Uint64 => "u64",
-        Kind::Float => "f32",
-        Kind::Enum(_) => "ModelType",
-        other => panic!("{other:?}"),
-    }
+    fields
+        .filter_map(|words: Vec<&str>| match words[..] {
+            [label @ ("optional" | "repeated"), of, name, "=", number, ..] => {
+                let of = match (label, of) {
+                    ("repeated", "bytes") => "list",
+                    ("optional", "bytes" | "bool" | "ModelType") => of,
+                    ("optional", "int32") => "i32",
+                    ("optional", "uint64") => "u64",
+                    ("optional", "float") => "f32",
+                    other => panic!("{other:?}"),
+                };
+                Some((number.parse().unwrap(), name, of))
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 #[test]
@@ -48,140 +46,7 @@ fn the_tables_have_the_fields_of_the_schema() {
         ),
     ];
     for (name, table, numbers) in tables {
-        let message = message(name);
-        let fields: Vec<FieldDescriptor> = message.fields().collect();
-        let schema: Vec<(u32, &str, &str)> = fields
-            .iter()
-            .map(|field| (field.number(), field.name(), type_name(field)))
-            .collect();
-        assert_eq!(table, schema, "{name}");
+        assert_eq!(table, fields_of_schema(name), "{name}");
         assert!(numbers.is_sorted(), "{name}");
-    }
-}
-
-/// The value of each scalar field, or its default, as text.
-macro_rules! values {
-    ($spec:expr; $($name:ident),*) => {
-        vec![$((stringify!($name), format!("{:?}", $spec.$name()))),*]
-    };
-}
-
-#[test]
-fn defaults_are_those_of_the_schema() {
-    let spec = TrainerSpec::default();
-    let ours = values!(spec; model_prefix, vocab_size, self_test_sample_size, input_format, character_coverage,
-        input_sentence_size, mining_sentence_size, training_sentence_size, seed_sentencepiece_size,
-        shrinking_factor, num_threads, num_sub_iterations, max_sentence_length, shuffle_input_sentence,
-        max_sentencepiece_length, split_by_unicode_script, split_by_whitespace, split_by_number,
-        treat_whitespace_as_suffix, split_digits, allow_whitespace_only_pieces,
-        vocabulary_output_piece_score, hard_vocab_limit, use_all_vocab, byte_fallback, required_chars, unk_id,
-        bos_id, eos_id, pad_id, unk_surface, unk_piece, bos_piece, eos_piece, pad_piece,
-        train_extremely_large_corpus, enable_differential_privacy, differential_privacy_noise_level,
-        differential_privacy_clipping_threshold, pretokenization_delimiter, seed_sentencepieces_file,
-        auto_character_coverage);
-    check_defaults("TrainerSpec", &ours);
-    let spec = NormalizerSpec::default();
-    let ours = values!(spec; name, precompiled_charsmap, add_dummy_prefix, remove_extra_whitespaces,
-        escape_whitespaces, normalization_rule_tsv, encode_case, decode_case);
-    check_defaults("NormalizerSpec", &ours);
-    assert_eq!(TrainerSpec::default().model_type().to_string(), "unigram");
-}
-
-fn check_defaults(name: &str, ours: &[(&str, String)]) {
-    let message = message(name);
-    for (field, value) in ours {
-        let field = message.get_field_by_name(field).unwrap();
-        let expected = match field.default_value() {
-            Value::Bool(value) => format!("{value:?}"),
-            Value::I32(value) => format!("{value:?}"),
-            Value::U64(value) => format!("{value:?}"),
-            Value::F32(value) => format!("{value:?}"),
-            Value::Bytes(value) => format!("{:?}", &value[..]),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(*value, expected, "{}", field.name());
-    }
-    let scalars = message
-        .fields()
-        .filter(|field| !field.is_list() && !matches!(field.kind(), Kind::Enum(_)));
-    assert_eq!(scalars.count(), ours.len());
-}
-
-/// One field with any known or unknown number and any wire type.
-fn any_field() -> impl Strategy<Value = Vec<u8>> {
-    let varint = prop_oneof![0..5u64, any::<u64>()];
-    let bytes = prop::collection::vec(any::<u8>(), 0..6);
-    (1..60u32, 0..6u8, varint, bytes).prop_map(|(number, wire_type, varint, bytes)| {
-        let mut field = Vec::new();
-        match wire_type {
-            0 | 1 => prost::encoding::uint64::encode(number, &varint, &mut field),
-            2 | 3 => prost::encoding::bytes::encode(number, &bytes, &mut field),
-            4 => prost::encoding::fixed64::encode(number, &varint, &mut field),
-            _ => prost::encoding::float::encode(number, &f32::from_bits(number), &mut field),
-        }
-        field
-    })
-}
-
-/// The known fields of the right wire type, and of an enum value that exists: what is left is what
-/// prost reads as protobuf's own libraries do.
-fn known_fields<S: Spec>(bytes: &[u8]) -> Vec<u8> {
-    let mut known = Vec::new();
-    let mut reader = Reader::new(bytes);
-    while let Ok(Some(field)) = reader.field() {
-        if S::default().merge_field(field.number, field.value) {
-            known.extend_from_slice(field.raw);
-        }
-    }
-    known
-}
-
-fn check_against_prost<S: Spec + std::fmt::Debug>(
-    name: &str,
-    bytes: &[u8],
-) -> Result<(), TestCaseError> {
-    let mut ours = S::default();
-    let read = ours.merge(bytes);
-    // The message without known fields: prost checks the wire format and nothing else. It refuses
-    // values of more than 64 bits, and tags of more than 32 bits, whose upper bits the reference
-    // drops.
-    let skipped = <() as Message>::decode(bytes);
-    prop_assert!(skipped.is_err() || read.is_ok(), "{:?}", read);
-    let is_overflow = |error: &DecodeError| error.to_string().contains("invalid");
-    prop_assert!(
-        skipped.as_ref().err().is_none_or(is_overflow) || read.is_err(),
-        "{:?}",
-        skipped
-    );
-    if read.is_err() {
-        return Ok(());
-    }
-    let Ok(theirs) = DynamicMessage::decode(message(name), &known_fields::<S>(bytes)[..]) else {
-        prop_assert!(skipped.is_err());
-        return Ok(());
-    };
-    let written = ours.encode();
-    prop_assert_eq!(theirs.encode_to_vec(), &written[..]);
-    let mut again = S::default();
-    again.merge(&written).unwrap();
-    prop_assert_eq!(again.encode(), written);
-    Ok(())
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
-    #[test]
-    fn reader_and_writer_agree_with_prost(
-        fields in prop::collection::vec(any_field(), 0..12),
-        damage in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
-    ) {
-        let mut bytes = fields.concat();
-        if let Some((at, byte)) = damage && !bytes.is_empty() {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
-        }
-        check_against_prost::<TrainerSpec>("TrainerSpec", &bytes)?;
-        check_against_prost::<NormalizerSpec>("NormalizerSpec", &bytes)?;
     }
 }
