@@ -12,6 +12,23 @@ use spiece::{
 };
 use wasm_bindgen::prelude::*;
 
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_name = Error)]
+    type ThrownError;
+    #[wasm_bindgen(constructor, js_class = Error)]
+    fn new(message: &str) -> ThrownError;
+    #[wasm_bindgen(method, setter, js_class = Error)]
+    fn set_name(this: &ThrownError, name: &str);
+
+    /// Copies the ids of a text once, from the memory of the module; a `Vec` would be one more
+    /// copy.
+    #[wasm_bindgen(typescript_type = "Uint32Array")]
+    pub type Uint32Array;
+    #[wasm_bindgen(constructor)]
+    fn new(numbers: &[u32]) -> Uint32Array;
+}
+
 /// What a vocabulary needs and its file lacks: the name of a pattern or an expression, and special
 /// tokens. `None` leaves each of them to the file.
 fn format_options(
@@ -33,7 +50,7 @@ fn format_options(
 /// The error that loading a tokenizer throws. Its name is `UnknownPattern` if the module with
 /// training, which runs any pattern, would load the file.
 fn load_error(error: impl Error + 'static) -> JsValue {
-    let thrown = js_sys::Error::new(&error.to_string());
+    let thrown = ThrownError::new(&error.to_string());
     let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
     while let Some(error) = cause {
         let pattern = error.downcast_ref();
@@ -133,13 +150,13 @@ impl CoreTokenizer {
     }
 
     /// The ids of a text.
-    pub fn encode(&self, text: &str) -> Result<js_sys::Uint32Array, JsError> {
+    pub fn encode(&self, text: &str) -> Result<Uint32Array, JsError> {
         let mut numbers = self.ids.borrow_mut();
         numbers.clear();
         self.encode_as(text, |encoder| {
             numbers.extend(encoder.encode(text).iter().map(|id| id.get()));
         })?;
-        Ok(js_sys::Uint32Array::from(&numbers[..]))
+        Ok(Uint32Array::new(&numbers))
     }
 
     /// The number of ids of a text.

@@ -6,10 +6,25 @@ use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer, Event, Observer
 use spiece::{Corpus, Tokenizer, TokenizerConfig, TrainError, TrainFlags};
 use wasm_bindgen::prelude::*;
 
+#[wasm_bindgen]
+extern "C" {
+    /// What a caller gives to be told of the progress.
+    #[wasm_bindgen(typescript_type = "Function")]
+    pub type Function;
+    #[wasm_bindgen(method, catch)]
+    fn call(
+        this: &Function,
+        object: &JsValue,
+        stage: &str,
+        done: f64,
+        all: f64,
+    ) -> Result<JsValue, JsValue>;
+}
+
 /// Calls JavaScript with what happens: a stage, how much of it is done, and how much there is (0 if
 /// that is not known). The run ends if it returns `false`.
 struct Report<'f> {
-    function: &'f js_sys::Function,
+    function: &'f Function,
     stage: &'static str,
     /// An exception of the function, which ends the run.
     thrown: Option<JsValue>,
@@ -28,8 +43,7 @@ impl Observer for Report<'_> {
             Event::Estimated { pieces, wanted, .. } => (wanted as f64, pieces as f64),
             _ => return ControlFlow::Continue(()),
         };
-        let [stage, done, all] = [JsValue::from(self.stage), done.into(), all.into()];
-        match self.function.call3(&JsValue::NULL, &stage, &done, &all) {
+        match self.function.call(&JsValue::NULL, self.stage, done, all) {
             Ok(answer) if answer == JsValue::FALSE => ControlFlow::Break(()),
             Ok(_) => ControlFlow::Continue(()),
             Err(exception) => {
@@ -54,7 +68,7 @@ fn stage_name(stage: Stage) -> &'static str {
 
 /// Trains with an observer that calls `function`, whose exception is thrown again.
 fn observed<T>(
-    function: &js_sys::Function,
+    function: &Function,
     train: impl FnOnce(&mut dyn Observer) -> Result<T, TrainError>,
 ) -> Result<T, JsValue> {
     let mut report = Report {
@@ -76,7 +90,7 @@ pub fn train_model(
     text: &[u8],
     names: Vec<String>,
     values: Vec<String>,
-    report: &js_sys::Function,
+    report: &Function,
 ) -> Result<Vec<u8>, JsValue> {
     let mut flags = TrainFlags::default();
     for (name, value) in names.iter().zip(&values) {
@@ -97,7 +111,7 @@ pub fn train_bytes(
     pattern: &str,
     tie_order: &str,
     special_tokens: Vec<String>,
-    report: &js_sys::Function,
+    report: &Function,
 ) -> Result<Vec<u8>, JsValue> {
     let order = ByteTieOrder::from_name(tie_order).ok_or_else(|| {
         JsError::new(&format!(
