@@ -12,20 +12,20 @@ use spiece::{Model, ModelType, Piece, PieceId, PieceKind, Tokenizer};
 /// replace a character of all pieces by thousands of bytes.
 const MAX_NORMALIZED_BYTES: usize = 1 << 22;
 
-/// In a normalized text of at most this many bytes, the sums of scores of a unigram model stay below 100,000 in
-/// magnitude. In longer ones the encoder may subtract a constant from all sums, as the reference does, at a place
-/// that depends on all pieces; nothing is promised of them.
-fn longest_promised(model: &Model) -> usize {
+/// In a normalized text of at most this many bytes, the sums of scores of a unigram model stay
+/// below 100,000 in magnitude. In longer ones the encoder may subtract a constant from all sums, as
+/// the reference does, at a place that depends on all pieces; nothing is promised of them.
+fn longest_promised(model: &Model) -> f32 {
     if model.model_type() != ModelType::Unigram {
-        return usize::MAX;
+        return f32::INFINITY;
     }
     let normal = model
         .pieces()
         .filter(|piece| piece.kind == PieceKind::Normal);
-    // The highest in this order is NaN.
     let greatest = normal.map(|piece| piece.score.abs()).max_by(f32::total_cmp);
-    // An unknown character has 10 less than the lowest score, and at least a byte.
-    (100_000.0 / (greatest.unwrap_or(0.0) + 10.0)) as usize
+    // An unknown character has 10 less than the lowest score, and at least a byte. A score that is
+    // NaN is the greatest in this order, and `max` gives 0 then.
+    (100_000.0 / (greatest.unwrap_or(0.0) + 10.0)).max(0.0)
 }
 
 /// Checks an edited model: pieces that no step names are unchanged, and so are the pieces of the
@@ -100,7 +100,7 @@ pub fn assert_extended(
     let longest = longest_promised(model);
     let base_found = found(base);
     for (piece, is_found) in model.pieces().zip(found(model)) {
-        if piece.text.len() > longest {
+        if piece.text.len() as f32 > longest {
             continue;
         }
         let was_found = base_found.get(piece.id.get() as usize) == Some(&true);
@@ -167,7 +167,7 @@ pub fn assert_pruned(
     for (piece, is_found) in model.pieces().zip(found(model)).take(pruned.rows()) {
         let was_found = old_found[ids.old_id(piece.id).unwrap().get() as usize];
         assert!(
-            is_found || !was_found || piece.text.len() > longest,
+            is_found || !was_found || piece.text.len() as f32 > longest,
             "{piece:?} is still reachable"
         );
     }
@@ -178,7 +178,7 @@ pub fn assert_pruned(
             !given.iter().any(|id| is_tail(*id)),
             "text gives an id of the tail"
         );
-        let is_promised = keeps_lines && old.encoder().normalize(line).len() <= longest;
+        let is_promised = keeps_lines && old.encoder().normalize(line).len() as f32 <= longest;
         assert!(
             !is_promised || is_mapped(ids, &old.encode(line.as_ref()), &given),
             "the line {:?} has other pieces",
@@ -234,7 +234,7 @@ struct Comparison<'c> {
     new: Tokenizer,
     ids: &'c IdMap,
     change: &'c TextChange,
-    longest: usize,
+    longest: f32,
 }
 
 impl<'c> Comparison<'c> {
@@ -271,7 +271,7 @@ impl<'c> Comparison<'c> {
             if bytes > MAX_NORMALIZED_BYTES {
                 return;
             }
-            if normalized.len() > self.longest {
+            if normalized.len() as f32 > self.longest {
                 continue;
             }
             let shown = String::from_utf8_lossy(&text);
