@@ -7,8 +7,8 @@ use crate::model::proto;
 use crate::model::spec::{NormalizerSpec, Spec, TrainerSpec};
 use crate::model::wire::Reader;
 
-/// Checks that the scalar fields, except the type of the model, have the values of prost, which are the
-/// defaults of the schema.
+/// Checks that the scalar fields, except the type of the model, have the values of prost, which are
+/// the defaults of the schema.
 macro_rules! check_defaults {
     ($spec:ident; $($name:ident),*) => {{
         let (ours, theirs) = ($spec::default(), proto::$spec::default());
