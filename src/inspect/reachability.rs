@@ -17,7 +17,7 @@
 //! * **Unigram.** The best path through the span of p does not depend on the text around it, and p
 //!   is offered before all paths of several pieces, so it wins ties. This is exact in real
 //!   arithmetic. With 32-bit floats a piece that loses alone by less than the rounding errors may
-//!   win in a long text; see [`UnreachablePiece::is_close`] and `encode/unigram/certainty.rs`.
+//!   win in a longer text; see [`UnreachablePiece::is_close`] and `encode/unigram/certainty.rs`.
 //! * **Word.** Words are found by whitespace marks, and each is looked up whole. A piece is given
 //!   only for a word, and a word alone is one word.
 //! * **Char.** A piece is one character, or a user-defined symbol, which is found wherever it
@@ -52,7 +52,7 @@ pub struct UnreachablePiece {
     pub winner: Vec<PieceId>,
     /// Why encoding never gives it.
     pub reason: UnreachableReason,
-    /// Whether the piece loses by so little that rounding may let it win in a long text; unigram
+    /// Whether the piece loses by so little that rounding may let it win in a longer text; unigram
     /// models only. If this is false, no text of any length is encoded with the piece.
     pub is_close: bool,
 }
