@@ -385,7 +385,7 @@ fn a_close_piece_can_win_in_a_longer_text() {
         score,
         kind: PieceKind::Normal,
     };
-    // Great sums round more.
+    // Large sums round more.
     let pieces = [
         piece("ab", -2.001),
         piece("a", -1.0),
