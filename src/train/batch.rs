@@ -1,5 +1,5 @@
-//! Batches of sentences, which the reader sends to the counting threads, and the filter that
-//! selects the sentences to train on.
+//! Batches of sentences, which the reader sends to the counting threads, and the rules by which
+//! sentences are skipped.
 //!
 //! As in the reference, a sentence is skipped if it is empty, if it is longer than
 //! `max_sentence_length` bytes, or if it contains U+2585 (the unknown mark); the first reason
@@ -206,6 +206,40 @@ impl Batch {
         }
     }
 
+    /// Calls `use_sentence` with each sentence that training uses and its count, until it returns
+    /// `Break`; the sentences after that are not visited. Adds what became of the others, and of
+    /// this one, to `counts`.
+    pub(crate) fn for_each_used(
+        &self,
+        rules: SentenceRules,
+        counts: &mut SentenceCounts,
+        mut use_sentence: impl FnMut(&[u8], u64) -> Result<ControlFlow<()>, TrainError>,
+    ) -> Result<(), TrainError> {
+        // Rarely in a batch at all; without it, the lines need not be searched.
+        let may_be_reserved = rules.is_reserved(&self.bytes);
+        let result = self.for_each(|location, line, count| {
+            let counted = rules.counted_sentence(line, count);
+            let (sentence, count) = counted.map_err(|problem| Some(location().error(problem)))?;
+            let counter = if sentence.is_empty() {
+                &mut counts.empty
+            } else if sentence.len() > rules.max_length {
+                &mut counts.too_long
+            } else if may_be_reserved && rules.is_reserved(sentence) {
+                &mut counts.reserved
+            } else {
+                counts.used += 1;
+                return match use_sentence(sentence, count) {
+                    Ok(ControlFlow::Continue(())) => Ok(()),
+                    Ok(ControlFlow::Break(())) => Err(None),
+                    Err(error) => Err(Some(error)),
+                };
+            };
+            *counter += 1;
+            Ok(())
+        });
+        result.or_else(|stopped: Option<TrainError>| stopped.map_or(Ok(()), Err))
+    }
+
     /// The location of the sentence `number`, from 0.
     fn location(&self, number: usize) -> InputLocation {
         InputLocation {
@@ -255,25 +289,21 @@ impl TrainOptions {
     }
 }
 
-/// Selects the sentences to train on, and counts them and the others.
-#[derive(Clone)]
-pub(crate) struct SentenceFilter {
+/// Which sentences are used.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SentenceRules {
     max_length: usize,
     is_tsv: bool,
-    /// A character with which no sentence is used.
-    reserved: Option<memmem::Finder<'static>>,
-    pub(crate) counts: SentenceCounts,
+    /// Whether no sentence with U+2585 is used.
+    skips_reserved: bool,
 }
 
-impl SentenceFilter {
+impl SentenceRules {
     pub(crate) fn new(options: &TrainOptions) -> Self {
         Self {
             max_length: options.max_sentence_length as usize,
             is_tsv: options.input_format == InputFormat::Tsv,
-            reserved: Some(
-                memmem::Finder::new(UNKNOWN_MARK.encode_utf8(&mut [0; 4]).as_bytes()).into_owned(),
-            ),
-            counts: SentenceCounts::default(),
+            skips_reserved: true,
         }
     }
 
@@ -282,66 +312,29 @@ impl SentenceFilter {
         Self {
             max_length: usize::MAX,
             is_tsv: format == InputFormat::Tsv,
-            reserved: None,
-            counts: SentenceCounts::default(),
+            skips_reserved: false,
         }
     }
 
-    fn is_reserved(&self, text: &[u8]) -> bool {
-        let reserved = self.reserved.as_ref();
-        reserved.is_some_and(|reserved| reserved.find(text).is_some())
-    }
-
-    /// Calls `use_sentence` with each sentence of `batch` that training uses and its count, until
-    /// it returns `Break`. The sentences after that are not visited.
-    pub(crate) fn for_each_used(
-        &mut self,
-        batch: &Batch,
-        mut use_sentence: impl FnMut(&[u8], u64) -> Result<ControlFlow<()>, TrainError>,
-    ) -> Result<(), TrainError> {
-        // Rarely in a batch at all; without it, the lines need not be searched.
-        let may_be_reserved = self.is_reserved(&batch.bytes);
-        let result = batch.for_each(|location, line, count| {
-            let counted = self.counted_sentence(line, count);
-            let (sentence, count) = counted.map_err(|problem| Some(location().error(problem)))?;
-            if self.is_used(sentence, may_be_reserved)
-                && use_sentence(sentence, count).map_err(Some)?.is_break()
-            {
-                return Err(None);
-            }
-            Ok(())
-        });
-        result.or_else(|stopped: Option<TrainError>| stopped.map_or(Ok(()), Err))
+    fn is_reserved(self, text: &[u8]) -> bool {
+        let mut buffer = [0; 4];
+        let reserved = UNKNOWN_MARK.encode_utf8(&mut buffer);
+        self.skips_reserved && memmem::find(text, reserved.as_bytes()).is_some()
     }
 
     /// The sentence of a line, or the sentence itself if it has a count, and its count.
     #[inline]
-    fn counted_sentence<'l>(
-        &self,
-        line: &'l [u8],
+    fn counted_sentence(
+        self,
+        line: &[u8],
         count: Option<u64>,
-    ) -> Result<(&'l [u8], u64), &'static str> {
+    ) -> Result<(&[u8], u64), &'static str> {
         match count {
             None if self.is_tsv => parse_row(line),
             None => Ok((line, 1)),
             Some(0) => Err("the count is 0; give a count of 1 or more"),
             Some(count) => Ok((line, count)),
         }
-    }
-
-    fn is_used(&mut self, sentence: &[u8], may_be_reserved: bool) -> bool {
-        let counter = if sentence.is_empty() {
-            &mut self.counts.empty
-        } else if sentence.len() > self.max_length {
-            &mut self.counts.too_long
-        } else if may_be_reserved && self.is_reserved(sentence) {
-            &mut self.counts.reserved
-        } else {
-            self.counts.used += 1;
-            return true;
-        };
-        *counter += 1;
-        false
     }
 }
 
@@ -407,11 +400,12 @@ mod tests {
     fn sentences_are_skipped_by_the_first_reason_that_applies() {
         let mut options = TrainOptions::default();
         options.max_sentence_length = 10;
-        let mut filter = SentenceFilter::new(&options);
+        let rules = SentenceRules::new(&options);
+        let mut counts = SentenceCounts::default();
         let text = "ok\n\n0123456789\n01234567890\n\u{2585}\n\u{2581}\n";
         let mut used = Vec::new();
-        filter
-            .for_each_used(&Batch::lines(text.into(), None, 1), |sentence, count| {
+        Batch::lines(text.into(), None, 1)
+            .for_each_used(rules, &mut counts, |sentence, count| {
                 used.push((sentence.to_vec(), count));
                 Ok(ControlFlow::Continue(()))
             })
@@ -419,7 +413,7 @@ mod tests {
         let expected = ["ok", "0123456789", "\u{2581}"].map(|text| (text.as_bytes().to_vec(), 1));
         assert_eq!(used, expected);
         assert_eq!(
-            filter.counts,
+            counts,
             SentenceCounts {
                 used: 3,
                 empty: 1,
@@ -435,8 +429,11 @@ mod tests {
         let mut options = TrainOptions::default();
         options.input_format = InputFormat::Tsv;
         let batch = Batch::lines(b"a\t1\nb\n".to_vec(), Some("words.tsv".into()), 40);
-        let error = SentenceFilter::new(&options)
-            .for_each_used(&batch, |_, _| Ok(ControlFlow::Continue(())))
+        let rules = SentenceRules::new(&options);
+        let error = batch
+            .for_each_used(rules, &mut SentenceCounts::default(), |_, _| {
+                Ok(ControlFlow::Continue(()))
+            })
             .unwrap_err();
         let message = error.to_string();
         assert!(

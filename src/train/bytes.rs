@@ -41,17 +41,16 @@ pub(crate) use self::options::length_limit;
 pub use self::options::{ByteTieOrder, ByteTrainOptions};
 pub(crate) use self::order::{FirstPlaces, SmallestIds};
 use super::TrainError;
-use super::batch::{SentenceCounts, SentenceFilter};
+use super::batch::{SentenceCounts, SentenceRules};
 use super::bpe::merge::{LearnedMerge, MergeTrainer};
 use super::bpe::queue::TieOrder;
 use super::bpe::symbols::SymbolArena;
 use super::bpe::word_buffer::{ByteSpelling, WordBuffer};
 use super::corpus::{Batches, Corpus, ReadAs};
-use super::counts::{PlacedCount, SharedTable, Tally, WordTable};
+use super::counts::{PlacedCount, Tally, WordTable};
 use super::execution::ExecutionConfig;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Stage, Summary};
 use super::options::{InputFormat, OptionError};
-use super::reading::next_batch;
 use super::split::SplitRules;
 use super::words::{PatternCuts, PretokenSource, count_into};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken};
@@ -268,8 +267,8 @@ impl PretokenReader<'_> {
         corpus: Corpus<'_>,
         run: &mut Run<'_>,
     ) -> Result<WordTable<T>, TrainError> {
-        let words = WordTable::new(self.work.hasher.clone()).into_shared();
-        let sentences = self.count_into(corpus, &words, &mut run.reporter)?;
+        let mut words = WordTable::new(self.work.hasher.clone());
+        let sentences = self.count_into(corpus, &mut words, &mut run.reporter)?;
         if sentences.used == 0 {
             return Err(TrainError::NoText {
                 sentences,
@@ -277,7 +276,6 @@ impl PretokenReader<'_> {
             });
         }
         run.summary.sentences = sentences;
-        let words = words.into_table();
         run.summary.distinct_words = words.len();
         Ok(words)
     }
@@ -286,7 +284,7 @@ impl PretokenReader<'_> {
     fn count_into<T: Tally>(
         &self,
         corpus: Corpus<'_>,
-        counts: &SharedTable<T>,
+        counts: &mut WordTable<T>,
         reporter: &mut Reporter<'_>,
     ) -> Result<SentenceCounts, TrainError> {
         let document = self.document.unwrap_or(match corpus.has_records() {
@@ -300,17 +298,17 @@ impl PretokenReader<'_> {
         reporter.expect_bytes(corpus.total_bytes());
         let read_as = ReadAs::Raw(self.source);
         let mut batches = Batches::new(corpus, document, read_as, self.work.batch_bytes)?;
-        let filter = SentenceFilter::of_all(self.input_format);
+        let rules = SentenceRules::of_all(self.input_format);
         let cuts = PatternCuts::new(self.source).with_first_place(self.first_place);
-        let mut texts = count_into(&cuts, &filter, self.work.threads, counts, |send| {
-            while let Some(batch) = next_batch(&mut batches, reporter)? {
+        let mut texts = count_into(&cuts, rules, self.work.threads, counts, |send| {
+            while let Some(batch) = batches.next(reporter)? {
                 if !send(batch) {
                     break;
                 }
             }
             Ok(())
         })?;
-        texts.bad_records += batches.bad_records();
+        texts.add(&batches.skipped());
         Ok(texts)
     }
 }

@@ -28,7 +28,9 @@ use crate::input::record_texts::RecordTexts;
 use crate::input::{Document, Documents, InputWarning, OpenText, plain_size, without_line_ends};
 #[cfg(feature = "jsonl")]
 use crate::input::{JsonField, OnBadRecord};
-use crate::train::batch::Batch;
+use crate::train::batch::{Batch, SentenceCounts, SentenceRules};
+use crate::train::observer::{Event, Reporter};
+use crate::train::sample::SentenceCursor;
 use crate::train::words::PretokenSource;
 use crate::train::{OptionError, TrainError};
 
@@ -255,7 +257,7 @@ pub(crate) enum ReadAs<'v> {
     Raw(PretokenSource<'v>),
 }
 
-/// Reads a corpus as batches, in order.
+/// Reads a corpus, or the selected sentences of one, as batches, in order.
 pub(crate) struct Batches<'a> {
     source: CorpusSource<'a>,
     documents: Documents,
@@ -267,8 +269,11 @@ pub(crate) struct Batches<'a> {
     open: Option<OpenSource<'a>>,
     last_line: Vec<u8>,
     warnings: Vec<InputWarning>,
-    /// The records that were skipped in the files before the open one.
-    bad_records: u64,
+    /// The sentences wanted and the rules for them; without, all sentences are wanted.
+    selection: Option<(SentenceCursor, SentenceRules)>,
+    /// The sentences that the selection skipped, and the records without a text in the files before
+    /// the open one.
+    skipped: SentenceCounts,
 }
 
 #[cfg(feature = "jsonl")]
@@ -312,12 +317,81 @@ impl<'a> Batches<'a> {
             open: None,
             last_line: Vec::new(),
             warnings: Vec::new(),
-            bad_records: 0,
+            selection: None,
+            skipped: SentenceCounts::default(),
         })
     }
 
-    /// The next batch, or `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<Batch>, TrainError> {
+    /// Batches of the selected sentences.
+    pub(crate) fn selected(self, selection: SentenceCursor, rules: SentenceRules) -> Self {
+        Batches {
+            selection: Some((selection, rules)),
+            ..self
+        }
+    }
+
+    /// The batches of a sample of which these sentences were skipped when it was drawn.
+    pub(crate) fn after_skipped(self, skipped: SentenceCounts) -> Self {
+        Batches { skipped, ..self }
+    }
+
+    /// The next batch; `None` at the end, or if all wanted sentences were found.
+    pub(crate) fn next(
+        &mut self,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<Option<Batch>, TrainError> {
+        let selection = self.selection.as_ref();
+        if selection.is_some_and(|(selection, _)| selection.is_complete()) {
+            return Ok(None);
+        }
+        let read = self.read();
+        for warning in std::mem::take(&mut self.warnings) {
+            reporter.report(Event::Warned(&warning))?;
+        }
+        let Some(batch) = read? else {
+            return Ok(None);
+        };
+        reporter.read(batch.bytes())?;
+        match &mut self.selection {
+            Some((selection, rules)) => selection
+                .select(&batch, *rules, &mut self.skipped)
+                .map(Some),
+            None => Ok(Some(batch)),
+        }
+    }
+
+    /// The next batches, at most `size`; empty at the end.
+    pub(crate) fn next_group(
+        &mut self,
+        size: usize,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<Vec<Batch>, TrainError> {
+        let mut group = Vec::new();
+        while group.len() < size
+            && let Some(batch) = self.next(reporter)?
+        {
+            group.push(batch);
+        }
+        Ok(group)
+    }
+
+    /// To be called after the last batch: fails if wanted sentences were not found.
+    pub(crate) fn check_found(&self) -> Result<(), TrainError> {
+        let selection = self.selection.as_ref();
+        selection.map_or(Ok(()), |(selection, _)| selection.check_found())
+    }
+
+    /// The sentences that the selection skipped, and the records without a text, by the reason.
+    pub(crate) fn skipped(&self) -> SentenceCounts {
+        SentenceCounts {
+            used: 0,
+            bad_records: self.bad_records(),
+            ..self.skipped
+        }
+    }
+
+    /// The next batch of all sentences.
+    fn read(&mut self) -> Result<Option<Batch>, TrainError> {
         let batch = match &mut self.source {
             CorpusSource::Texts(texts) => Ok(batch_of_texts(texts, self.batch_bytes)),
             CorpusSource::Reader(reader) => {
@@ -333,15 +407,10 @@ impl<'a> Batches<'a> {
         batch
     }
 
-    /// What is doubtful about the input that was read since the last call.
-    pub(crate) fn take_warnings(&mut self) -> Vec<InputWarning> {
-        std::mem::take(&mut self.warnings)
-    }
-
     /// The records that were skipped because they have no text.
-    pub(crate) fn bad_records(&self) -> u64 {
+    fn bad_records(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, OpenSource::bad_records);
-        self.bad_records + open
+        self.skipped.bad_records + open
     }
 
     /// Reports the first record that was skipped.
@@ -349,7 +418,7 @@ impl<'a> Batches<'a> {
         #[cfg(feature = "jsonl")]
         if let Some((texts, path)) = self.open.as_mut().and_then(OpenSource::records)
             && let Some(problem) = texts.first_skipped.take()
-            && self.bad_records == 0
+            && self.skipped.bad_records == 0
         {
             let path = path.map_or_else(|| "input".into(), Path::to_owned);
             self.warnings
@@ -426,7 +495,7 @@ impl<'a> Batches<'a> {
     /// Closes the open file, if there is one, and returns whether it was a file of lines without
     /// any.
     fn close_file(&mut self) -> bool {
-        self.bad_records = self.bad_records();
+        self.skipped.bad_records = self.bad_records();
         let Some(OpenSource::Lines(finished)) = self.open.take() else {
             return false;
         };

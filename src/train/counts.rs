@@ -314,7 +314,7 @@ impl TextCounts {
 }
 
 /// The distinct words of a corpus (or other texts) with their counts, divided by their hashes into
-/// shards. One thread adds with [`WordTable::add`], several to a [`SharedTable`].
+/// shards. One thread adds with [`WordTable::add`], several with a [`TableAdder`] each.
 pub(crate) struct WordTable<T = u64> {
     hasher: SeedableRandomState,
     shards: Vec<TextCounts<T>>,
@@ -351,6 +351,20 @@ impl<T: Tally> WordTable<T> {
         self.shards[shard_of(lookup.hash)].add(&self.hasher, &lookup, count)
     }
 
+    /// Calls `work` with a function that makes an adder. Each thread has its own, which it has to
+    /// flush at the end.
+    pub(crate) fn with_adders<R>(
+        &mut self,
+        work: impl for<'t> FnOnce(&'t (dyn Fn() -> TableAdder<'t, T> + Sync)) -> R,
+    ) -> R {
+        let shards: Vec<_> = self.shards.iter_mut().map(Mutex::new).collect();
+        work(&|| TableAdder {
+            hasher: &self.hasher,
+            shards: &shards,
+            pending: (0..SHARDS).map(|_| PendingAdditions::default()).collect(),
+        })
+    }
+
     /// As [`TextCounts::remove_rare`].
     pub(crate) fn remove_rare(&mut self, min_count: u64) {
         for shard in &mut self.shards {
@@ -371,14 +385,6 @@ impl<T: Tally> WordTable<T> {
         &mut self.shards
     }
 
-    /// The table, to be added to by several threads.
-    pub(crate) fn into_shared(self) -> SharedTable<T> {
-        SharedTable {
-            hasher: self.hasher,
-            shards: self.shards.into_iter().map(Mutex::new).collect(),
-        }
-    }
-
     /// The shards in at most `groups` groups of about equal size.
     pub(crate) fn into_groups(self, groups: usize) -> Vec<Vec<TextCounts<T>>> {
         let mut shards = self.shards;
@@ -396,43 +402,10 @@ fn shard_of(hash: u64) -> usize {
     masked_index(hash >> 40, SHARDS - 1)
 }
 
-/// A [`WordTable`] that several threads add to.
-pub(crate) struct SharedTable<T = u64> {
-    hasher: SeedableRandomState,
-    shards: Vec<Mutex<TextCounts<T>>>,
-}
-
-impl<T: Tally> SharedTable<T> {
-    /// The hasher of the table.
-    pub(crate) fn hasher(&self) -> &SeedableRandomState {
-        &self.hasher
-    }
-
-    /// The table. Every [`TableAdder`] must have been flushed.
-    pub(crate) fn into_table(self) -> WordTable<T> {
-        let unlocked = |shard: Mutex<TextCounts<T>>| {
-            // A thread that panics while it adds resumes its panic in the caller, who then has no
-            // use for the table.
-            shard.into_inner().unwrap_or_else(PoisonError::into_inner)
-        };
-        WordTable {
-            hasher: self.hasher,
-            shards: self.shards.into_iter().map(unlocked).collect(),
-        }
-    }
-
-    /// An adder for one thread. It has to be flushed.
-    pub(crate) fn adder(&self) -> TableAdder<'_, T> {
-        TableAdder {
-            table: self,
-            pending: (0..SHARDS).map(|_| PendingAdditions::default()).collect(),
-        }
-    }
-}
-
-/// Adds to a [`WordTable`], many texts at a time.
+/// Adds to a [`WordTable`], many texts at a time, while other threads do so, too.
 pub(crate) struct TableAdder<'t, T = u64> {
-    table: &'t SharedTable<T>,
+    hasher: &'t SeedableRandomState,
+    shards: &'t [Mutex<&'t mut TextCounts<T>>],
     pending: Vec<PendingAdditions<T>>,
 }
 
@@ -495,10 +468,15 @@ impl<T: Tally> PendingAdditions<T> {
     }
 }
 
-impl<T: Tally> TableAdder<'_, T> {
+impl<'t, T: Tally> TableAdder<'t, T> {
+    /// The hasher of the table.
+    pub(crate) fn hasher(&self) -> &'t SeedableRandomState {
+        self.hasher
+    }
+
     /// Adds `count` to the count of a text, now or later.
     pub(crate) fn add(&mut self, text: &[u8], count: T) -> Result<(), TrainError> {
-        let lookup = TextLookup::new(&self.table.hasher, text);
+        let lookup = TextLookup::new(self.hasher, text);
         let shard = shard_of(lookup.hash);
         self.pending[shard].add(&lookup, count);
         if self.pending[shard].is_full() {
@@ -510,9 +488,11 @@ impl<T: Tally> TableAdder<'_, T> {
 
     #[inline(never)]
     fn flush_shard(&mut self, shard: usize) -> Result<(), TrainError> {
-        let locked = self.table.shards[shard].lock();
-        let mut locked = locked.unwrap_or_else(PoisonError::into_inner);
-        self.pending[shard].add_to(&mut locked, &self.table.hasher)
+        // A thread that panics while it adds resumes its panic in the caller, who then has no use
+        // for the table.
+        let table = self.shards[shard].lock();
+        let mut table = table.unwrap_or_else(PoisonError::into_inner);
+        self.pending[shard].add_to(&mut table, self.hasher)
     }
 
     /// Makes all additions that are still buffered.

@@ -13,12 +13,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::Trainer;
-use super::batch::{Batch, SentenceCounts, SentenceFilter};
+use super::batch::{Batch, SentenceCounts, SentenceRules};
 use super::corpus::{Batches, Corpus, ReadAs};
-use super::counts::{SharedTable, WordTable};
+use super::counts::WordTable;
 use super::execution::ExecutionConfig;
 use super::meta::MetaPieces;
-use super::observer::{Event, Reporter, Run, Stage};
+use super::observer::{Reporter, Run, Stage};
 use super::options::{InputFormat, SentenceSelection, TrainOptions};
 use super::prepare::Preparation;
 use super::sample::{DEFAULT_SEED, Reservoir, SentenceCursor};
@@ -33,85 +33,6 @@ use crate::model::ModelType;
 use crate::normalize::{Normalizer, NormalizerOptions};
 use crate::train::{OptionError, TrainError};
 use crate::trie::prefix::PrefixTrie;
-
-/// The batches of the corpus, or of the selected sentences.
-struct SelectedBatches<'c> {
-    batches: Batches<'c>,
-    /// The sentences wanted; `None` for all.
-    selection: Option<SentenceCursor>,
-    /// Counts the sentences that the selection skips.
-    filter: SentenceFilter,
-}
-
-impl SelectedBatches<'_> {
-    /// The next batch; `None` if there is none, or if all wanted sentences were found.
-    fn next(&mut self, reporter: &mut Reporter<'_>) -> Result<Option<Batch>, TrainError> {
-        if self.is_complete() {
-            return Ok(None);
-        }
-        let Some(batch) = next_batch(&mut self.batches, reporter)? else {
-            return Ok(None);
-        };
-        match &mut self.selection {
-            Some(selection) => selection.select(&batch, &mut self.filter).map(Some),
-            None => Ok(Some(batch)),
-        }
-    }
-
-    /// Whether all wanted sentences were found.
-    fn is_complete(&self) -> bool {
-        self.selection
-            .as_ref()
-            .is_some_and(SentenceCursor::is_complete)
-    }
-
-    /// The next batches, at most `size`; empty at the end.
-    fn next_group(
-        &mut self,
-        size: usize,
-        reporter: &mut Reporter<'_>,
-    ) -> Result<Vec<Batch>, TrainError> {
-        let mut group = Vec::new();
-        while group.len() < size {
-            let Some(batch) = self.next(reporter)? else {
-                break;
-            };
-            group.push(batch);
-        }
-        Ok(group)
-    }
-
-    /// To be called after the last batch: fails if wanted sentences were not found.
-    fn check_found(&self) -> Result<(), TrainError> {
-        self.selection
-            .as_ref()
-            .map_or(Ok(()), SentenceCursor::check_found)
-    }
-
-    /// The sentences that the selection skipped, by the reason, and the records without a text.
-    fn skipped(&self) -> SentenceCounts {
-        SentenceCounts {
-            used: 0,
-            bad_records: self.filter.counts.bad_records + self.batches.bad_records(),
-            ..self.filter.counts
-        }
-    }
-}
-
-/// The next batch, after its warnings and its size were reported.
-pub(super) fn next_batch(
-    batches: &mut Batches<'_>,
-    reporter: &mut Reporter<'_>,
-) -> Result<Option<Batch>, TrainError> {
-    let batch = batches.next();
-    for warning in batches.take_warnings() {
-        reporter.report(Event::Warned(&warning))?;
-    }
-    if let Ok(Some(batch)) = &batch {
-        reporter.read(batch.bytes())?;
-    }
-    batch
-}
 
 /// Batches per thread that are prepared at the same time, while as many are read. With more, the
 /// threads would wait longer for the first group.
@@ -187,21 +108,21 @@ impl<'a> CorpusReader<'a> {
         corpus: Corpus<'_>,
         reporter: &mut Reporter<'_>,
     ) -> Result<(WordTable, SentenceCounts), TrainError> {
-        let words = WordTable::new(self.work.hasher.clone()).into_shared();
+        let mut words = WordTable::new(self.work.hasher.clone());
         let unit = match self.options.model_type {
             ModelType::Char => CountedUnit::Characters,
             _ => CountedUnit::Parts(self.word_rules()),
         };
-        let sentences = self.count_units_into(unit, corpus, &words, reporter)?;
+        let sentences = self.count_units_into(unit, corpus, &mut words, reporter)?;
         self.options.check_used(&sentences)?;
-        Ok((words.into_table(), sentences))
+        Ok((words, sentences))
     }
 
     /// Adds the words of the corpus to `counts`. Returns the sentences, by what became of them.
     pub(super) fn count_words_into(
         &self,
         corpus: Corpus<'_>,
-        counts: &SharedTable,
+        counts: &mut WordTable,
         reporter: &mut Reporter<'_>,
     ) -> Result<SentenceCounts, TrainError> {
         let unit = CountedUnit::Parts(self.word_rules());
@@ -214,7 +135,7 @@ impl<'a> CorpusReader<'a> {
         &self,
         unit: CountedUnit,
         corpus: Corpus<'_>,
-        counts: &SharedTable,
+        counts: &mut WordTable,
         reporter: &mut Reporter<'_>,
     ) -> Result<SentenceCounts, TrainError> {
         let mut batches = self.selected_batches(corpus, reporter)?;
@@ -234,7 +155,7 @@ impl<'a> CorpusReader<'a> {
     pub(super) fn count_batches(
         &self,
         batches: Vec<Batch>,
-        counts: &SharedTable,
+        counts: &mut WordTable,
     ) -> Result<SentenceCounts, TrainError> {
         self.count_into(CountedUnit::Parts(self.word_rules()), counts, |send| {
             // Sending fails after an error, which is returned.
@@ -311,7 +232,7 @@ impl<'a> CorpusReader<'a> {
         &self,
         corpus: Corpus<'c>,
         reporter: &mut Reporter<'_>,
-    ) -> Result<SelectedBatches<'c>, TrainError> {
+    ) -> Result<Batches<'c>, TrainError> {
         if self.options.input_format == InputFormat::Tsv && corpus.has_records() {
             return Err(OptionError::Conflict {
                 option: "json_field",
@@ -327,15 +248,16 @@ impl<'a> CorpusReader<'a> {
         if !takes_first {
             corpus.check_files()?;
         }
-        let mut filter = SentenceFilter::new(self.options);
-        let (corpus, selection) = self.select(corpus, &mut filter, reporter)?;
-        reporter.start(Stage::Reading)?;
-        reporter.expect_bytes(corpus.total_bytes());
-        Ok(SelectedBatches {
-            batches: self.batches(corpus)?,
-            selection,
-            filter,
-        })
+        match self.options.sentences {
+            SentenceSelection::All => self.batches(Stage::Reading, corpus, reporter),
+            SentenceSelection::First(size) => {
+                let selection = SentenceCursor::first(size);
+                Ok(self
+                    .batches(Stage::Reading, corpus, reporter)?
+                    .selected(selection, self.rules()))
+            }
+            SentenceSelection::Sample(size) => self.sample(size, corpus, reporter),
+        }
     }
 
     /// How text is divided into the parts that are counted.
@@ -346,90 +268,90 @@ impl<'a> CorpusReader<'a> {
     fn count_into(
         &self,
         unit: CountedUnit,
-        counts: &SharedTable,
+        counts: &mut WordTable,
         feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
     ) -> Result<SentenceCounts, TrainError> {
         let cuts = PreparedCuts::new(self.options, self.preparation.clone(), self.meta, unit);
-        let filter = SentenceFilter::new(self.options);
-        count_into(&cuts, &filter, self.work.threads, counts, feed)
+        count_into(&cuts, self.rules(), self.work.threads, counts, feed)
     }
 
-    fn batches<'c>(&self, corpus: Corpus<'c>) -> Result<Batches<'c>, TrainError> {
-        let document = self.options.document;
-        let line_limit = self.line_limit();
-        let read_as = ReadAs::Sentences { line_limit };
+    fn rules(&self) -> SentenceRules {
+        SentenceRules::new(self.options)
+    }
+
+    /// The batches of all sentences, which are read in this stage.
+    fn batches<'c>(
+        &self,
+        stage: Stage,
+        corpus: Corpus<'c>,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<Batches<'c>, TrainError> {
+        reporter.start(stage)?;
+        reporter.expect_bytes(corpus.total_bytes());
+        let read_as = ReadAs::Sentences {
+            // One more byte is enough to detect that a line is too long; the rest is for the count
+            // of a tsv row.
+            line_limit: self.options.max_sentence_length as usize + 100,
+        };
+        let batch_bytes = self.work.batch_bytes;
         Ok(Batches::new(
             corpus,
-            document,
+            self.options.document,
             read_as,
-            self.work.batch_bytes,
+            batch_bytes,
         )?)
     }
 
-    /// The number of bytes to read of a line.
-    fn line_limit(&self) -> usize {
-        // One more byte is enough to detect that a line is too long; the rest is for the count of a
-        // tsv row.
-        self.options.max_sentence_length as usize + 100
-    }
-
-    /// The corpus to read and, if not all of its sentences are wanted, the selection.
-    fn select<'c>(
+    /// The batches of a random sample of `size` sentences.
+    fn sample<'c>(
         &self,
+        size: u64,
         corpus: Corpus<'c>,
-        filter: &mut SentenceFilter,
         reporter: &mut Reporter<'_>,
-    ) -> Result<(Corpus<'c>, Option<SentenceCursor>), TrainError> {
-        let wanted = match self.options.sentences {
-            SentenceSelection::All => return Ok((corpus, None)),
-            SentenceSelection::First(size) => {
-                return Ok((corpus, Some(SentenceCursor::first(size))));
-            }
-            SentenceSelection::Sample(size) => size,
-        };
-        reporter.start(Stage::Sampling)?;
+    ) -> Result<Batches<'c>, TrainError> {
+        let seed = self.options.random_seed.unwrap_or(DEFAULT_SEED);
         match corpus.reread() {
             Some(again) => {
-                let mut reservoir = self.reservoir(wanted);
-                let mut first_pass = SentenceFilter::new(self.options);
-                self.for_each_used(corpus, &mut first_pass, reporter, |_, _| {
+                let mut reservoir = Reservoir::new(size, seed);
+                self.for_each_used(corpus, reporter, |_, _| {
                     let position = reservoir.offered();
                     reservoir.offer(|| position);
                 })?;
-                Ok((again, Some(SentenceCursor::at(reservoir.into_kept()))))
+                let selection = SentenceCursor::at(reservoir.into_kept());
+                Ok(self
+                    .batches(Stage::Reading, again, reporter)?
+                    .selected(selection, self.rules()))
             }
             None => {
-                let mut reservoir = self.reservoir(wanted);
-                self.for_each_used(corpus, filter, reporter, |sentence, count| {
+                let mut reservoir = Reservoir::new(size, seed);
+                let skipped = self.for_each_used(corpus, reporter, |sentence, count| {
                     reservoir.offer(|| (sentence.to_vec(), count));
                 })?;
-                Ok((Corpus::counted_texts(reservoir.into_kept()), None))
+                let kept = Corpus::counted_texts(reservoir.into_kept());
+                Ok(self
+                    .batches(Stage::Reading, kept, reporter)?
+                    .after_skipped(skipped))
             }
         }
     }
 
-    /// A sampler of `wanted` items.
-    fn reservoir<T>(&self, wanted: u64) -> Reservoir<T> {
-        let seed = self.options.random_seed.unwrap_or(DEFAULT_SEED);
-        Reservoir::new(wanted, seed)
-    }
-
+    /// Calls `use_sentence` with each sentence of the corpus that training can use, and its count.
+    /// Returns the sentences, by what became of them.
     fn for_each_used(
         &self,
         corpus: Corpus<'_>,
-        filter: &mut SentenceFilter,
         reporter: &mut Reporter<'_>,
         mut use_sentence: impl FnMut(&[u8], u64),
-    ) -> Result<(), TrainError> {
-        reporter.expect_bytes(corpus.total_bytes());
-        let mut batches = self.batches(corpus)?;
-        while let Some(batch) = next_batch(&mut batches, reporter)? {
-            filter.for_each_used(&batch, |sentence, count| {
+    ) -> Result<SentenceCounts, TrainError> {
+        let mut batches = self.batches(Stage::Sampling, corpus, reporter)?;
+        let mut counts = SentenceCounts::default();
+        while let Some(batch) = batches.next(reporter)? {
+            batch.for_each_used(self.rules(), &mut counts, |sentence, count| {
                 use_sentence(sentence, count);
                 Ok(ControlFlow::Continue(()))
             })?;
         }
-        filter.counts.bad_records += batches.bad_records();
-        Ok(())
+        counts.add(&batches.skipped());
+        Ok(counts)
     }
 }

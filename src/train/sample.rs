@@ -24,7 +24,7 @@ use std::ops::ControlFlow;
 
 use crate::base::rng::SplitMix64;
 use crate::train::TrainError;
-use crate::train::batch::{Batch, SentenceFilter};
+use crate::train::batch::{Batch, SentenceCounts, SentenceRules};
 
 /// The seed of a sample if `random_seed` is not given.
 pub(crate) const DEFAULT_SEED: u64 = 12_345_678;
@@ -121,10 +121,11 @@ impl SentenceCursor {
     pub(crate) fn select(
         &mut self,
         batch: &Batch,
-        filter: &mut SentenceFilter,
+        rules: SentenceRules,
+        counts: &mut SentenceCounts,
     ) -> Result<Batch, TrainError> {
         let mut selected = Batch::texts();
-        filter.for_each_used(batch, |sentence, count| {
+        batch.for_each_used(rules, counts, |sentence, count| {
             if self.takes_next() {
                 selected.push(sentence, count);
             }

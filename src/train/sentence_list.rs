@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::batch::{Batch, SentenceCounts, SentenceFilter};
+use super::batch::{Batch, SentenceCounts, SentenceRules};
 use super::options::TrainOptions;
 use super::prepare::Preparation;
 use super::unigram::sentences::CountedTexts;
@@ -49,14 +49,15 @@ impl<'o> SentencePreparer<'o> {
     }
 
     fn prepare_batch(&self, batch: &Batch) -> Result<(SentenceCounts, CountedTexts), TrainError> {
-        let mut filter = SentenceFilter::new(self.options);
+        let rules = SentenceRules::new(self.options);
+        let mut counts = SentenceCounts::default();
         let mut texts = CountedTexts::default();
         let mut buffer = Vec::new();
-        filter.for_each_used(batch, |sentence, count| {
+        batch.for_each_used(rules, &mut counts, |sentence, count| {
             let text = self.preparation.prepare(sentence, &mut buffer)?;
             texts.push(&text, count);
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok((filter.counts, texts))
+        Ok((counts, texts))
     }
 }

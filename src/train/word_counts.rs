@@ -52,7 +52,7 @@ use super::Trainer;
 use super::batch::Batch;
 use super::batch::SentenceCounts;
 use super::corpus::Corpus;
-use super::counts::{PlacedCount, SharedTable, Tally, WordTable};
+use super::counts::{PlacedCount, Tally, WordTable};
 use super::error::TrainError;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use super::options::{OptionError, SentenceSelection};
@@ -251,12 +251,10 @@ impl<T: Tally> WordCounts<T> {
     /// have been added.
     pub(in crate::train) fn count_into(
         &mut self,
-        count: impl FnOnce(&SharedTable<T>) -> Result<SentenceCounts, TrainError>,
+        count: impl FnOnce(&mut WordTable<T>) -> Result<SentenceCounts, TrainError>,
     ) -> Result<(), TrainError> {
-        let table = std::mem::take(&mut self.words).into_shared();
-        let counted = count(&table);
-        self.words = table.into_table();
-        self.sentences.add(&counted?);
+        let counted = count(&mut self.words)?;
+        self.sentences.add(&counted);
         Ok(())
     }
 
@@ -336,7 +334,7 @@ impl CountsBatches for Trainer {
     fn count_batches(
         &self,
         batches: Vec<Batch>,
-        counts: &SharedTable,
+        counts: &mut WordTable,
     ) -> Result<SentenceCounts, TrainError> {
         self.reader()?.count_batches(batches, counts)
     }

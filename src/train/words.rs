@@ -37,10 +37,10 @@ use std::sync::mpsc::sync_channel;
 pub(crate) use self::chunk_rule::pieces_are_local;
 pub(crate) use self::pattern_cuts::{PatternCuts, PretokenSource};
 pub(crate) use self::prepared_cuts::PreparedCuts;
-use self::worker::{ChunkCaches, Worker};
+use self::worker::Worker;
 use crate::train::TrainError;
-use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
-use crate::train::counts::{SharedTable, Tally};
+use crate::train::batch::{Batch, SentenceCounts, SentenceRules};
+use crate::train::counts::{TableAdder, Tally, WordTable};
 use crate::train::parallel::result_of;
 use crate::train::split::parts::PartRules;
 
@@ -56,42 +56,48 @@ pub(crate) enum CountedUnit {
 /// first, so that what a chunk consists of is found once for many occurrences.
 ///
 /// SentencePiece's models have [`PreparedCuts`], byte-level BPE has [`PatternCuts`].
-pub(crate) trait Cuts: Sync {
+pub(crate) trait Cuts: Sized + Sync {
     /// What is known of a chunk, and of what it consists of.
     type Tally: Tally;
-    type Counter<'c>: ChunkCounter<Tally = Self::Tally>
-    where
-        Self: 'c;
+    /// The state of a thread: what it knows of its batch, and its buffers.
+    type Local;
 
-    /// What one thread needs to add to `counts`.
-    fn counter<'c>(&'c self, counts: &'c SharedTable<Self::Tally>) -> Self::Counter<'c>;
-
-    /// Adds the chunks of a sentence; `occurrence` is how often it occurs, and its place in the
-    /// corpus.
-    fn cut<'c>(
-        &'c self,
-        sentence: &[u8],
-        occurrence: (u64, u64),
-        chunks: &mut ChunkCaches<'_, Self::Counter<'c>>,
-    ) -> Result<(), TrainError>;
-}
-
-/// One thread's counts of what chunks consist of.
-pub(crate) trait ChunkCounter {
-    type Tally: Tally;
+    /// The state of a thread that begins to count.
+    fn local(&self) -> Self::Local;
 
     /// Called before the sentences of a batch are cut, with all of its bytes.
-    fn begin_batch(&mut self, _bytes: &[u8]) {}
+    fn begin_batch(&self, _bytes: &[u8], _local: &mut Self::Local) {}
 
-    /// Adds what is counted of a chunk that occurs so often.
-    fn add(&mut self, chunk: &[u8], count: Self::Tally) -> Result<(), TrainError>;
+    /// Adds the chunks of a sentence to `worker`; `occurrence` is how often it occurs, and its
+    /// place in the corpus.
+    fn cut(
+        &self,
+        sentence: &[u8],
+        occurrence: (u64, u64),
+        worker: &mut Worker<'_, '_, Self>,
+    ) -> Result<(), TrainError>;
 
-    /// Makes all additions that are still buffered.
-    fn flush(&mut self) -> Result<(), TrainError>;
+    /// Adds to `words` what is counted of a chunk that occurs so often.
+    fn count(
+        &self,
+        chunk: &[u8],
+        count: Self::Tally,
+        local: &mut Self::Local,
+        words: &mut TableAdder<'_, Self::Tally>,
+    ) -> Result<(), TrainError>;
+
+    /// Adds to `words` what is still in the buffers.
+    fn finish(
+        &self,
+        _local: Self::Local,
+        _words: &mut TableAdder<'_, Self::Tally>,
+    ) -> Result<(), TrainError> {
+        Ok(())
+    }
 }
 
-/// Adds to `counts` what is counted of the sentences of every batch that `feed` sends, as far as
-/// they pass the filter, on `threads` threads. `feed` runs on the calling thread, so that it can
+/// Adds to `counts` what is counted of the sentences of every batch that `feed` sends, without
+/// those that `rules` skip, on `threads` threads. `feed` runs on the calling thread, so that it can
 /// report progress; it should return when sending fails. A single thread is the calling one, so
 /// that platforms without threads can train. Returns the sentences, by what became of them.
 ///
@@ -100,9 +106,9 @@ pub(crate) trait ChunkCounter {
 /// counted.
 pub(crate) fn count_into<C: Cuts>(
     cuts: &C,
-    filter: &SentenceFilter,
+    rules: SentenceRules,
     threads: usize,
-    counts: &SharedTable<C::Tally>,
+    counts: &mut WordTable<C::Tally>,
     feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
 ) -> Result<SentenceCounts, TrainError> {
     let bytes_sent = Cell::new(0);
@@ -111,45 +117,48 @@ pub(crate) fn count_into<C: Cuts>(
         bytes_sent.set(bytes_sent.get() + batch.bytes() as u64);
         batch
     };
-    let worker = || Worker::new(cuts, filter.clone(), counts);
-    if threads == 1 {
-        let worker = RefCell::new(worker());
-        let failed = RefCell::new(None);
-        feed(&|batch| {
-            let result = worker.borrow_mut().count(&in_order(batch));
-            *failed.borrow_mut() = result.err();
-            failed.borrow().is_none()
-        })?;
-        if let Some(error) = failed.into_inner() {
-            return Err(error);
+    counts.with_adders(|adder| {
+        let worker = || Worker::new(cuts, rules, adder());
+        if threads == 1 {
+            let worker = RefCell::new(worker());
+            let failed = RefCell::new(None);
+            feed(&|batch| {
+                let result = worker.borrow_mut().count(&in_order(batch));
+                *failed.borrow_mut() = result.err();
+                failed.borrow().is_none()
+            })?;
+            if let Some(error) = failed.into_inner() {
+                return Err(error);
+            }
+            return worker.into_inner().finish();
         }
-        return worker.into_inner().finish();
-    }
-    let (sender, receiver) = sync_channel(2 * threads);
-    let receiver = Mutex::new(receiver);
-    let failed = AtomicBool::new(false);
-    let (fed, counted) = std::thread::scope(|scope| {
-        let count_batches = || worker().count_all(&receiver, &failed);
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(count_batches)).collect();
-        let fed =
-            feed(&|batch| !failed.load(Ordering::Relaxed) && sender.send(in_order(batch)).is_ok());
-        // The workers end when the channel is closed and empty.
-        drop(sender);
-        // A worker panics if a caller's pre-tokenizer does.
-        let counted: Vec<_> = workers.into_iter().map(result_of).collect();
-        (fed, counted)
-    });
-    fed?;
-    let mut sum = SentenceCounts::default();
-    let mut errors = Vec::new();
-    for result in counted {
-        match result {
-            Ok(counts) => sum.add(&counts),
-            Err(error) => errors.push(error),
+        let (sender, receiver) = sync_channel(2 * threads);
+        let receiver = Mutex::new(receiver);
+        let failed = AtomicBool::new(false);
+        let (fed, counted) = std::thread::scope(|scope| {
+            let count_batches = || worker().count_all(&receiver, &failed);
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(count_batches)).collect();
+            let fed = feed(&|batch| {
+                !failed.load(Ordering::Relaxed) && sender.send(in_order(batch)).is_ok()
+            });
+            // The workers end when the channel is closed and empty.
+            drop(sender);
+            // A worker panics if a caller's pre-tokenizer does.
+            let counted: Vec<_> = workers.into_iter().map(result_of).collect();
+            (fed, counted)
+        });
+        fed?;
+        let mut sum = SentenceCounts::default();
+        let mut errors = Vec::new();
+        for result in counted {
+            match result {
+                Ok(counts) => sum.add(&counts),
+                Err(error) => errors.push(error),
+            }
         }
-    }
-    let earliest = errors.into_iter().min_by_key(TrainError::location);
-    earliest.map_or(Ok(sum), Err)
+        let earliest = errors.into_iter().min_by_key(TrainError::location);
+        earliest.map_or(Ok(sum), Err)
+    })
 }
 
 #[cfg(test)]
@@ -159,14 +168,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::train::counts::{TableAdder, WordTable};
     use crate::train::options::TrainOptions;
 
     /// Runs of letters and of other bytes, of raw text, as they are: what byte-level BPE counts,
     /// for a simple pattern.
     struct LetterRuns;
-
-    struct RawChunks<'c>(TableAdder<'c>);
 
     impl LetterRuns {
         fn runs(sentence: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -177,31 +183,27 @@ mod tests {
 
     impl Cuts for LetterRuns {
         type Tally = u64;
-        type Counter<'c> = RawChunks<'c>;
+        type Local = ();
 
-        fn counter<'c>(&'c self, counts: &'c SharedTable) -> RawChunks<'c> {
-            RawChunks(counts.adder())
-        }
+        fn local(&self) {}
 
-        fn cut<'c>(
-            &'c self,
+        fn cut(
+            &self,
             sentence: &[u8],
             (count, _place): (u64, u64),
-            chunks: &mut ChunkCaches<'_, RawChunks<'c>>,
+            worker: &mut Worker<'_, '_, Self>,
         ) -> Result<(), TrainError> {
-            Self::runs(sentence).try_for_each(|run| chunks.add(run, count))
-        }
-    }
-
-    impl ChunkCounter for RawChunks<'_> {
-        type Tally = u64;
-
-        fn add(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError> {
-            self.0.add(chunk, count)
+            Self::runs(sentence).try_for_each(|run| worker.add(run, count))
         }
 
-        fn flush(&mut self) -> Result<(), TrainError> {
-            self.0.flush()
+        fn count(
+            &self,
+            chunk: &[u8],
+            count: u64,
+            (): &mut (),
+            words: &mut TableAdder<'_>,
+        ) -> Result<(), TrainError> {
+            words.add(chunk, count)
         }
     }
 
@@ -227,9 +229,9 @@ mod tests {
                     *expected.entry(run.to_vec()).or_default() += count;
                 }
             }
-            let filter = SentenceFilter::new(&TrainOptions::default());
-            let table = WordTable::default().into_shared();
-            let counted = count_into(&LetterRuns, &filter, threads, &table, |send| {
+            let rules = SentenceRules::new(&TrainOptions::default());
+            let mut table = WordTable::default();
+            let counted = count_into(&LetterRuns, rules, threads, &mut table, |send| {
                 for sentences in sentences.chunks(batch) {
                     let mut batch = Batch::texts();
                     sentences.iter().for_each(|(text, count)| batch.push(text, *count));
@@ -239,7 +241,7 @@ mod tests {
             });
             prop_assert_eq!(counted.unwrap().used, sentences.len() as u64);
             let mut found = BTreeMap::new();
-            for shard in table.into_table().shards() {
+            for shard in table.shards() {
                 shard.visit(|chunk, count| assert!(found.insert(chunk.to_vec(), count).is_none()));
             }
             prop_assert_eq!(found, expected);

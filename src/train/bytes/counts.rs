@@ -7,10 +7,10 @@ use super::{ByteTieOrder, ByteTrainer, PretokenReader};
 use crate::byte_bpe::ByteBpe;
 use crate::pattern::{PatternSyntax, Pretokenizer, Split, SplitBehavior};
 use crate::train::TrainError;
-use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
+use crate::train::batch::{Batch, SentenceCounts, SentenceRules};
 use crate::train::bpe::merge::LearnedMerge;
 use crate::train::corpus::Corpus;
-use crate::train::counts::{PlacedCount, SharedTable, Tally, WordTable};
+use crate::train::counts::{PlacedCount, Tally, WordTable};
 use crate::train::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use crate::train::word_counts::{
     CountFingerprint, CountsBatches, CountsError, WordCounter, WordCounts,
@@ -25,11 +25,11 @@ impl CountsBatches for ByteTrainer {
     fn count_batches(
         &self,
         batches: Vec<Batch>,
-        counts: &SharedTable,
+        counts: &mut WordTable,
     ) -> Result<SentenceCounts, TrainError> {
         let cuts = PatternCuts::new(self.reader().source);
-        let filter = SentenceFilter::of_all(self.options.input_format);
-        count_into(&cuts, &filter, self.work.threads, counts, |send| {
+        let rules = SentenceRules::of_all(self.options.input_format);
+        count_into(&cuts, rules, self.work.threads, counts, |send| {
             // Sending fails after an error, which is returned.
             let _all_sent = batches.into_iter().all(send);
             Ok(())

@@ -183,15 +183,15 @@ fn counted(
     options.document = Some(document);
     let mut trainer = ByteTrainer::new(options).unwrap();
     trainer.work.batch_bytes = batch_bytes;
-    let table = WordTable::default().into_shared();
+    let mut table = WordTable::default();
     let corpus = Corpus::reader(Cursor::new(text));
     let mut silent = SilentObserver;
     let texts = trainer
         .reader()
-        .count_into(corpus, &table, &mut Reporter::new(&mut silent))
+        .count_into(corpus, &mut table, &mut Reporter::new(&mut silent))
         .unwrap();
     let mut counts = BTreeMap::new();
-    for shard in table.into_table().shards() {
+    for shard in table.shards() {
         shard.visit(|text, count| {
             counts.insert(String::from_utf8(text.to_vec()).unwrap(), count);
         });

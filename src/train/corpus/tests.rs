@@ -4,7 +4,7 @@ fn lines_of(corpus: Corpus<'_>, line_limit: usize) -> Vec<Vec<u8>> {
     let read_as = ReadAs::Sentences { line_limit };
     let mut batches = Batches::new(corpus, Document::Line, read_as, BATCH_BYTES).unwrap();
     let mut lines = Vec::new();
-    while let Some(batch) = batches.next().unwrap() {
+    while let Some(batch) = batches.read().unwrap() {
         batch
             .for_each(|_, text, _| {
                 lines.push(text.to_vec());

@@ -91,6 +91,7 @@ impl WordTable {
             visit(entry.key.text(arena, &mut buffer), entry.count)
         })
     }
+
     /// The texts by count, descending, and then by bytes, in parts that follow each other. `push`
     /// adds a text and its count to a part.
     pub(crate) fn parts_by_count<P: Default + Send + Sync>(

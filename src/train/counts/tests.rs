@@ -38,21 +38,23 @@ proptest! {
         for (text, count, _) in &additions {
             *expected.entry(text.as_bytes().to_vec()).or_insert(0) += count * repeats;
         }
-        let table = WordTable::new(SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed()));
-        let counts = table.into_shared();
-        std::thread::scope(|scope| {
-            for thread in 0..3 {
-                let mut adder = counts.adder();
+        let hasher = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
+        let mut table = WordTable::new(hasher);
+        table.with_adders(|adder| {
+            std::thread::scope(|scope| {
+                for thread in 0..3 {
+                    let mut adder = adder();
                     let additions = &additions;
-                scope.spawn(move || {
-                    for (text, count, _) in (0..repeats).flat_map(|_| additions).filter(|added| added.2 == thread) {
-                        adder.add(text.as_bytes(), *count).unwrap();
-                    }
-                    adder.flush().unwrap();
-                });
-            }
+                    scope.spawn(move || {
+                        let repeated = (0..repeats).flat_map(|_| additions);
+                        for (text, count, _) in repeated.filter(|added| added.2 == thread) {
+                            adder.add(text.as_bytes(), *count).unwrap();
+                        }
+                        adder.flush().unwrap();
+                    });
+                }
+            });
         });
-        let table = counts.into_table();
         prop_assert_eq!(table.len(), expected.len());
         let found: BTreeMap<Vec<u8>, u64> = table.texts().into_iter().collect();
         prop_assert_eq!(found, expected);

@@ -155,9 +155,11 @@ impl CountedTexts {
     /// # Errors
     /// A word is of 4 GiB or more.
     pub(crate) fn words(&self, rules: WordRules) -> Result<Self, TrainError> {
-        let words = WordTable::default().into_shared();
-        WordAdder::new(&words, self.len()).add_texts(rules, self.iter())?;
-        Ok(Self::by_count(&words.into_table()))
+        let mut words = WordTable::default();
+        words.with_adders(|adder| {
+            WordAdder::new(adder(), self.len()).add_texts(rules, self.iter())
+        })?;
+        Ok(Self::by_count(&words))
     }
 
     /// The texts of a table by count, descending, and then by bytes. Runs on the threads of the

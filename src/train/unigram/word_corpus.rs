@@ -42,7 +42,7 @@ use super::word_keys::{WordAdder, key_text, split_key};
 use crate::base::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::train::TrainError;
 use crate::train::alphabet::{CharacterCounts, KnownCharacters, add_characters};
-use crate::train::counts::{SharedTable, TextCounts, WordTable};
+use crate::train::counts::{TextCounts, WordTable};
 use crate::train::parallel::map_tasks;
 use crate::train::parallel::share_of_thread;
 use crate::train::split::word_rules::WordRules;
@@ -132,20 +132,21 @@ impl WordCorpus {
         dropped: &CountedTexts,
     ) -> Result<Self, TrainError> {
         let words = chunks.iter().map(|chunk| chunk.words.len()).sum();
-        let totals = WordTable::with_capacity(rules.hasher.clone(), words).into_shared();
+        let mut totals = WordTable::with_capacity(rules.hasher.clone(), words);
         let shards = chunks.iter().flat_map(|chunk| chunk.words.shards());
-        shards.collect::<Vec<_>>().into_par_iter().try_for_each(
-            |shard| -> Result<(), TrainError> {
-                let mut adder = totals.adder();
+        let shards: Vec<_> = shards.collect();
+        totals.with_adders(|adder| {
+            shards.into_par_iter().try_for_each(|shard| {
+                let mut adder = adder();
                 shard.for_each(|key, count| match count {
                     0 => Ok(()),
                     _ => adder.add(split_key(key).0, count),
                 })?;
                 adder.flush()
-            },
-        )?;
-        WordAdder::new(&totals, dropped.len()).add_texts(rules.words, dropped.iter())?;
-        let words = CountedTexts::by_count(&totals.into_table());
+            })?;
+            WordAdder::new(adder(), dropped.len()).add_texts(rules.words, dropped.iter())
+        })?;
+        let words = CountedTexts::by_count(&totals);
         Ok(Self { words, chunks })
     }
 }
@@ -161,15 +162,18 @@ pub(crate) struct WordCorpusRules {
 }
 
 impl WordCorpusRules {
-    fn table(&self) -> SharedTable {
-        WordTable::new(self.hasher.clone()).into_shared()
+    fn table(&self) -> WordTable {
+        WordTable::new(self.hasher.clone())
     }
 
     /// Adds the words of sentences to a table, on the threads of the current pool.
-    fn count(&self, table: &SharedTable, sentences: &[(&str, u64)]) -> Result<(), TrainError> {
+    fn count(&self, table: &mut WordTable, sentences: &[(&str, u64)]) -> Result<(), TrainError> {
         let shares = sentences.par_chunks(share_of_thread(sentences.len()));
-        shares.try_for_each(|share| {
-            WordAdder::new(table, share.len()).add_sentences(self.words, share.iter().copied())
+        table.with_adders(|adder| {
+            shares.try_for_each(|share| {
+                WordAdder::new(adder(), share.len())
+                    .add_sentences(self.words, share.iter().copied())
+            })
         })
     }
 
@@ -184,7 +188,7 @@ impl WordCorpusRules {
 /// Counts the words of all sentences.
 pub(crate) struct FirstPass {
     rules: WordCorpusRules,
-    words: SharedTable,
+    words: WordTable,
     /// Sentences read.
     sentences: u64,
     /// Those that are not empty.
@@ -210,7 +214,7 @@ impl FirstPass {
     /// A word is of 4 GiB or more.
     pub(crate) fn add(&mut self, batches: Vec<CountedTexts>) -> Result<(), TrainError> {
         let sentences: Vec<_> = batches.iter().flat_map(CountedTexts::iter).collect();
-        self.rules.count(&self.words, &sentences)?;
+        self.rules.count(&mut self.words, &sentences)?;
         for texts in batches {
             self.sentences += texts.len() as u64;
             self.remaining += texts.len() as u64 - texts.empty_texts();
@@ -252,7 +256,7 @@ impl FirstPass {
         Ok(CountedSentences {
             last: last.to_owned(),
             rules: self.rules,
-            words: self.words.into_table(),
+            words: self.words,
             remaining: self.remaining,
             moving,
         })
@@ -331,15 +335,16 @@ fn mark_words(mut words: WordTable, known: &KnownCharacters) -> Result<WordTable
     let changed: Vec<(Vec<u8>, u64)> = shards
         .flat_map_iter(|shard| take_unknown(shard, known))
         .collect();
-    let table = words.into_shared();
-    let mut adder = WordAdder::new(&table, changed.len());
-    let mut marked = String::new();
-    for (key, count) in changed {
-        known.mark(key_text(&key), &mut marked);
-        adder.add_word(&marked, split_key(&key).1, count)?;
-    }
-    adder.flush()?;
-    Ok(table.into_table())
+    words.with_adders(|adder| {
+        let mut adder = WordAdder::new(adder(), changed.len());
+        let mut marked = String::new();
+        for (key, count) in changed {
+            known.mark(key_text(&key), &mut marked);
+            adder.add_word(&marked, split_key(&key).1, count)?;
+        }
+        adder.flush()
+    })?;
+    Ok(words)
 }
 
 /// Takes the counts of the keys with unknown characters.
@@ -384,7 +389,7 @@ pub(crate) struct SecondPass {
 }
 
 struct OpenChunk {
-    words: SharedTable,
+    words: WordTable,
     size: ChunkSize,
 }
 
@@ -429,17 +434,17 @@ impl SecondPass {
                 self.dropped.push(text, count - repetitions);
             }
             if self.open.size.is_full() || self.missing == 0 {
-                let full = mem::replace(&mut self.open, OpenChunk::new(&self.rules));
-                self.rules.count(&full.words, &sentences)?;
+                let mut full = mem::replace(&mut self.open, OpenChunk::new(&self.rules));
+                self.rules.count(&mut full.words, &sentences)?;
                 sentences.clear();
                 self.chunks.push(WordChunk {
                     last: self.rules.last_word(text),
-                    words: full.words.into_table(),
+                    words: full.words,
                     bytes: full.size.bytes,
                 });
             }
         }
-        self.rules.count(&self.open.words, &sentences)
+        self.rules.count(&mut self.open.words, &sentences)
     }
 
     /// The corpus. Runs on the threads of the current pool.

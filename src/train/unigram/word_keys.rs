@@ -4,7 +4,7 @@
 //! give the keys `▁to` 2 and `▁be` with the mark 3.
 
 use crate::train::TrainError;
-use crate::train::counts::{SharedTable, TableAdder};
+use crate::train::counts::TableAdder;
 use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
 use crate::train::split::word_rules::WordRules;
 
@@ -40,12 +40,12 @@ pub(super) struct WordAdder<'c> {
 }
 
 impl<'c> WordAdder<'c> {
-    /// An adder for about this many texts.
-    pub(super) fn new(counts: &'c SharedTable, texts: usize) -> Self {
+    /// Adds about this many texts.
+    pub(super) fn new(adder: TableAdder<'c>, texts: usize) -> Self {
         let is_cached = texts >= MIN_CACHED_TEXTS;
         Self {
-            adder: counts.adder(),
-            cache: is_cached.then(|| RawChunkCache::new(counts.hasher())),
+            cache: is_cached.then(|| RawChunkCache::new(adder.hasher())),
+            adder,
             key: Vec::new(),
         }
     }

@@ -10,7 +10,7 @@ use super::WordCounts;
 use crate::train::TrainError;
 use crate::train::batch::{Batch, SentenceCounts};
 use crate::train::corpus::BATCH_BYTES;
-use crate::train::counts::SharedTable;
+use crate::train::counts::WordTable;
 
 /// Bytes of sentences that are counted together, to amortize the cost of starting the counting
 /// threads.
@@ -25,7 +25,7 @@ pub(in crate::train) trait CountsBatches: fmt::Debug + Send + Sync {
     fn count_batches(
         &self,
         batches: Vec<Batch>,
-        counts: &SharedTable,
+        counts: &mut WordTable,
     ) -> Result<SentenceCounts, TrainError>;
 }
 

@@ -9,12 +9,12 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::worker::ChunkCaches;
-use super::{ChunkCounter, Cuts};
+use super::Cuts;
+use super::worker::Worker;
 use crate::byte_bpe::{ByteBpe, SpecialSet};
 use crate::pattern::Pretokenizer;
 use crate::train::TrainError;
-use crate::train::counts::{SharedTable, TableAdder, Tally};
+use crate::train::counts::{TableAdder, Tally};
 
 /// What divides a text into pretokens.
 #[derive(Debug, Clone, Copy)]
@@ -77,30 +77,35 @@ impl<'v, T> PatternCuts<'v, T> {
 
 impl<T: Tally> Cuts for PatternCuts<'_, T> {
     type Tally = T;
-    type Counter<'c>
-        = PretokenCounter<'c, T>
-    where
-        Self: 'c;
+    type Local = ();
 
-    fn counter<'c>(&'c self, counts: &'c SharedTable<T>) -> PretokenCounter<'c, T> {
-        PretokenCounter(counts.adder())
-    }
+    fn local(&self) {}
 
-    fn cut<'c>(
-        &'c self,
+    fn cut(
+        &self,
         text: &[u8],
         (count, place): (u64, u64),
-        chunks: &mut ChunkCaches<'_, PretokenCounter<'c, T>>,
+        worker: &mut Worker<'_, '_, Self>,
     ) -> Result<(), TrainError> {
         let mut result = Ok(());
         let place = self.first_place.saturating_add(place);
         self.source.for_each(&well_formed(text), |text, pretoken| {
             if result.is_ok() {
                 let count = T::new(count, place.saturating_add(pretoken.start as u64));
-                result = chunks.add_part(text, pretoken, count);
+                result = worker.add_part(text, pretoken, count);
             }
         });
         result
+    }
+
+    fn count(
+        &self,
+        pretoken: &[u8],
+        count: T,
+        (): &mut (),
+        words: &mut TableAdder<'_, T>,
+    ) -> Result<(), TrainError> {
+        words.add(pretoken, count)
     }
 }
 
@@ -117,19 +122,4 @@ fn well_formed(text: &[u8]) -> Cow<'_, [u8]> {
         }
     }
     Cow::Owned(filled)
-}
-
-/// Counts pretokens.
-pub(crate) struct PretokenCounter<'c, T>(TableAdder<'c, T>);
-
-impl<T: Tally> ChunkCounter for PretokenCounter<'_, T> {
-    type Tally = T;
-
-    fn add(&mut self, chunk: &[u8], count: T) -> Result<(), TrainError> {
-        self.0.add(chunk, count)
-    }
-
-    fn flush(&mut self) -> Result<(), TrainError> {
-        self.0.flush()
-    }
 }

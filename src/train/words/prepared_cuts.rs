@@ -8,13 +8,13 @@
 use memchr::memmem;
 
 use super::chunk_rule::{ChunkRule, PlainBytes};
-use super::worker::ChunkCaches;
-use super::{ChunkCounter, CountedUnit, Cuts};
+use super::worker::Worker;
+use super::{CountedUnit, Cuts};
 use crate::base::WHITESPACE_MARK_STR;
 use crate::normalize::charsmap::Charsmap;
 use crate::train::TrainError;
 use crate::train::alphabet::add_characters;
-use crate::train::counts::{SharedTable, TableAdder};
+use crate::train::counts::TableAdder;
 use crate::train::meta::MetaPieces;
 use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;
@@ -96,16 +96,14 @@ impl PreparedCuts {
 
 impl Cuts for PreparedCuts {
     type Tally = u64;
-    type Counter<'c> = PartCounter<'c>;
+    type Local = PreparedLocal;
 
-    fn counter<'c>(&'c self, counts: &'c SharedTable) -> PartCounter<'c> {
-        PartCounter {
-            cuts: self,
+    fn local(&self) -> PreparedLocal {
+        PreparedLocal {
             unit: match &self.unit {
                 CountedUnit::Characters => UnitCounter::Characters(Vec::new()),
                 CountedUnit::Parts(rules) => UnitCounter::Parts(PartSplitter::new(rules)),
             },
-            counts: counts.adder(),
             may_have_mark: false,
             buffer: Vec::new(),
             plain_text: String::new(),
@@ -113,26 +111,66 @@ impl Cuts for PreparedCuts {
         }
     }
 
-    fn cut<'c>(
-        &'c self,
+    fn begin_batch(&self, bytes: &[u8], local: &mut PreparedLocal) {
+        local.may_have_mark = self.chunk_rule != ChunkRule::Sentence && self.has_mark(bytes);
+    }
+
+    fn cut(
+        &self,
         sentence: &[u8],
         (count, _place): (u64, u64),
-        chunks: &mut ChunkCaches<'_, PartCounter<'c>>,
+        worker: &mut Worker<'_, '_, Self>,
     ) -> Result<(), TrainError> {
-        match self.rule_for(sentence, chunks.counter.may_have_mark) {
-            ChunkRule::Sentence => chunks.counter.add_text(&self.preparation, sentence, count),
-            ChunkRule::Words => add_words(sentence, count, chunks),
+        match self.rule_for(sentence, worker.local.may_have_mark) {
+            ChunkRule::Sentence => {
+                let (local, words) = (&mut worker.local, &mut worker.words);
+                local.count_prepared(&self.preparation, sentence, count, words)
+            }
+            ChunkRule::Words => add_words(sentence, count, worker),
             ChunkRule::SpacedWords { dummy_prefix } => {
-                add_spaced_words(sentence, count, dummy_prefix, chunks)
+                add_spaced_words(sentence, count, dummy_prefix, worker)
             }
         }
+    }
+
+    fn count(
+        &self,
+        chunk: &[u8],
+        count: u64,
+        local: &mut PreparedLocal,
+        words: &mut TableAdder<'_>,
+    ) -> Result<(), TrainError> {
+        let spaces = leading_spaces(chunk);
+        let word = &chunk[spaces..];
+        if !self.plain.make_up(word) {
+            return local.count_prepared(&self.chunk_preparation, chunk, count, words);
+        }
+        // Preparing plain bytes, which are ASCII, only writes whitespace marks before them.
+        let marks = self.chunk_rule.whitespace_marks(spaces);
+        let text = &mut local.plain_text;
+        text.clear();
+        text.extend(std::iter::repeat_n(WHITESPACE_MARK_STR, marks));
+        text.push_str(std::str::from_utf8(word).unwrap_or_default());
+        local.unit.count(text, count, words)
+    }
+
+    fn finish(&self, local: PreparedLocal, words: &mut TableAdder<'_>) -> Result<(), TrainError> {
+        let UnitCounter::Characters(characters) = local.unit else {
+            return Ok(());
+        };
+        for (code, count) in (0..).zip(characters).filter(|(_, count)| *count > 0) {
+            if let Some(c) = char::from_u32(code) {
+                words.add(c.encode_utf8(&mut [0; 4]).as_bytes(), count)?;
+            }
+        }
+        Ok(())
     }
 }
 
 fn add_words(
     sentence: &[u8],
     count: u64,
-    chunks: &mut ChunkCaches<'_, PartCounter<'_>>,
+    worker: &mut Worker<'_, '_, PreparedCuts>,
 ) -> Result<(), TrainError> {
     let mut start = 0;
     while start < sentence.len() {
@@ -142,9 +180,9 @@ fn add_words(
             0 => {}
             Block16::LENGTH => {
                 end = next_space(sentence, end);
-                chunks.add(&sentence[start..end], count)?;
+                worker.add(&sentence[start..end], count)?;
             }
-            length => chunks.add_short(ShortText::of_block(block.0, length), count)?,
+            length => worker.add_short(ShortText::of_block(block.0, length), count)?,
         }
         start = end + 1;
     }
@@ -155,28 +193,28 @@ fn add_spaced_words(
     sentence: &[u8],
     count: u64,
     dummy_prefix: bool,
-    chunks: &mut ChunkCaches<'_, PartCounter<'_>>,
+    worker: &mut Worker<'_, '_, PreparedCuts>,
 ) -> Result<(), TrainError> {
     let mut start = 0;
     if dummy_prefix {
         start = end_of_spaced_word(sentence, 0);
-        let mut prefixed = std::mem::take(&mut chunks.counter.prefixed_chunk);
+        let mut prefixed = std::mem::take(&mut worker.local.prefixed_chunk);
         prefixed.clear();
         prefixed.push(b' ');
         prefixed.extend_from_slice(&sentence[..start]);
-        chunks.add(&prefixed, count)?;
-        chunks.counter.prefixed_chunk = prefixed;
+        worker.add(&prefixed, count)?;
+        worker.local.prefixed_chunk = prefixed;
     }
     while start < sentence.len() {
         let block = Block16::at(sentence, start);
         match block.spaced_word() {
             Block16::LENGTH => {
                 let end = end_of_spaced_word(sentence, start);
-                chunks.add(&sentence[start..end], count)?;
+                worker.add(&sentence[start..end], count)?;
                 start = end;
             }
             length => {
-                chunks.add_short(ShortText::of_block(block.0, length), count)?;
+                worker.add_short(ShortText::of_block(block.0, length), count)?;
                 start += length as usize;
             }
         }
@@ -184,11 +222,9 @@ fn add_spaced_words(
     Ok(())
 }
 
-/// Prepares text and counts its parts.
-pub(crate) struct PartCounter<'c> {
-    cuts: &'c PreparedCuts,
+/// The state of a thread that counts.
+pub(crate) struct PreparedLocal {
     unit: UnitCounter,
-    counts: TableAdder<'c>,
     /// Whether the batch has a whitespace mark, so that a sentence of it may have to be prepared as
     /// a whole.
     may_have_mark: bool,
@@ -200,18 +236,18 @@ pub(crate) struct PartCounter<'c> {
 
 /// How a thread counts a [`CountedUnit`].
 enum UnitCounter {
-    /// By code point, before they are added to the counts.
+    /// By code point, before they are added to the words.
     Characters(Vec<u64>),
     Parts(PartSplitter),
 }
 
 impl UnitCounter {
     /// Splits prepared text and counts the parts.
-    fn add(
+    fn count(
         &mut self,
-        counts: &mut TableAdder<'_>,
         text: &str,
         count: u64,
+        words: &mut TableAdder<'_>,
     ) -> Result<(), TrainError> {
         let splitter = match self {
             Self::Parts(splitter) => splitter,
@@ -223,61 +259,24 @@ impl UnitCounter {
         let mut result = Ok(());
         splitter.split(text, |part| {
             if result.is_ok() {
-                result = counts.add(part.as_bytes(), count);
+                result = words.add(part.as_bytes(), count);
             }
         });
         result
     }
 }
 
-impl PartCounter<'_> {
-    /// Prepares `text` and adds its parts.
-    fn add_text(
+impl PreparedLocal {
+    /// Prepares `text` and counts its parts.
+    fn count_prepared(
         &mut self,
         preparation: &Preparation,
         text: &[u8],
         count: u64,
+        words: &mut TableAdder<'_>,
     ) -> Result<(), TrainError> {
         let prepared = preparation.prepare(text, &mut self.buffer)?;
-        self.unit.add(&mut self.counts, &prepared, count)
-    }
-}
-
-impl ChunkCounter for PartCounter<'_> {
-    type Tally = u64;
-
-    fn begin_batch(&mut self, bytes: &[u8]) {
-        let rule = self.cuts.chunk_rule;
-        self.may_have_mark = rule != ChunkRule::Sentence && self.cuts.has_mark(bytes);
-    }
-
-    fn add(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError> {
-        let cuts = self.cuts;
-        let spaces = leading_spaces(chunk);
-        let word = &chunk[spaces..];
-        if !cuts.plain.make_up(word) {
-            return self.add_text(&cuts.chunk_preparation, chunk, count);
-        }
-        // Preparing plain bytes, which are ASCII, only writes whitespace marks before them.
-        let marks = cuts.chunk_rule.whitespace_marks(spaces);
-        let text = &mut self.plain_text;
-        text.clear();
-        text.extend(std::iter::repeat_n(WHITESPACE_MARK_STR, marks));
-        text.push_str(std::str::from_utf8(word).unwrap_or_default());
-        self.unit.add(&mut self.counts, &self.plain_text, count)
-    }
-
-    fn flush(&mut self) -> Result<(), TrainError> {
-        if let UnitCounter::Characters(characters) = &mut self.unit {
-            let characters = std::mem::take(characters);
-            for (code, count) in (0..).zip(characters).filter(|(_, count)| *count > 0) {
-                if let Some(c) = char::from_u32(code) {
-                    self.counts
-                        .add(c.encode_utf8(&mut [0; 4]).as_bytes(), count)?;
-                }
-            }
-        }
-        self.counts.flush()
+        self.unit.count(&prepared, count, words)
     }
 }
 

@@ -1,7 +1,6 @@
 //! One thread's part of the counting: sentences -> chunks -> what is counted of a chunk.
 //!
-//! The chunks are those of the [`Cuts`]. A chunk takes one of three routes to the
-//! [`ChunkCounter`]:
+//! The chunks are those of the [`Cuts`]. A chunk takes one of three routes to [`Cuts::count`]:
 //!
 //! | bytes of the chunk | route |
 //! |---|---|
@@ -17,10 +16,10 @@ use std::sync::mpsc::Receiver;
 
 use foldhash::fast::SeedableRandomState;
 
-use super::{ChunkCounter, Cuts};
+use super::Cuts;
 use crate::train::TrainError;
-use crate::train::batch::{Batch, PLACES_PER_BYTE, SentenceCounts, SentenceFilter};
-use crate::train::counts::{SharedTable, TextCounts, TextLookup};
+use crate::train::batch::{Batch, PLACES_PER_BYTE, SentenceCounts, SentenceRules};
+use crate::train::counts::{TableAdder, TextCounts, TextLookup};
 use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
 use crate::train::swar::Block16;
 
@@ -35,42 +34,33 @@ const LOOKAHEAD: usize = 32;
 const MAX_CACHED_CHUNK_BYTES: usize = 64;
 
 /// Counts the sentences of batches, for one thread.
-pub(super) struct Worker<'c, C: Cuts> {
+pub(crate) struct Worker<'c, 't, C: Cuts> {
     cuts: &'c C,
-    filter: SentenceFilter,
-    chunks: ChunkCaches<'c, C::Counter<'c>>,
+    pub(super) local: C::Local,
+    pub(super) words: TableAdder<'t, C::Tally>,
+    rules: SentenceRules,
+    sentences: SentenceCounts,
+    hasher: &'t SeedableRandomState,
+    cache: RawChunkCache<C::Tally>,
+    /// Chunks to be added to `cache` next.
+    short_chunks: Vec<CachedChunk<C::Tally>>,
+    /// Chunks too long for `cache`.
+    held_chunks: TextCounts<C::Tally>,
 }
 
-impl<'c, C: Cuts> Worker<'c, C> {
-    pub(super) fn new(
-        cuts: &'c C,
-        filter: SentenceFilter,
-        counts: &'c SharedTable<C::Tally>,
-    ) -> Self {
+impl<'c, 't, C: Cuts> Worker<'c, 't, C> {
+    pub(super) fn new(cuts: &'c C, rules: SentenceRules, words: TableAdder<'t, C::Tally>) -> Self {
         Self {
             cuts,
-            filter,
-            chunks: ChunkCaches::new(cuts.counter(counts), counts.hasher()),
+            local: cuts.local(),
+            rules,
+            sentences: SentenceCounts::default(),
+            hasher: words.hasher(),
+            cache: RawChunkCache::new(words.hasher()),
+            words,
+            short_chunks: Vec::with_capacity(LOOKAHEAD),
+            held_chunks: TextCounts::default(),
         }
-    }
-
-    /// Counts the sentences of a batch.
-    pub(super) fn count(&mut self, batch: &Batch) -> Result<(), TrainError> {
-        self.chunks.counter.begin_batch(batch.as_bytes());
-        let mut place = batch.first_place();
-        self.filter.for_each_used(batch, |sentence, count| {
-            let occurrence = (count, place);
-            self.cuts.cut(sentence, occurrence, &mut self.chunks)?;
-            place += PLACES_PER_BYTE * sentence.len() as u64;
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(())
-    }
-
-    /// Adds what is still held. Returns the sentences, by what became of them.
-    pub(super) fn finish(self) -> Result<SentenceCounts, TrainError> {
-        self.chunks.finish()?;
-        Ok(self.filter.counts)
     }
 
     /// Counts batches until there are no more, or until an error, which sets `failed`.
@@ -89,42 +79,30 @@ impl<'c, C: Cuts> Worker<'c, C> {
         }
         self.finish()
     }
-}
 
-fn receive(batches: &Mutex<Receiver<Batch>>) -> Option<Batch> {
-    // A poisoned lock means that another thread panicked; the caller resumes that panic.
-    batches.lock().ok()?.recv().ok()
-}
-
-/// The chunks that a thread has counted and not yet added to its [`ChunkCounter`].
-pub(crate) struct ChunkCaches<'a, Counter: ChunkCounter> {
-    pub(super) counter: Counter,
-    hasher: &'a SeedableRandomState,
-    cache: RawChunkCache<Counter::Tally>,
-    /// Chunks to be added to `cache` next.
-    short_chunks: Vec<CachedChunk<Counter::Tally>>,
-    /// Chunks too long for `cache`.
-    held_chunks: TextCounts<Counter::Tally>,
-}
-
-impl<'a, Counter: ChunkCounter> ChunkCaches<'a, Counter> {
-    fn new(counter: Counter, hasher: &'a SeedableRandomState) -> Self {
-        Self {
-            counter,
-            hasher,
-            cache: RawChunkCache::new(hasher),
-            short_chunks: Vec::with_capacity(LOOKAHEAD),
-            held_chunks: TextCounts::default(),
-        }
+    /// Counts the sentences of a batch.
+    pub(super) fn count(&mut self, batch: &Batch) -> Result<(), TrainError> {
+        self.cuts.begin_batch(batch.as_bytes(), &mut self.local);
+        let mut sentences = self.sentences;
+        let mut place = batch.first_place();
+        batch.for_each_used(self.rules, &mut sentences, |sentence, count| {
+            self.cuts.cut(sentence, (count, place), self)?;
+            place += PLACES_PER_BYTE * sentence.len() as u64;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        self.sentences = sentences;
+        Ok(())
     }
 
     /// Adds a chunk that occurs so often.
-    pub(super) fn add(&mut self, chunk: &[u8], count: Counter::Tally) -> Result<(), TrainError> {
+    pub(super) fn add(&mut self, chunk: &[u8], count: C::Tally) -> Result<(), TrainError> {
         if let Some(short) = ShortText::new(chunk) {
             return self.add_short(short, count);
         }
         if chunk.len() > MAX_CACHED_CHUNK_BYTES {
-            return self.counter.add(chunk, count);
+            return self
+                .cuts
+                .count(chunk, count, &mut self.local, &mut self.words);
         }
         if self.held_chunks.len() >= MAX_HELD_CHUNKS
             || self.held_chunks.arena_bytes() >= MAX_HELD_CHUNK_BYTES
@@ -141,7 +119,7 @@ impl<'a, Counter: ChunkCounter> ChunkCaches<'a, Counter> {
         &mut self,
         text: &[u8],
         part: Range<usize>,
-        count: Counter::Tally,
+        count: C::Tally,
     ) -> Result<(), TrainError> {
         match u32::try_from(part.len()) {
             Ok(length) if length < Block16::LENGTH => {
@@ -157,7 +135,7 @@ impl<'a, Counter: ChunkCounter> ChunkCaches<'a, Counter> {
     pub(super) fn add_short(
         &mut self,
         chunk: ShortText,
-        count: Counter::Tally,
+        count: C::Tally,
     ) -> Result<(), TrainError> {
         self.short_chunks.push(CachedChunk { text: chunk, count });
         if self.short_chunks.len() < LOOKAHEAD {
@@ -189,28 +167,38 @@ impl<'a, Counter: ChunkCounter> ChunkCaches<'a, Counter> {
     #[inline(never)]
     fn add_evicted(
         &mut self,
-        CachedChunk { text, count }: &CachedChunk<Counter::Tally>,
+        CachedChunk { text, count }: &CachedChunk<C::Tally>,
     ) -> Result<(), TrainError> {
         let mut buffer = [[0; 8]; 2];
         let chunk = text.text(&mut buffer);
-        self.counter.add(chunk, *count)
+        self.cuts
+            .count(chunk, *count, &mut self.local, &mut self.words)
     }
 
     fn flush_held_chunks(&mut self) -> Result<(), TrainError> {
-        let counter = &mut self.counter;
+        let Self {
+            cuts, local, words, ..
+        } = self;
         self.held_chunks
-            .for_each(|chunk, count| counter.add(chunk, count))?;
+            .for_each(|chunk, count| cuts.count(chunk, count, local, words))?;
         self.held_chunks.clear();
         Ok(())
     }
 
-    /// Adds all chunks to the counter, which makes all of its additions.
-    fn finish(mut self) -> Result<(), TrainError> {
+    /// Adds what is still held. Returns the sentences, by what became of them.
+    pub(super) fn finish(mut self) -> Result<SentenceCounts, TrainError> {
         self.flush_short_chunks()?;
         self.flush_held_chunks()?;
         for entry in self.cache.take_entries() {
             self.add_evicted(&entry)?;
         }
-        self.counter.flush()
+        self.cuts.finish(self.local, &mut self.words)?;
+        self.words.flush()?;
+        Ok(self.sentences)
     }
+}
+
+fn receive(batches: &Mutex<Receiver<Batch>>) -> Option<Batch> {
+    // A poisoned lock means that another thread panicked; the caller resumes that panic.
+    batches.lock().ok()?.recv().ok()
 }
