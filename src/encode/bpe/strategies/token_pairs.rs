@@ -70,15 +70,10 @@ impl TokenPairCache {
     }
 
     fn insert(&mut self, pair: u64, is_valid: bool) {
-        self.allocate();
-        self.slots[Self::slot(pair)] = if is_valid { pair } else { pair | INVALID };
-    }
-
-    /// Allocates the table before its first pair.
-    fn allocate(&mut self) {
         if self.slots.is_empty() {
             self.slots.resize(1 << SLOT_BITS, FREE_SLOT);
         }
+        self.slots[Self::slot(pair)] = if is_valid { pair } else { pair | INVALID };
     }
 
     fn slot(pair: u64) -> usize {
@@ -109,16 +104,45 @@ pub(in crate::encode::bpe) fn is_valid_token_pair(
 }
 
 fn compute_validity(
-    left: u32,
-    right: u32,
+    mut left: u32,
+    mut right: u32,
     context: &mut MergeContext<'_, impl Spelling>,
 ) -> Option<bool> {
     match (last_merge(left, context), last_merge(right, context)) {
-        (LastMerge::TooLong, _) | (_, LastMerge::TooLong) => None,
+        (LastMerge::TooLong, _) | (_, LastMerge::TooLong) => return None,
         (LastMerge::OutOfRankOrder, _) | (_, LastMerge::OutOfRankOrder) => {
-            Some(merge_both(left, right, context))
+            return Some(merge_both(left, right, context));
         }
-        _ => Some(undo_both(left, right, context)),
+        _ => {}
+    }
+    // Undo the merges, the latest first. Equal ranks merge from left to right, so the right one is
+    // undone first.
+    let symbols = &context.tables.symbols;
+    // The ranks at which the current parts become part of something larger.
+    let mut left_until = NO_RANK;
+    let mut right_until = NO_RANK;
+    loop {
+        let rank = context.pairs.get(left, right).rank();
+        if rank < left_until && rank <= right_until {
+            return Some(false);
+        }
+        let left_rank = symbols.rank(left);
+        let right_rank = symbols.rank(right);
+        match (last_merge(left, context), last_merge(right, context)) {
+            (LastMerge::Pair(_, part), LastMerge::Pair(..)) if left_rank > right_rank => {
+                left = part;
+                left_until = left_rank;
+            }
+            (_, LastMerge::Pair(part, _)) => {
+                right = part;
+                right_until = right_rank;
+            }
+            (LastMerge::Pair(_, part), _) => {
+                left = part;
+                left_until = left_rank;
+            }
+            _ => return Some(true),
+        }
     }
 }
 
@@ -138,36 +162,4 @@ fn merge_both(left: u32, right: u32, context: &mut MergeContext<'_, impl Spellin
     heap.symbols.extend(units);
     heap.merge(&mut context.pairs, &mut ());
     heap.symbols == [left, right]
-}
-
-/// Undoes the merges of two symbols, the latest first; equal ranks merge from left to right, so the
-/// right one is undone first.
-fn undo_both(mut left: u32, mut right: u32, context: &mut MergeContext<'_, impl Spelling>) -> bool {
-    let symbols = &context.tables.symbols;
-    // The ranks at which the current parts become part of something larger.
-    let mut left_until = NO_RANK;
-    let mut right_until = NO_RANK;
-    loop {
-        let rank = context.pairs.get(left, right).rank();
-        if rank < left_until && rank <= right_until {
-            return false;
-        }
-        let left_rank = symbols.rank(left);
-        let right_rank = symbols.rank(right);
-        match (last_merge(left, context), last_merge(right, context)) {
-            (LastMerge::Pair(_, part), LastMerge::Pair(..)) if left_rank > right_rank => {
-                left = part;
-                left_until = left_rank;
-            }
-            (_, LastMerge::Pair(part, _)) => {
-                right = part;
-                right_until = right_rank;
-            }
-            (LastMerge::Pair(_, part), _) => {
-                left = part;
-                left_until = left_rank;
-            }
-            _ => return true,
-        }
-    }
 }
