@@ -207,8 +207,8 @@ impl Batch {
     }
 
     /// Calls `use_sentence` with each sentence that training uses and its count, until it returns
-    /// `Break`; the sentences after that are not visited. Adds what became of the others, and of
-    /// this one, to `counts`.
+    /// `Break`; the sentences after that are not visited. Adds what became of the visited ones to
+    /// `counts`.
     pub(crate) fn for_each_used(
         &self,
         rules: SentenceRules,

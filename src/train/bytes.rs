@@ -301,12 +301,7 @@ impl PretokenReader<'_> {
         let rules = SentenceRules::of_all(self.input_format);
         let cuts = PatternCuts::new(self.source).with_first_place(self.first_place);
         let mut texts = count_into(&cuts, rules, self.work.threads, counts, |send| {
-            while let Some(batch) = batches.next(reporter)? {
-                if !send(batch) {
-                    break;
-                }
-            }
-            Ok(())
+            batches.send_all(reporter, send)
         })?;
         texts.add(&batches.skipped());
         Ok(texts)

@@ -139,14 +139,8 @@ impl<'a> CorpusReader<'a> {
         reporter: &mut Reporter<'_>,
     ) -> Result<SentenceCounts, TrainError> {
         let mut batches = self.selected_batches(corpus, reporter)?;
-        let mut sentences = self.count_into(unit, counts, |send| {
-            while let Some(batch) = batches.next(reporter)? {
-                if !send(batch) {
-                    return Ok(());
-                }
-            }
-            batches.check_found()
-        })?;
+        let mut sentences =
+            self.count_into(unit, counts, |send| batches.send_all(reporter, send))?;
         sentences.add(&batches.skipped());
         Ok(sentences)
     }
@@ -207,7 +201,7 @@ impl<'a> CorpusReader<'a> {
         mut add: impl FnMut(Vec<CountedTexts>) -> Result<(), TrainError> + Send,
     ) -> Result<(), TrainError> {
         let mut batches = self.selected_batches(corpus, &mut run.reporter)?;
-        let mut sentences = SentencePreparer::new(self.options, self.preparation.clone());
+        let mut sentences = SentencePreparer::new(self.rules(), self.preparation.clone());
         let group_size = BATCHES_PER_THREAD * self.work.threads;
         let mut group = batches.next_group(group_size, &mut run.reporter)?;
         while !group.is_empty() {

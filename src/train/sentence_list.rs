@@ -8,23 +8,22 @@ use std::ops::ControlFlow;
 use rayon::prelude::*;
 
 use super::batch::{Batch, SentenceCounts, SentenceRules};
-use super::options::TrainOptions;
 use super::prepare::Preparation;
 use super::unigram::sentences::CountedTexts;
 use crate::train::TrainError;
 
 /// Prepares sentences and counts the sentences read.
-pub(super) struct SentencePreparer<'o> {
-    options: &'o TrainOptions,
+pub(super) struct SentencePreparer {
+    rules: SentenceRules,
     preparation: Preparation,
     /// The sentences read, by what became of them.
     pub(super) counts: SentenceCounts,
 }
 
-impl<'o> SentencePreparer<'o> {
-    pub(super) fn new(options: &'o TrainOptions, preparation: Preparation) -> Self {
+impl SentencePreparer {
+    pub(super) fn new(rules: SentenceRules, preparation: Preparation) -> Self {
         Self {
-            options,
+            rules,
             preparation,
             counts: SentenceCounts::default(),
         }
@@ -49,11 +48,10 @@ impl<'o> SentencePreparer<'o> {
     }
 
     fn prepare_batch(&self, batch: &Batch) -> Result<(SentenceCounts, CountedTexts), TrainError> {
-        let rules = SentenceRules::new(self.options);
         let mut counts = SentenceCounts::default();
         let mut texts = CountedTexts::default();
         let mut buffer = Vec::new();
-        batch.for_each_used(rules, &mut counts, |sentence, count| {
+        batch.for_each_used(self.rules, &mut counts, |sentence, count| {
             let text = self.preparation.prepare(sentence, &mut buffer)?;
             texts.push(&text, count);
             Ok(ControlFlow::Continue(()))

@@ -40,7 +40,7 @@ pub(super) struct WordAdder<'c> {
 }
 
 impl<'c> WordAdder<'c> {
-    /// Adds about this many texts.
+    /// An adder to a table, for about this many texts.
     pub(super) fn new(adder: TableAdder<'c>, texts: usize) -> Self {
         let is_cached = texts >= MIN_CACHED_TEXTS;
         Self {

@@ -14,8 +14,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
-use foldhash::fast::SeedableRandomState;
-
 use super::Cuts;
 use crate::train::TrainError;
 use crate::train::batch::{Batch, PLACES_PER_BYTE, SentenceCounts, SentenceRules};
@@ -40,7 +38,6 @@ pub(crate) struct Worker<'c, 't, C: Cuts> {
     pub(super) words: TableAdder<'t, C::Tally>,
     rules: SentenceRules,
     sentences: SentenceCounts,
-    hasher: &'t SeedableRandomState,
     cache: RawChunkCache<C::Tally>,
     /// Chunks to be added to `cache` next.
     short_chunks: Vec<CachedChunk<C::Tally>>,
@@ -55,7 +52,6 @@ impl<'c, 't, C: Cuts> Worker<'c, 't, C> {
             local: cuts.local(),
             rules,
             sentences: SentenceCounts::default(),
-            hasher: words.hasher(),
             cache: RawChunkCache::new(words.hasher()),
             words,
             short_chunks: Vec::with_capacity(LOOKAHEAD),
@@ -109,8 +105,9 @@ impl<'c, 't, C: Cuts> Worker<'c, 't, C> {
         {
             self.flush_held_chunks()?;
         }
-        let lookup = TextLookup::new(self.hasher, chunk);
-        self.held_chunks.add(self.hasher, &lookup, count)
+        let hasher = self.words.hasher();
+        self.held_chunks
+            .add(hasher, &TextLookup::new(hasher, chunk), count)
     }
 
     /// As [`add`](Self::add), for a part of a text that is not empty.
