@@ -17,8 +17,8 @@ pub(crate) fn pack<const N: usize>(text: &[u8]) -> Option<[u64; N]> {
     }
     let mut words = [0; N];
     let (full, tail) = text.as_chunks::<8>();
-    for (word, bytes) in words.iter_mut().zip(full) {
-        *word = u64::from_le_bytes(*bytes);
+    for (at, bytes) in full.iter().enumerate() {
+        words[at] = u64::from_le_bytes(*bytes);
     }
     words[full.len()] = last_bytes(text, tail.len());
     words[N - 1] |= (length as u64) << 56;
@@ -44,17 +44,19 @@ fn last_bytes(text: &[u8], count: usize) -> u64 {
     }
 }
 
+#[inline]
 fn load4(bytes: [u8; 4]) -> u64 {
     u64::from(u32::from_le_bytes(bytes))
 }
 
 /// The text of packed words; `buffer` receives its bytes.
+#[inline]
 pub(crate) fn unpack<'b, const N: usize>(
     words: &[u64; N],
     buffer: &'b mut [[u8; 8]; N],
 ) -> &'b [u8] {
-    for (bytes, word) in buffer.iter_mut().zip(words) {
-        *bytes = word.to_le_bytes();
+    for (at, bytes) in buffer.iter_mut().enumerate() {
+        *bytes = words[at].to_le_bytes();
     }
     let bytes = buffer.as_flattened();
     let length = bytes.last().map_or(0, |length| usize::from(*length));

@@ -175,6 +175,7 @@ impl<T: Tally> TextCounts<T> {
     }
 
     /// Where the search for a text begins.
+    #[inline]
     fn first_index(&self, hash: u64) -> usize {
         // The lower half of the hash, as a fraction of 2^32, times the number of entries. The
         // number need not be a power of two, so a mask would not do.
@@ -193,6 +194,7 @@ impl<T: Tally> TextCounts<T> {
     }
 
     /// The first free index for this hash.
+    #[inline]
     fn first_free_index(&self, hash: u64) -> usize {
         let mut at = self.first_index(hash);
         while !self.entries[at].key.is_free() {
@@ -202,6 +204,7 @@ impl<T: Tally> TextCounts<T> {
     }
 
     /// Reads the entry where the search for a text begins, to load it into the processor's cache.
+    #[inline]
     fn touch(&self, hash: u64) -> u64 {
         self.entries
             .get(self.first_index(hash))
@@ -235,6 +238,7 @@ impl<T: Tally> TextCounts<T> {
     }
 
     /// Writes an entry to the first free index for this hash.
+    #[inline]
     fn put(&mut self, hash: u64, new: TextEntry<T>) {
         let at = self.first_free_index(hash);
         self.entries[at] = new;
@@ -398,6 +402,7 @@ impl<T: Tally> WordTable<T> {
 }
 
 /// The shard of a text with this hash. The table inside a shard is indexed by the low 32 bits.
+#[inline]
 fn shard_of(hash: u64) -> usize {
     masked_index(hash >> 40, SHARDS - 1)
 }

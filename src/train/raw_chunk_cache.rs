@@ -36,6 +36,7 @@ const SETS: usize = 1 << 14;
 pub(crate) struct ShortText([u64; 2]);
 
 impl ShortText {
+    #[inline]
     pub(crate) fn new(text: &[u8]) -> Option<Self> {
         pack(text).map(ShortText)
     }
@@ -49,6 +50,7 @@ impl ShortText {
     }
 
     /// The text, written to `buffer`.
+    #[inline]
     pub(crate) fn text<'b>(&self, buffer: &'b mut [[u8; 8]; 2]) -> &'b [u8] {
         unpack(&self.0, buffer)
     }

@@ -52,8 +52,10 @@ impl ChunkKey {
     fn of_start(bytes: &[u8; READ_BYTES], length: usize) -> Option<Self> {
         let masks = MASKS.get(length)?;
         let (words, _) = bytes.as_chunks::<8>();
-        let mut text: [u64; KEY_WORDS] =
-            std::array::from_fn(|at| u64::from_le_bytes(words[at]) & masks[at]);
+        let mut text = [0; KEY_WORDS];
+        for (at, word) in text.iter_mut().enumerate() {
+            *word = u64::from_le_bytes(words[at]) & masks[at];
+        }
         text[KEY_WORDS - 1] |= (length as u64) << 56;
         Some(Self {
             text,

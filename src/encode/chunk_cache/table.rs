@@ -105,8 +105,8 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkEntry<WORDS, ID_WORDS> {
         match self.state & (COUNT | WIDE) {
             count @ 0..=4 if out.len() + 4 <= out.capacity() => {
                 let length = out.len() + usize::from(count);
-                let few: [PieceId; 4] = std::array::from_fn(|at| PieceId::new(self.ids[at].into()));
-                out.extend_from_slice(&few);
+                let id = |at: usize| PieceId::new(self.ids[at].into());
+                out.extend_from_slice(&[id(0), id(1), id(2), id(3)]);
                 out.truncate(length);
             }
             _ => self.append_many(out),

@@ -65,6 +65,7 @@ pub(crate) struct ContextCounts {
 }
 
 impl ContextCounts {
+    #[inline]
     fn add(&mut self, symbol: Symbol, count: u64, position: u32) {
         let neighbour = &mut self.neighbours[symbol.index()];
         if neighbour.positions == 0 {
@@ -81,11 +82,13 @@ impl ContextCounts {
     }
 
     /// How often a symbol is a neighbour.
+    #[inline]
     pub(crate) fn count(&self, symbol: Symbol) -> u64 {
         self.neighbours[symbol.index()].count
     }
 
     /// The number of positions at which a symbol is a neighbour.
+    #[inline]
     pub(crate) fn position_count(&self, symbol: Symbol) -> usize {
         self.neighbours[symbol.index()].positions as usize
     }
@@ -155,6 +158,7 @@ impl MergeContexts {
         self.right.reset(symbols);
     }
 
+    #[inline]
     pub(crate) fn add(&mut self, found: &Occurrence) {
         if let Some((symbol, position)) = found.left {
             self.left.add(symbol, found.count, position);

@@ -23,6 +23,7 @@ pub(crate) struct PairMap<T> {
 }
 
 /// Two symbols as one number.
+#[inline]
 pub(super) fn key(left: Symbol, right: Symbol) -> u64 {
     u64::from(left.0) << 32 | u64::from(right.0)
 }
@@ -46,12 +47,14 @@ impl<T: Copy + PartialEq> PairMap<T> {
     }
 
     /// The cell of a pair in the square, if it has one.
+    #[inline]
     fn cell(&self, left: Symbol, right: Symbol) -> Option<usize> {
         let left = left.index();
         let right = right.index();
         (left < self.side && right < self.side).then_some(left * self.side + right)
     }
 
+    #[inline]
     pub(crate) fn get(&self, left: Symbol, right: Symbol) -> Option<T> {
         let found = match self.cell(left, right) {
             Some(cell) => self.square.get(cell),
@@ -61,6 +64,7 @@ impl<T: Copy + PartialEq> PairMap<T> {
     }
 
     /// The value of a pair, which is inserted as `empty` if there is none.
+    #[inline]
     pub(crate) fn value_mut(&mut self, left: Symbol, right: Symbol) -> &mut T {
         match self.cell(left, right) {
             Some(cell) => &mut self.square[cell],

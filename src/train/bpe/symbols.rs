@@ -21,6 +21,7 @@ impl Symbol {
     /// The other 32-bit values mark other slots; see [`WordSlot`](super::word_buffer::WordSlot).
     pub(crate) const LIMIT: u32 = 1 << 31;
 
+    #[inline]
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
@@ -141,6 +142,7 @@ impl SymbolArena {
         self.shapes.len()
     }
 
+    #[inline]
     pub(crate) fn text(&self, symbol: Symbol) -> &[u8] {
         self.texts.get(symbol.index())
     }
@@ -152,21 +154,25 @@ impl SymbolArena {
             .into_boxed_slice()
     }
 
+    #[inline]
     pub(crate) fn shape(&self, symbol: Symbol) -> &Shape {
         &self.shapes[symbol.index()]
     }
 
     /// Whether the joined text of two symbols is a valid piece.
+    #[inline]
     pub(crate) fn may_merge(&self, rules: &SplitRules, left: Symbol, right: Symbol) -> bool {
         rules.join(self.shape(left), self.shape(right)).is_some()
     }
 
     /// Length in slots.
+    #[inline]
     pub(crate) fn length(&self, symbol: Symbol) -> usize {
         self.slots(symbol) as usize
     }
 
     /// As [`length`](Self::length), in the type of positions.
+    #[inline]
     pub(crate) fn slots(&self, symbol: Symbol) -> u32 {
         self.lengths[symbol.index()]
     }

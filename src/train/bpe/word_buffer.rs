@@ -81,6 +81,7 @@ struct RunCounts<'s> {
 }
 
 impl RunCounts<'_> {
+    #[inline]
     fn at(&mut self, slot: usize) -> u64 {
         if !self.current.contains(slot) {
             self.current = self.run_at(slot);

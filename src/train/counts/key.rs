@@ -26,6 +26,7 @@ pub(super) struct PackedText([u64; 2]);
 
 impl PackedText {
     /// The key of a text with this hash, of `length` bytes, at `start` in the arena.
+    #[inline]
     pub(super) fn in_arena(start: usize, length: usize, hash: u64) -> Option<Self> {
         let length = u32::try_from(length).ok()?;
         Some(Self([
@@ -34,16 +35,19 @@ impl PackedText {
         ]))
     }
 
+    #[inline]
     pub(super) fn is_free(&self) -> bool {
         self.0 == [0, 0]
     }
 
     /// Whether this is the key of a text in the arena that may have this hash.
+    #[inline]
     pub(super) fn may_have_hash(&self, hash: u64) -> bool {
         self.0[1] & (IN_ARENA | TAG) == IN_ARENA | hash & TAG
     }
 
     /// The text, in the arena or written to `buffer`.
+    #[inline]
     pub(super) fn text<'t>(&self, arena: &'t [u8], buffer: &'t mut [[u8; 8]; 2]) -> &'t [u8] {
         if self.is_in_arena() {
             &arena[self.position()]
@@ -66,6 +70,7 @@ impl PackedText {
         start..start + length
     }
 
+    #[inline]
     pub(super) fn hash(&self, hasher: &SeedableRandomState, arena: &[u8]) -> u64 {
         if self.is_in_arena() {
             hash_text(hasher, &arena[self.position()])
@@ -84,6 +89,7 @@ pub(crate) struct TextLookup<'t> {
 }
 
 impl<'t> TextLookup<'t> {
+    #[inline]
     pub(crate) fn new(hasher: &SeedableRandomState, text: &'t [u8]) -> Self {
         let short = pack(text).map(PackedText);
         let hash = short.map_or_else(|| hash_text(hasher, text), |key| hash_key(hasher, key));
@@ -91,6 +97,7 @@ impl<'t> TextLookup<'t> {
     }
 
     /// A short text with a known hash.
+    #[inline]
     pub(super) fn of_key(key: PackedText, hash: u64) -> TextLookup<'static> {
         TextLookup {
             text: &[],
@@ -100,6 +107,7 @@ impl<'t> TextLookup<'t> {
     }
 
     /// A long text with a known hash.
+    #[inline]
     pub(super) fn of_long_text(text: &'t [u8], hash: u64) -> Self {
         let short = None;
         TextLookup { text, short, hash }
@@ -115,12 +123,14 @@ impl<'t> TextLookup<'t> {
     }
 }
 
+#[inline]
 fn hash_text(hasher: &SeedableRandomState, text: &[u8]) -> u64 {
     let mut state = hasher.build_hasher();
     state.write(text);
     state.finish()
 }
 
+#[inline]
 fn hash_key(hasher: &SeedableRandomState, PackedText([low, high]): PackedText) -> u64 {
     let mut state = hasher.build_hasher();
     state.write_u64(low);

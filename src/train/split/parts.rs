@@ -126,6 +126,7 @@ impl BoundarySplitter {
         );
     }
 
+    #[inline]
     fn class(&mut self, c: char) -> u8 {
         match self.class_of[c as usize] {
             UNSEEN => self.add_character(c),
@@ -133,6 +134,7 @@ impl BoundarySplitter {
         }
     }
 
+    #[inline]
     fn has_boundary(&self, left: u8, right: u8) -> bool {
         self.boundaries[usize::from(left) * self.shapes.len() + usize::from(right)]
     }

@@ -220,11 +220,12 @@ impl ShortMerge {
     #[inline]
     fn next_three(&self, at: usize) -> [usize; 3] {
         let mut after = self.starts & (u64::MAX - 1) << at;
-        std::array::from_fn(|_| {
-            let position = after.trailing_zeros() as usize;
+        let mut positions = [0; 3];
+        for position in &mut positions {
+            *position = after.trailing_zeros() as usize;
             after &= after.wrapping_sub(1);
-            position
-        })
+        }
+        positions
     }
 
     /// The position of the symbol before the one at `at`.
@@ -261,8 +262,8 @@ impl CandidateArray {
 fn lowest_of(keys: &[MergeKey]) -> MergeKey {
     let mut lanes = [NO_MERGE; 4];
     for four in keys.as_chunks::<4>().0 {
-        for (lane, key) in lanes.iter_mut().zip(four) {
-            *lane = lower(*lane, *key);
+        for (at, lane) in lanes.iter_mut().enumerate() {
+            *lane = lower(*lane, four[at]);
         }
     }
     lower(lower(lanes[0], lanes[1]), lower(lanes[2], lanes[3]))
