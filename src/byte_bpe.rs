@@ -423,8 +423,8 @@ impl ByteBpe {
     ) {
         self.for_each_part(text, special, |part| {
             if let Part::Text(text, _) = part {
-                self.pretokenizer
-                    .for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
+                let pass: &mut dyn FnMut(_) = &mut |pretoken| on_pretoken(text, pretoken);
+                self.pretokenizer.for_each(text, pass);
             }
         });
     }
@@ -500,17 +500,24 @@ impl ByteBpe {
         let mut ids = Vec::new();
         self.for_each_part(text, special, |part| match part {
             Part::Special(id, span) => on_token(id, span),
-            Part::Text(text, origins) => self.pretokenizer.for_each(text, &mut |pretoken| {
-                ids.clear();
-                let mut at = pretoken.start;
-                self.encoder
-                    .sample_pretoken(&text[pretoken], &mut skips_merge, cache, &mut ids);
-                for id in &ids {
-                    let end = at + self.texts.get(id.index()).len();
-                    on_token(*id, origins.of(at..end));
-                    at = end;
-                }
-            }),
+            Part::Text(text, origins) => {
+                let sample: &mut dyn FnMut(Range<usize>) = &mut |pretoken| {
+                    ids.clear();
+                    let mut at = pretoken.start;
+                    self.encoder.sample_pretoken(
+                        &text[pretoken],
+                        &mut skips_merge,
+                        cache,
+                        &mut ids,
+                    );
+                    for id in &ids {
+                        let end = at + self.texts.get(id.index()).len();
+                        on_token(*id, origins.of(at..end));
+                        at = end;
+                    }
+                };
+                self.pretokenizer.for_each(text, sample);
+            }
         });
     }
 

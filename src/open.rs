@@ -28,9 +28,14 @@ impl Model {
     /// The file cannot be read ([`ModelError::Read`]), or its content is refused
     /// ([`ModelError::InFile`]); see [`Model::from_bytes`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
-        let path = path.as_ref();
+        Self::open_path(path.as_ref())
+    }
+
+    /// The generic function would be compiled again, with all that it calls, where it is called; so
+    /// would those below.
+    fn open_path(path: &Path) -> Result<Self, ModelError> {
         #[cfg(feature = "convert")]
-        let model = ConvertedModel::open(path)?
+        let model = ConvertedModel::open_path(path)?
             .into_exact()
             .map_err(ModelError::from);
         #[cfg(not(feature = "convert"))]
@@ -94,7 +99,11 @@ impl Tokenizer {
         path: impl AsRef<Path>,
         options: &ByteFormatOptions,
     ) -> Result<Self, ModelError> {
-        let path = path.as_ref();
+        Self::open_path(path.as_ref(), options)
+    }
+
+    #[cfg(feature = "tokenizer-json")]
+    fn open_path(path: &Path, options: &ByteFormatOptions) -> Result<Self, ModelError> {
         let in_file = |error| match ModelError::from(error) {
             error @ ModelError::Read { .. } => error,
             error => error.in_file(path),
@@ -113,7 +122,7 @@ impl Tokenizer {
             }
         }
         // What is wrong with the file comes first.
-        let model = Model::open(path)?;
+        let model = Model::open_path(path)?;
         options.refuse_pattern(FileFormat::Model).map_err(in_file)?;
         Ok(Self::new(model))
     }
@@ -210,7 +219,10 @@ impl ConvertedModel {
     /// # Errors
     /// The file cannot be read, or is no model.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
-        let path = path.as_ref();
+        Self::open_path(path.as_ref())
+    }
+
+    fn open_path(path: &Path) -> Result<Self, ModelError> {
         // The weights of a GGUF file are not read.
         #[cfg(feature = "gguf")]
         if let Some(read) = Model::read_gguf(path) {

@@ -220,7 +220,8 @@ impl Cutter {
     fn is_word(&self, char: &[u8]) -> bool {
         let mut is_word = false;
         if let Some(word) = &self.word {
-            word.for_each(char, &mut |_| is_word = true);
+            let set: &mut dyn FnMut(_) = &mut |_| is_word = true;
+            word.for_each(char, set);
         }
         is_word
     }

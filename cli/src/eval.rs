@@ -84,14 +84,15 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let model_name = args::given(matches, "model").unwrap_or_default();
     stream.with_output(|output| {
         let mut counts = Counts::default();
-        let take = |block: &mut EncodedBlock| {
+        let mut take = |block: &mut EncodedBlock| {
             counts.add(block, &tokenizer);
             Ok(())
         };
         let make = || Ok(tokenizer.encoder());
+        let input = stream.open_input();
         stream
             .lines
-            .map(&stream.open_input(), make, EncodedBlock::fill, take)?;
+            .map(&input, &make, &EncodedBlock::fill, &mut take)?;
         let evaluation = Evaluation {
             counts: &counts,
             tokenizer: &tokenizer,

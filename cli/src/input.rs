@@ -92,8 +92,8 @@ impl Block {
                 .lines()
                 .try_for_each(|(number, line)| take(number, line)),
             Documents::Files => take(self.first_line, &self.text),
-            Documents::Records(field) => self.for_each_record(field, take),
-            Documents::RecordLines(field) => self.for_each_record(field, |number, text| {
+            Documents::Records(field) => self.for_each_record(field, &mut take),
+            Documents::RecordLines(field) => self.for_each_record(field, &mut |number, text| {
                 let mut lines = line_ranges(text).map(|range| &text[range]);
                 lines.try_for_each(|line| take(number, line))
             }),
@@ -104,7 +104,7 @@ impl Block {
     fn for_each_record(
         &self,
         field: &JsonField,
-        mut take: impl FnMut(u64, &[u8]) -> CliResult,
+        take: &mut dyn FnMut(u64, &[u8]) -> CliResult,
     ) -> CliResult {
         self.lines()
             .try_for_each(|(number, line)| match field.text_in(line) {

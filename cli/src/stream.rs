@@ -121,12 +121,15 @@ impl Lines {
     /// Maps the blocks of the input. `make` makes the state of one thread, an encoder for example.
     /// `map` replaces the content of a result, which may be that of another block. `take` gets the
     /// results in the order of the blocks. Returns the states.
+    ///
+    /// The functions are called once for a block, so that they need not be compiled into the loop,
+    /// which would be compiled again for each subcommand.
     pub(crate) fn map<W: Send, R: Default + Send + 'static>(
         &self,
         input: &SharedInput,
-        make: impl Fn() -> CliResult<W>,
-        map: impl Fn(&mut W, &Block, &mut R) -> CliResult + Sync,
-        take: impl FnMut(&mut R) -> CliResult,
+        make: &dyn Fn() -> CliResult<W>,
+        map: &(dyn Fn(&mut W, &Block, &mut R) -> CliResult + Sync),
+        take: &mut dyn FnMut(&mut R) -> CliResult,
     ) -> CliResult<Vec<W>> {
         let workers = (0..self.threads).map(|_| make());
         let workers = workers.collect::<CliResult<Vec<W>>>()?;
@@ -140,7 +143,7 @@ impl Lines {
         let queue = Mutex::new(queue);
         thread::scope(|scope| {
             let start = |worker| {
-                let (queue, events, map) = (&queue, events.clone(), &map);
+                let (queue, events) = (&queue, events.clone());
                 let run = move || map_blocks(worker, queue, &events, map);
                 thread::Builder::new().spawn_scoped(scope, run)
             };
@@ -160,7 +163,7 @@ impl Lines {
         empty: &Sender<Block>,
         jobs: Sender<Job<R>>,
         arrivals: Receiver<StreamEvent<R>>,
-        mut take: impl FnMut(&mut R) -> CliResult,
+        take: &mut dyn FnMut(&mut R) -> CliResult,
     ) -> CliResult {
         let mut lines = LineCount::new(&self.messages);
         let mut waiting = BTreeMap::new();
@@ -204,7 +207,7 @@ impl Lines {
         let map = |worker: &mut W, block: &Block, (): &mut ()| {
             block.for_each_document(|number, line| give(worker, number, line))
         };
-        self.map(&self.open(files), make, map, |()| Ok(()))
+        self.map(&self.open(files), &make, &map, &mut |()| Ok(()))
     }
 
     /// One value from all lines of the files: each thread fills a part, and the parts are merged.
@@ -261,7 +264,7 @@ fn map_blocks<W, R>(
     mut worker: W,
     jobs: &Mutex<Receiver<Job<R>>>,
     events: &Sender<StreamEvent<R>>,
-    map: &impl Fn(&mut W, &Block, &mut R) -> CliResult,
+    map: &dyn Fn(&mut W, &Block, &mut R) -> CliResult,
 ) -> W {
     loop {
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -391,10 +394,9 @@ impl Stream {
             append(worker, block, out)
         };
         self.with_output(|output| {
-            let write = |result: &mut Vec<u8>| write_at_once(output, result);
-            self.lines
-                .map(&self.open_input(), make, map, write)
-                .map(drop)
+            let mut write = |result: &mut Vec<u8>| write_at_once(output, result);
+            let workers = self.lines.map(&self.open_input(), &make, &map, &mut write);
+            workers.map(drop)
         })
     }
 
@@ -465,11 +467,11 @@ mod tests {
             })
         };
         let mut taken = Vec::new();
-        let take = |result: &mut Vec<u64>| {
+        let mut take = |result: &mut Vec<u64>| {
             taken.extend_from_slice(result);
             Ok(())
         };
-        let ended = lines.map(&lines.open(&files), || Ok(()), map, take);
+        let ended = lines.map(&lines.open(&files), &|| Ok(()), &map, &mut take);
         (taken, ended.map(drop))
     }
 

@@ -124,7 +124,15 @@ impl ByteVocabulary {
         path: impl AsRef<Path>,
         options: &ByteFormatOptions,
     ) -> Result<Option<Self>, ByteFormatError> {
-        let Some(file) = OpenedFile::open(path.as_ref(), &FILES_OF_FOLDERS)? else {
+        Self::open_path(path.as_ref(), options)
+    }
+
+    /// As in [`crate::open`], so that callers do not compile it again.
+    fn open_path(
+        path: &Path,
+        options: &ByteFormatOptions,
+    ) -> Result<Option<Self>, ByteFormatError> {
+        let Some(file) = OpenedFile::open(path, &FILES_OF_FOLDERS)? else {
             return Ok(None);
         };
         #[cfg(feature = "gguf")]

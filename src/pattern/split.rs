@@ -266,15 +266,21 @@ impl Pretokenizer {
     /// The pretokens of a text.
     pub fn pretokens<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let mut pretokens = Vec::new();
-        self.for_each(text.as_bytes(), &mut |range| {
-            pretokens.extend(text.get(range))
-        });
+        let push: &mut dyn FnMut(_) = &mut |range| pretokens.extend(text.get(range));
+        self.for_each(text.as_bytes(), push);
         pretokens
     }
 
     /// Passes the pretokens of a text, none of them empty, in order.
+    ///
+    /// Every scanner is compiled again for each closure. Where that speed is not needed, the
+    /// argument is a `&mut dyn FnMut`, for which they are compiled once.
     #[inline]
-    pub(crate) fn for_each(&self, text: &[u8], on_pretoken: &mut impl FnMut(Range<usize>)) {
+    pub(crate) fn for_each(
+        &self,
+        text: &[u8],
+        on_pretoken: &mut (impl FnMut(Range<usize>) + ?Sized),
+    ) {
         match self.plan {
             Plan::Scanner(scanner) => {
                 scanner.for_each(text, |start, end, _| on_pretoken(start..end))
@@ -303,7 +309,9 @@ impl Pretokenizer {
             return true;
         }
         let mut is_whole = false;
-        self.for_each(text, &mut |range| is_whole |= range.len() == text.len());
+        let check: &mut dyn FnMut(Range<usize>) =
+            &mut |range| is_whole |= range.len() == text.len();
+        self.for_each(text, check);
         is_whole
     }
 

@@ -180,7 +180,7 @@ impl TrainingData {
         stream: &Stream,
         input: &SharedInput,
         make: impl Fn() -> CliResult<Encoder<'t>>,
-        take: impl FnMut(&mut EncodedDocuments) -> CliResult,
+        mut take: impl FnMut(&mut EncodedDocuments) -> CliResult,
     ) -> CliResult {
         let encoding = DocumentEncoding {
             width: self.format.width,
@@ -189,7 +189,8 @@ impl TrainingData {
         let encode = |encoder: &mut Encoder<'t>, block: &Block, encoded: &mut EncodedDocuments| {
             encoding.encode(encoder, block, encoded)
         };
-        stream.lines.map(input, make, encode, take).map(drop)
+        let encoders = stream.lines.map(input, &make, &encode, &mut take);
+        encoders.map(drop)
     }
 
     /// The files for the ids at `path`: the file of the ids, and that of the index if there is one.

@@ -89,14 +89,20 @@ impl ReadPostProcessor {
         &self,
         new_id: impl Fn(PieceId) -> Option<PieceId>,
     ) -> Result<PostProcessor, Reason> {
-        let mut processor = Processor::deserialize(&self.json).map_err(|error| {
+        let mut processor = self.processor()?;
+        processor.replace_ids(&new_id)?;
+        Ok(PostProcessor::Copied(CopiedPostProcessor { processor }))
+    }
+
+    /// Apart from [`with_ids`](Self::with_ids), which is generic, so that its callers do not
+    /// compile the reading of JSON again.
+    fn processor(&self) -> Result<Processor, Reason> {
+        Processor::deserialize(&self.json).map_err(|error| {
             let kind = self.json.get("type").and_then(Value::as_str);
             let kind = kind.unwrap_or("without a type");
             let explanation = format!("the post-processor ({kind}) is not known: {error}");
             Reason::new(ReasonKind::MetaPiece, explanation)
-        })?;
-        processor.replace_ids(&new_id)?;
-        Ok(PostProcessor::Copied(CopiedPostProcessor { processor }))
+        })
     }
 }
 

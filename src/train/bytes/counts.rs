@@ -3,6 +3,8 @@
 //! A table of pretokens has the same form as one of words: they are UTF-8, because bytes that are
 //! not are read as U+FFFD.
 
+use std::ops::Range;
+
 use super::{ByteTieOrder, ByteTrainer, PretokenReader};
 use crate::byte_bpe::ByteBpe;
 use crate::pattern::{PatternSyntax, Pretokenizer, Split, SplitBehavior};
@@ -252,9 +254,9 @@ impl ByteTrainer {
             || (),
             |(), word| {
                 let mut is_whole = false;
-                pretokenizer.for_each(word.as_bytes(), &mut |part| {
-                    is_whole |= part.len() == word.len();
-                });
+                let check: &mut dyn FnMut(Range<usize>) =
+                    &mut |part| is_whole |= part.len() == word.len();
+                pretokenizer.for_each(word.as_bytes(), check);
                 is_whole
             },
         )
