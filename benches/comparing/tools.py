@@ -28,10 +28,10 @@ def run(command, **options):
 
 @functools.cache
 def target():
-    """The folder with the programs of spiece, which are built once."""
-    run(["cargo", "build", "--release", "--quiet", "--bins", "--example", "throughput"], cwd=ROOT)
+    """The folder with the programs of spiece, which are built once, as they are published."""
+    run(["cargo", "build", "--profile", "dist", "--quiet", "--bins", "--example", "throughput"], cwd=ROOT)
     command = ["cargo", "metadata", "--format-version", "1", "--no-deps"]
-    return Path(json.loads(run(command, cwd=ROOT, capture_output=True).stdout)["target_directory"]) / "release"
+    return Path(json.loads(run(command, cwd=ROOT, capture_output=True).stdout)["target_directory"]) / "dist"
 
 
 def spiece():
