@@ -88,6 +88,12 @@ impl OutputSet {
         self.files.push((path, bytes));
     }
 
+    /// The name of the file that was added first, which is a tokenizer.
+    pub(crate) fn first_name(&self) -> String {
+        let first = self.files.first().map(|(path, _)| path.display());
+        first.map(|path| path.to_string()).unwrap_or_default()
+    }
+
     /// Writes all files, and returns their names for a message.
     pub(crate) fn write(self) -> CliResult<String> {
         let files = self.files.iter();

@@ -17,6 +17,7 @@
 //! pieces: 20 (8 merges)
 //! time: 0.2 s, 29.45 MiB of memory at most
 //! written: my.model, my.vocab
+//! try: spiece encode --model=my.model FILE, spiece inspect my.model
 //! ```
 
 use std::io::{IsTerminal, Write};
@@ -29,6 +30,8 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use spiece::input::InputWarning;
 use spiece::train::{Event, Observer, Stage, Summary};
+
+use super::reference::own_name;
 
 /// Time between two plain lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
@@ -183,6 +186,16 @@ impl Progress {
         };
         self.messages.say(&format!("time: {seconds:.1} s{memory}"));
         self.messages.say(&format!("written: {written}"));
+    }
+
+    /// Writes what can be done with a tokenizer that has just been trained. Scripts that call
+    /// `spm_train` do not expect it.
+    pub(crate) fn suggest(&self, tokenizer: &str) {
+        if let Some(program) = own_name() {
+            self.messages.say(&format!(
+                "try: {program} encode --model={tokenizer} FILE, {program} inspect {tokenizer}"
+            ));
+        }
     }
 
     /// Writes a line with the time since the start of the run.

@@ -67,6 +67,13 @@ impl ReferenceProgram {
     }
 }
 
+/// The name under which the process was started, unless that is one of a program of SentencePiece.
+pub(crate) fn own_name() -> Option<String> {
+    let file = std::env::args_os().next()?;
+    let is_reference = super::reference_programs().any(|program| program.is_name_of(&file));
+    (!is_reference).then(|| file.display().to_string())
+}
+
 /// Whether the path `file` names the program `name`: the last part of the path is the name, with or
 /// without `.exe`.
 pub(crate) fn is_program_file(file: &Path, name: &str) -> bool {

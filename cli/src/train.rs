@@ -125,8 +125,10 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         summary.pieces = model.len();
     }
     output.add_model(&model, &messages);
+    let name = output.first_name();
     let written = output.write()?;
     warn_of_older_releases(&messages, &model);
     progress.summarize(&summary, &written);
+    progress.suggest(&name);
     Ok(())
 }

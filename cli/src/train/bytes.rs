@@ -255,7 +255,9 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
     for (ending, content) in format.files(&trained, &ByteFileOptions::default())? {
         output.add(ending, content);
     }
+    let name = output.first_name();
     let written = output.write()?;
     progress.summarize_bytes(&summary, wanted, &written);
+    progress.suggest(&name);
     Ok(())
 }

@@ -185,6 +185,10 @@ fn spm_train_trains_unigram_models_by_default_and_spiece_train_says_that_it_trai
 
     let (by_default, messages) = train(&mut Command::new(&spm_train));
     assert!(!messages.contains("note:"), "{messages}");
+    assert!(
+        messages.ends_with("written: m.model, m.vocab\n"),
+        "{messages}"
+    );
     assert!(by_default == unigram, "spm_train trains unigram by default");
     let (chosen, _) = train(Command::new(&spm_train).arg("-model-type=bpe"));
     assert!(chosen == bpe, "spm_train --model_type=bpe");

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use spiece::Model;
 
-use crate::support::{folder_with, names_in, program, spiece_in, testdata_argument};
+use crate::support::{folder_with, names_in, program, spiece_in, testdata, testdata_argument};
 
 const TEXT: &str = "the quick brown fox\njumps over the lazy dog\nthe dog sleeps\n";
 
@@ -84,7 +84,8 @@ fn the_summary_counts_sentences_pieces_and_characters() {
         "1 empty, 1 too long, 1 with U+2585",
         "pieces: 40",
         "alphabet: 27 characters",
-        "m.vocab",
+        "written: m.model, m.vocab",
+        "encode --model=m.model FILE",
     ] {
         assert!(said.contains(part), "{part:?} is missing in:\n{said}");
     }
@@ -643,4 +644,37 @@ fn superword_flags_that_do_not_fit_are_refused() {
         assert!(stderr(&output).contains(message), "{}", stderr(&output));
     }
     assert!(names_in(folder.path()).is_empty());
+}
+
+/// The library's tests train the same cases with more numbers of threads.
+#[test]
+#[cfg(unix)]
+fn the_program_writes_the_golden_files() {
+    let folder = tempfile::tempdir().unwrap();
+    // The flags name their inputs in this folder, and the model records the names.
+    std::os::unix::fs::symlink(testdata(""), folder.path().join("testdata")).unwrap();
+    let mut cases = 0;
+    for file in std::fs::read_dir(testdata("golden")).unwrap() {
+        let flags = file.unwrap().path();
+        if flags
+            .extension()
+            .is_none_or(|extension| extension != "flags")
+        {
+            continue;
+        }
+        let text = std::fs::read_to_string(&flags).unwrap();
+        let arguments: Vec<String> = text.lines().map(|flag| format!("--{flag}")).collect();
+        let mut command = program();
+        command.current_dir(folder.path()).arg("train");
+        let output = command.args(arguments).output().unwrap();
+        let case = flags.file_stem().unwrap().to_str().unwrap();
+        assert!(output.status.success(), "{case}: {}", stderr(&output));
+        for ending in ["model", "vocab"] {
+            let written = std::fs::read(folder.path().join(case).with_extension(ending)).unwrap();
+            let golden = std::fs::read(flags.with_extension(ending)).unwrap();
+            assert!(written == golden, "{case}.{ending} differs");
+        }
+        cases += 1;
+    }
+    assert!(cases > 60, "{cases} cases");
 }
