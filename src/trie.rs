@@ -466,7 +466,9 @@ impl OpenBlock {
         let mut bases = self.bases;
         for (label, _) in children {
             let cells = moved(&self.cells, *label);
-            bases = std::array::from_fn(|word| bases[word] & cells[word]);
+            for (word, base) in bases.iter_mut().enumerate() {
+                *base &= cells[word];
+            }
             if bases == [0; 4] {
                 return None;
             }
@@ -509,11 +511,16 @@ fn moved(set: &ByteSet, by: u8) -> ByteSet {
         0x0000_FFFF_0000_FFFF,
         0x0000_0000_FFFF_FFFF,
     ];
-    let mut moved: ByteSet = std::array::from_fn(|word| set[word ^ usize::from(by / 64)]);
+    let mut moved = ByteSet::default();
+    for (word, moved) in moved.iter_mut().enumerate() {
+        *moved = set[word ^ usize::from(by / 64)];
+    }
     for (power, lower) in LOWER.into_iter().enumerate() {
         if by >> power & 1 != 0 {
             let shift = 1 << power;
-            moved = moved.map(|word| (word & lower) << shift | word >> shift & lower);
+            for word in &mut moved {
+                *word = (*word & lower) << shift | *word >> shift & lower;
+            }
         }
     }
     moved

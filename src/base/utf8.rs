@@ -72,8 +72,8 @@ pub(crate) fn common_length(a: &[u8], b: &[u8]) -> usize {
     let (a_words, _) = a.as_chunks::<8>();
     let (b_words, _) = b.as_chunks::<8>();
     let mut length = 0;
-    for (a, b) in a_words.iter().zip(b_words) {
-        let differences = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+    for at in 0..a_words.len().min(b_words.len()) {
+        let differences = u64::from_le_bytes(a_words[at]) ^ u64::from_le_bytes(b_words[at]);
         if differences != 0 {
             return length + differences.trailing_zeros() as usize / 8;
         }

@@ -105,7 +105,7 @@ fn outlined_character(text: &[u8], at: usize) -> Character {
 pub(super) fn long_character(text: &[u8], at: usize) -> Character {
     // Most long characters, which need no more checks than these.
     if let Some([a, b, c]) = text.get(at..).and_then(|text| text.first_chunk()) {
-        let [second, third] = [b, c].map(|byte| u32::from(byte ^ 0x80));
+        let (second, third) = (u32::from(b ^ 0x80), u32::from(c ^ 0x80));
         let lead = u32::from(*a);
         let code = (lead & 0x0F) << 12 | second << 6 | third;
         // Three bytes, and not a surrogate.

@@ -65,7 +65,9 @@ impl<S: Spelling> ChunkContext<'_, S> {
         let is_short = self.state.short.push_text(chunk, self.tables);
         if is_short {
             let tables = self.tables;
-            out.extend(self.merge_short().map(|symbol| tables.id_of(symbol)));
+            for symbol in self.merge_short() {
+                out.push(tables.id_of(symbol));
+            }
         }
         is_short
     }

@@ -120,8 +120,9 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkEntry<WORDS, ID_WORDS> {
         let wide = |[low, high]: &[u16; 2]| PieceId::new(u32::from(*high) << 16 | u32::from(*low));
         match self.state & WIDE {
             0 => {
-                let ids = self.ids.iter().take(count);
-                out.extend(ids.map(|id| PieceId::new(u32::from(*id))));
+                for id in self.ids.iter().take(count) {
+                    out.push(PieceId::new(u32::from(*id)));
+                }
             }
             _ => out.extend(self.ids.as_chunks().0.iter().take(count).map(wide)),
         }
