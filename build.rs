@@ -3,7 +3,7 @@
 //! - `character_classes.rs`: the classes of characters that patterns of byte-level tokenizers name,
 //!   for `src/pattern/classes.rs`, from the tables of `regex-syntax`.
 //! - `bert_classes.rs`: the same for `src/wordpiece/classes.rs`.
-//! - `assigned_in_unicode_9.rs` (`train`): the characters that Unicode 9.0 had assigned, as an
+//! - `assigned_in_unicode_9.rs` (`train`, `tokenizer-json`): the characters that Unicode 9.0 had assigned, as an
 //!   array of ranges, from the age table of `regex-syntax`. That crate thus is no part of the
 //!   library.
 //! - `decompositions.txt` (`train`): the compatibility decompositions of Unicode 17 in the form
@@ -21,12 +21,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, table) in tables {
         std::fs::write(folder.join(name), table)?;
     }
+    #[cfg(any(feature = "train", feature = "tokenizer-json"))]
+    std::fs::write(
+        folder.join("assigned_in_unicode_9.rs"),
+        tables::assigned_in_unicode_9()?,
+    )?;
     #[cfg(feature = "train")]
     {
-        std::fs::write(
-            folder.join("assigned_in_unicode_9.rs"),
-            tables::assigned_in_unicode_9()?,
-        )?;
         std::fs::write(folder.join("decompositions.txt"), tables::decompositions())?;
     }
     #[cfg(feature = "proto")]
@@ -106,9 +107,10 @@ mod classes {
     }
 }
 
-#[cfg(feature = "train")]
+#[cfg(any(feature = "train", feature = "tokenizer-json"))]
 mod tables {
     use regex_syntax::hir::{Class, HirKind};
+    #[cfg(feature = "train")]
     use unicode_normalization::UnicodeNormalization as _;
 
     /// A constant of Rust: ranges of characters, ascending.
@@ -130,6 +132,7 @@ mod tables {
     /// For each character that decomposes, except the syllables of Hangul: its distance from the
     /// one before, its decomposition, and then U+0001 if it is its own composition, U+0000 if it
     /// has the decomposition as its composition, or else U+0002, the composition and U+0000.
+    #[cfg(feature = "train")]
     pub fn decompositions() -> String {
         let mut table = String::new();
         let mut before = 0;

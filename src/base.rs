@@ -4,6 +4,7 @@
 //! | module | job |
 //! |---|---|
 //! | [`arena`] | many texts in one allocation |
+//! | `byte_chars` | bytes as printable characters |
 //! | [`hash`] | hashes of texts that can be joined and cut |
 //! | [`heap`] | a heap with the order of equal priorities of libstdc++ |
 //! | [`log_sum`] | sums of numbers that are given as logarithms |
@@ -15,6 +16,8 @@
 //! | [`utf8`] | step over characters of text that need not be UTF-8 |
 
 pub(crate) mod arena;
+#[cfg(feature = "tokenizer-json")]
+pub(crate) mod byte_chars;
 pub(crate) mod hash;
 pub(crate) mod heap;
 pub(crate) mod log_sum;
@@ -23,7 +26,7 @@ pub(crate) mod offsets;
 #[cfg(feature = "train")]
 pub(crate) mod packed;
 pub(crate) mod rng;
-#[cfg(feature = "train")]
+#[cfg(any(feature = "train", feature = "tokenizer-json"))]
 pub(crate) mod script;
 pub(crate) mod utf8;
 

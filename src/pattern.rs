@@ -9,6 +9,10 @@
 //! white space and nothing else that a class names.
 
 mod classes;
+#[cfg(feature = "tokenizer-json")]
+mod adjacency;
+#[cfg(feature = "tokenizer-json")]
+mod backtracking;
 #[cfg(feature = "regex")]
 mod general;
 mod known;
@@ -24,9 +28,13 @@ mod within;
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "tokenizer-json")]
+use self::backtracking::BacktrackingMachine;
 #[cfg(feature = "regex")]
 use self::general::Machine;
 use self::known::Scanner;
+#[cfg(feature = "tokenizer-json")]
+pub(crate) use self::split::Joiner;
 pub use self::split::{Pretokenizer, Split, SplitBehavior};
 #[cfg(feature = "inspect")]
 pub(crate) use self::within::UncutStrings;
@@ -51,6 +59,9 @@ pub struct Pattern {
 enum Engine {
     Scanner(Scanner),
     Machine(Arc<Machine>),
+    /// Only in patterns that are made [with look-around](Pattern::with_look_around).
+    #[cfg(feature = "tokenizer-json")]
+    Backtracking(Arc<BacktrackingMachine>),
 }
 
 /// Whose regular expressions a pattern is written for.
@@ -96,6 +107,30 @@ impl Pattern {
             syntax,
             engine,
         })
+    }
+
+    /// A pattern that may have look-around, atomic groups and back references, for a use that can
+    /// fail: see [`try_for_each`](Self::try_for_each).
+    ///
+    /// # Errors
+    ///
+    /// The expression is malformed, or has a construct that is not supported.
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn with_look_around(
+        expression: &str,
+        syntax: PatternSyntax,
+    ) -> Result<Self, PatternError> {
+        match Self::with_syntax(expression, syntax) {
+            Err(error @ PatternError::Unsupported { .. }) => {
+                let machine = BacktrackingMachine::new(expression, syntax, error)?;
+                Ok(Self {
+                    expression: expression.into(),
+                    syntax,
+                    engine: Engine::Backtracking(Arc::new(machine)),
+                })
+            }
+            made => made,
+        }
     }
 
     /// The pattern of a tokenizer, or `None` if the name is not one of these:
@@ -148,7 +183,32 @@ impl Pattern {
         match &self.engine {
             Engine::Scanner(scanner) => scanner.for_each(text, on_part),
             Engine::Machine(machine) => machine.for_each(text, on_part),
+            #[cfg(feature = "tokenizer-json")]
+            Engine::Backtracking(_) => {
+                debug_assert!(
+                    false,
+                    "patterns with look-around are applied by try_for_each"
+                );
+            }
         }
+    }
+
+    /// Passes the parts of a text with whether they are matches. Matches can be empty.
+    ///
+    /// # Errors
+    ///
+    /// The expression has look-around or the like, and a match takes too many steps.
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn try_for_each(
+        &self,
+        text: &str,
+        on_part: &mut dyn FnMut(usize, usize, bool),
+    ) -> Result<(), PatternError> {
+        match &self.engine {
+            Engine::Backtracking(machine) => return machine.for_each(text, on_part),
+            _ => self.for_each(text.as_bytes(), on_part),
+        }
+        Ok(())
     }
 }
 
@@ -220,6 +280,11 @@ pub enum PatternError {
         /// The name.
         name: String,
     },
+    /// A match takes more steps than it may.
+    TooManySteps {
+        /// How many it may take.
+        limit: usize,
+    },
     /// The compiled expression needs more memory than it may.
     TooLarge {
         /// How many bytes it may need.
@@ -248,6 +313,11 @@ impl fmt::Display for PatternError {
                 f,
                 "no pattern has the name {name}; names are gpt2, cl100k, o200k, llama3, qwen2, kimi, tekken, \
                  rustbpe, nanochat, superbpe, deepseek-v3 and none; an expression of this text is (?:{name})"
+            ),
+            Self::TooManySteps { limit } => write!(
+                f,
+                "a match of the pattern takes more than {limit} steps; write it without nested \
+                 repetitions"
             ),
             Self::TooLarge { limit } => write!(
                 f,

@@ -228,12 +228,12 @@ impl Cutter {
 }
 
 /// The first character, or byte that belongs to none; empty for an empty text.
-fn first_char(text: &[u8]) -> &[u8] {
+pub(crate) fn first_char(text: &[u8]) -> &[u8] {
     &text[..decode_char(text).1]
 }
 
 /// The last character, or byte that belongs to none; empty for an empty text.
-fn last_char(text: &[u8]) -> &[u8] {
+pub(crate) fn last_char(text: &[u8]) -> &[u8] {
     let starts = (1..=4.min(text.len()))
         .rev()
         .map(|width| &text[text.len() - width..]);
@@ -246,7 +246,7 @@ fn is_space(char: &[u8]) -> bool {
 }
 
 /// The bytes of the white space at the start of a text.
-fn spaces_at_start(text: &[u8]) -> usize {
+pub(crate) fn spaces_at_start(text: &[u8]) -> usize {
     let mut rest = text;
     while is_space(rest) {
         rest = &rest[first_char(rest).len()..];
@@ -255,7 +255,7 @@ fn spaces_at_start(text: &[u8]) -> usize {
 }
 
 /// The bytes of the white space at the end of a text.
-fn spaces_at_end(text: &[u8]) -> usize {
+pub(crate) fn spaces_at_end(text: &[u8]) -> usize {
     let mut rest = text;
     while is_space(last_char(rest)) {
         rest = &rest[..rest.len() - last_char(rest).len()];

@@ -92,7 +92,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// Removes all slices from index `len` on.
-    #[cfg(any(feature = "train", test))]
+    #[cfg(any(feature = "train", feature = "tokenizer-json", test))]
     pub(crate) fn truncate(&mut self, len: usize) {
         self.starts.truncate(len + 1);
         self.items.truncate(self.end());
@@ -141,7 +141,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// The number of items.
-    #[cfg(any(feature = "train", test))]
+    #[cfg(any(feature = "train", feature = "tokenizer-json", test))]
     fn end(&self) -> usize {
         self.starts.last().copied().unwrap_or_default()
     }

@@ -19,6 +19,7 @@ pub(crate) struct Script(UnicodeScript);
 
 impl Script {
     pub(crate) const COMMON: Self = Self(UnicodeScript::Common);
+    #[cfg(feature = "train")]
     pub(crate) const INHERITED: Self = Self(UnicodeScript::Inherited);
     pub(crate) const HAN: Self = Self(UnicodeScript::Han);
     pub(crate) const HIRAGANA: Self = Self(UnicodeScript::Hiragana);
@@ -38,22 +39,28 @@ impl From<Script> for u8 {
 }
 
 /// The script of `c` in Unicode 9.0; Common if `c` was not assigned by then.
+#[cfg(any(feature = "train", test))]
 pub(crate) fn script_of(c: char) -> Script {
+    listed_script_of(c).unwrap_or(Script::COMMON)
+}
+
+/// The script of `c` in Unicode 9.0; `None` if it lists none.
+pub(crate) fn listed_script_of(c: char) -> Option<Script> {
     if c.is_ascii() {
-        return if c.is_ascii_alphabetic() {
+        return Some(if c.is_ascii_alphabetic() {
             Script(UnicodeScript::Latin)
         } else {
             Script::COMMON
-        };
+        });
     }
     match c {
         // Their scripts were changed after 9.0.
-        '\u{061C}' | '\u{0589}' => Script::COMMON,
-        '\u{0953}' | '\u{0954}' => Script(UnicodeScript::Devanagari),
-        _ if !is_assigned(c) => Script::COMMON,
+        '\u{061C}' | '\u{0589}' => Some(Script::COMMON),
+        '\u{0953}' | '\u{0954}' => Some(Script(UnicodeScript::Devanagari)),
+        _ if !is_assigned(c) => None,
         _ => match c.script() {
-            UnicodeScript::Unknown => Script::COMMON,
-            script => Script(script),
+            UnicodeScript::Unknown => None,
+            script => Some(Script(script)),
         },
     }
 }

@@ -14,12 +14,10 @@
 //! | module | job |
 //! |---|---|
 //! | [`tokens`] | tokens with their ids, checked: no two equal, no byte missing, no large id |
-//! | [`byte_chars`] | bytes as printable characters |
 //! | [`printable`] | tokens in these characters with a list of merges |
 //! | [`merge_list`] | a list of merges as an order of tokens, and why that is exact |
 //! | [`known`] | patterns and special tokens of published files that lack them |
 
-mod byte_chars;
 mod error;
 mod known;
 mod merge_list;
@@ -37,8 +35,6 @@ mod written;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::byte_chars::printable;
-pub(super) use self::byte_chars::spelled;
 pub use self::error::{ByteFormatError, Place};
 use self::known::KnownVocabulary;
 use self::merge_list::ListOrder;
@@ -55,6 +51,8 @@ pub(super) use self::vocab_merges::{is_start_of_merges, is_start_of_vocab};
 #[cfg(feature = "gguf")]
 pub(super) use self::written::as_it_is_reasons;
 pub use self::written::{ByteFileOptions, ByteFiles, Missing, PostProcessor};
+pub(crate) use crate::base::byte_chars::printable;
+pub(super) use crate::base::byte_chars::spelled;
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken, TextForm};
 use crate::formats::opened::{OpenedFile, check_size, text};
 use crate::formats::{FileFormat, ReadPostProcessor, Reason, ReasonKind, Verdict};

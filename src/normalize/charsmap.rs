@@ -240,6 +240,15 @@ impl Charsmap {
         Self::from_bytes(bytes).map(Arc::new).map(Some)
     }
 
+    /// The target of the shortest rule that `text` begins with.
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn shortest_match(&self, text: &[u8]) -> Option<&[u8]> {
+        // A NUL ends the text.
+        let text = text.split(|byte| *byte == 0).next()?;
+        let (_, position) = self.trie.common_prefixes(text).next()?;
+        Some(self.target(position))
+    }
+
     /// The longest rule that matches at the start of `text`: the bytes consumed and the
     /// replacement.
     #[inline]

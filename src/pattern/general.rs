@@ -21,7 +21,7 @@ use regex_automata::Input;
 use regex_automata::meta::Regex;
 use regex_automata::nfa::thompson::WhichCaptures;
 use regex_syntax::ast::Ast;
-use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
 
 use self::alternatives::Alternatives;
 use super::known::expression_without_gaps;
@@ -38,6 +38,9 @@ pub(super) struct Machine {
     cut: Vec<usize>,
     /// Whether the texts between matches are matches, too.
     gaps_match: bool,
+    /// Whether the start of a line can match. After a line feed at its end, a text has none for
+    /// Oniguruma.
+    finds_line_starts: bool,
 }
 
 impl Machine {
@@ -63,6 +66,9 @@ impl Machine {
             regex,
             cut,
             gaps_match: inner.is_some(),
+            finds_line_starts: patterns
+                .iter()
+                .any(|hir| hir.properties().look_set().contains(Look::StartLF)),
         })
     }
 
@@ -77,6 +83,9 @@ impl Machine {
                 break;
             };
             let (start, mut end) = (found.start(), found.end());
+            if self.finds_line_starts && start == text.len() && text.ends_with(b"\n") {
+                break;
+            }
             if self.cut.contains(&found.pattern().as_usize()) {
                 end -= 1;
                 while text.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) {

@@ -94,30 +94,11 @@ impl Split {
 
     /// Passes the parts of a text, none of them empty.
     fn for_each(&self, text: &[u8], mut on_part: impl FnMut(Range<usize>)) {
-        let mut pending: Option<Range<usize>> = None;
-        let mut was_match = false;
-        let mut pass = |range: Range<usize>| {
-            if !range.is_empty() {
-                on_part(range);
-            }
-        };
+        let mut joiner = Joiner::new(self.behavior, self.invert);
         self.pattern.for_each(text, |start, end, is_match| {
-            let is_match = is_match != self.invert;
-            let joins = match self.behavior {
-                SplitBehavior::Isolated => return pass(start..end),
-                SplitBehavior::Removed if is_match => return,
-                SplitBehavior::Removed => return pass(start..end),
-                SplitBehavior::MergedWithPrevious => is_match && !was_match,
-                SplitBehavior::MergedWithNext => !is_match && was_match,
-                SplitBehavior::Contiguous => is_match == was_match,
-            };
-            was_match = is_match;
-            match &mut pending {
-                Some(pending) if joins => pending.end = end,
-                _ => pass(pending.replace(start..end).unwrap_or_default()),
-            }
+            joiner.push(start..end, is_match, &mut on_part);
         });
-        pass(pending.unwrap_or_default());
+        joiner.finish(&mut on_part);
     }
 
     /// Whether the parts are those of the pattern `superbpe`.
@@ -140,6 +121,63 @@ impl Split {
                 Some(*scanner)
             }
             _ => None,
+        }
+    }
+}
+
+/// Makes parts of matches and of the texts between them.
+pub(crate) struct Joiner {
+    behavior: SplitBehavior,
+    invert: bool,
+    /// The last part, which others may join.
+    pending: Option<Range<usize>>,
+    was_match: bool,
+}
+
+impl Joiner {
+    pub(crate) fn new(behavior: SplitBehavior, invert: bool) -> Self {
+        Self {
+            behavior,
+            invert,
+            pending: None,
+            was_match: false,
+        }
+    }
+
+    /// Takes the next match or text between matches, and passes the parts that are done, none of
+    /// them empty.
+    #[inline]
+    pub(crate) fn push(
+        &mut self,
+        range: Range<usize>,
+        is_match: bool,
+        on_part: &mut impl FnMut(Range<usize>),
+    ) {
+        let is_match = is_match != self.invert;
+        let mut pass = |range: Range<usize>| {
+            if !range.is_empty() {
+                on_part(range);
+            }
+        };
+        let joins = match self.behavior {
+            SplitBehavior::Isolated => return pass(range),
+            SplitBehavior::Removed if is_match => return,
+            SplitBehavior::Removed => return pass(range),
+            SplitBehavior::MergedWithPrevious => is_match && !self.was_match,
+            SplitBehavior::MergedWithNext => !is_match && self.was_match,
+            SplitBehavior::Contiguous => is_match == self.was_match,
+        };
+        self.was_match = is_match;
+        match &mut self.pending {
+            Some(pending) if joins => pending.end = range.end,
+            _ => pass(self.pending.replace(range).unwrap_or_default()),
+        }
+    }
+
+    /// Passes the last part.
+    pub(crate) fn finish(self, on_part: &mut impl FnMut(Range<usize>)) {
+        if let Some(last) = self.pending.filter(|range| !range.is_empty()) {
+            on_part(last);
         }
     }
 }

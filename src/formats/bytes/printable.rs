@@ -1,13 +1,13 @@
-//! Vocabularies whose tokens are written in the characters of [`byte_chars`](super::byte_chars),
+//! Vocabularies whose tokens are written in the characters of [`byte_chars`](crate::base::byte_chars),
 //! with a list of merges: the `vocab.json` and `merges.txt` of GPT-2, and the model of a
 //! `tokenizer.json`.
 
 use std::collections::HashSet;
 
-use super::byte_chars::{append_bytes, spelled};
 use super::error::{ByteFormatError, Place};
 use super::merge_list::{ListedPair, symbol_of_token};
 use super::tokens::TokenList;
+use crate::base::byte_chars::{append_bytes, spelled};
 use crate::byte_bpe::SpecialToken;
 use crate::formats::FileFormat;
 

@@ -3,7 +3,6 @@
 //! The first is a JSON object of tokens and ids; the second has the two tokens of a merge in each
 //! line, after a line that begins with `#version`. Neither has the pattern or the special tokens.
 
-use super::byte_chars::printable;
 use super::error::{ByteFormatError, Place};
 use super::merge_list::ListOrder;
 use super::printable::PrintableVocabulary;
@@ -11,6 +10,7 @@ use super::ranked::{PretokenRule, RankedTokens};
 use super::tokens::syntax;
 use super::written::{as_it_is_reasons, has_properties, one_pattern};
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, json_error, known_or_given};
+use crate::base::byte_chars::printable;
 use crate::byte_bpe::ByteBpeParts;
 use crate::formats::FileFormat;
 use crate::formats::tokenizer_json::{JsonVocab, Placement, vocabulary};

@@ -54,19 +54,24 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| CHARS[usize::from(*byte)]).collect()
 }
 
+/// The character that stands for a byte.
+pub(crate) fn byte_char(byte: u8) -> char {
+    CHARS[usize::from(byte)]
+}
+
 /// The byte that a character stands for.
-fn byte_of(char: char) -> Option<u8> {
+pub(crate) fn byte_of(char: char) -> Option<u8> {
     *BYTES.get(u32::from(char) as usize)?
 }
 
 /// The bytes of a token; `None` if one of its characters stands for no byte.
-pub(in crate::formats) fn spelled(token: &str) -> Option<Vec<u8>> {
+pub(crate) fn spelled(token: &str) -> Option<Vec<u8>> {
     token.chars().map(byte_of).collect()
 }
 
 /// Appends the bytes of a token. Returns false, and appends nothing, if one of its characters
 /// stands for no byte.
-pub(super) fn append_bytes(token: &str, bytes: &mut Vec<u8>) -> bool {
+pub(crate) fn append_bytes(token: &str, bytes: &mut Vec<u8>) -> bool {
     let start = bytes.len();
     for char in token.chars() {
         let Some(byte) = byte_of(char) else {
