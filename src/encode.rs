@@ -14,7 +14,7 @@ pub(crate) mod bpe;
 mod bigrams;
 mod bloom_filter;
 mod char;
-mod chunk_cache;
+pub(crate) mod chunk_cache;
 mod error;
 pub(crate) mod encoded_lines;
 pub(crate) mod unigram;

@@ -33,6 +33,8 @@ mod opened;
 #[cfg(feature = "tokenizer-json")]
 mod order;
 #[cfg(feature = "tokenizer-json")]
+mod read_error;
+#[cfg(feature = "tokenizer-json")]
 mod tokenizer_json;
 mod verdict;
 #[cfg(feature = "tokenizer-json")]
@@ -50,6 +52,8 @@ pub use self::format::FileFormat;
 #[cfg(feature = "gguf")]
 pub use self::gguf::{GgufOptions, GgufVocab};
 #[cfg(feature = "tokenizer-json")]
+pub use self::read_error::ReadError;
+#[cfg(feature = "tokenizer-json")]
 pub use self::tokenizer_json::{
     CopiedPostProcessor, JsonOptions, ReadPostProcessor, TokenizerJson, TransformersFolder,
 };
@@ -57,6 +61,16 @@ pub use self::verdict::{Reason, ReasonKind, Verdict};
 #[cfg(feature = "tokenizer-json")]
 pub use self::wordpiece::WordPieceVocabulary;
 use crate::model::Model;
+#[cfg(feature = "tokenizer-json")]
+use crate::pipeline::Pipeline;
+
+/// The pipeline of the bytes of a `tokenizer.json`.
+#[cfg(feature = "tokenizer-json")]
+pub(crate) fn pipeline_from_bytes(file: &[u8]) -> Result<Pipeline, ReadError> {
+    let file = file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file);
+    let text = std::str::from_utf8(file).map_err(|_| ReadError::malformed("it is not UTF-8"))?;
+    tokenizer_json::read_pipeline(text)
+}
 
 /// A model that was read from another format.
 ///

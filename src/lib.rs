@@ -129,6 +129,8 @@ mod decode;
 mod special;
 pub mod byte_bpe;
 pub mod wordpiece;
+#[cfg(feature = "tokenizer-json")]
+pub mod pipeline;
 mod tokenizer;
 #[cfg(feature = "train")]
 pub mod adapt;

@@ -9,13 +9,16 @@ use std::path::Path;
 
 #[cfg(feature = "tokenizer-json")]
 use crate::formats::{
-    ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, WordPieceVocabulary,
+    self, ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, ReadError,
+    WordPieceVocabulary,
 };
 #[cfg(feature = "convert")]
 use crate::formats::{ConvertError, ConvertedModel, FileFormat, Verdict};
 #[cfg(feature = "convert")]
 use crate::model::OtherContent;
 use crate::model::{Model, ModelError};
+#[cfg(feature = "tokenizer-json")]
+use crate::pipeline::Pipeline;
 use crate::tokenizer::Tokenizer;
 #[cfg(feature = "tokenizer-json")]
 use crate::tokenizer::TokenizerConfig;
@@ -104,6 +107,27 @@ impl Tokenizer {
 
     #[cfg(feature = "tokenizer-json")]
     fn open_path(path: &Path, options: &ByteFormatOptions) -> Result<Self, ModelError> {
+        let refusal = match Self::open_known(path, options) {
+            Ok(tokenizer) => return Ok(tokenizer),
+            Err(refusal) => refusal,
+        };
+        // A file that is none of these kinds runs as the pipeline that it describes.
+        match open_pipeline(path) {
+            Ok(Some(pipeline)) => {
+                let in_file = |error| ModelError::from(error).in_file(path);
+                options
+                    .refuse_pattern(FileFormat::TokenizerJson)
+                    .map_err(in_file)?;
+                Ok(Self::from_pipeline(pipeline, TokenizerConfig::default()))
+            }
+            Ok(None) => Err(refusal),
+            Err(error) => Err(of_pipeline(error, refusal).in_file(path)),
+        }
+    }
+
+    /// The kinds of vocabularies that have encoders of their own.
+    #[cfg(feature = "tokenizer-json")]
+    fn open_known(path: &Path, options: &ByteFormatOptions) -> Result<Self, ModelError> {
         let in_file = |error| match ModelError::from(error) {
             error @ ModelError::Read { .. } => error,
             error => error.in_file(path),
@@ -185,6 +209,24 @@ impl Tokenizer {
     /// As [`open_with`](Self::open_with).
     #[cfg(feature = "tokenizer-json")]
     pub fn from_bytes_with(bytes: &[u8], options: &ByteFormatOptions) -> Result<Self, ModelError> {
+        let refusal = match Self::from_known_bytes(bytes, options) {
+            Ok(tokenizer) => return Ok(tokenizer),
+            Err(refusal) => refusal,
+        };
+        if FileFormat::of_content(bytes) != FileFormat::TokenizerJson {
+            return Err(refusal);
+        }
+        match formats::pipeline_from_bytes(bytes) {
+            Ok(pipeline) => {
+                options.refuse_pattern(FileFormat::TokenizerJson)?;
+                Ok(Self::from_pipeline(pipeline, TokenizerConfig::default()))
+            }
+            Err(error) => Err(of_pipeline(error, refusal)),
+        }
+    }
+
+    #[cfg(feature = "tokenizer-json")]
+    fn from_known_bytes(bytes: &[u8], options: &ByteFormatOptions) -> Result<Self, ModelError> {
         if let Some(vocabulary) = ByteVocabulary::from_bytes(bytes, options)? {
             let bpe = vocabulary.into_exact()?;
             return Ok(Self::of_bytes(bpe, TokenizerConfig::default()));
@@ -196,6 +238,44 @@ impl Tokenizer {
         let model = Model::from_bytes(bytes)?;
         options.refuse_pattern(FileFormat::Model)?;
         Ok(Self::new(model))
+    }
+}
+
+/// The pipeline of a `tokenizer.json`, or of the one in a folder; `None` for other files.
+#[cfg(feature = "tokenizer-json")]
+fn open_pipeline(path: &Path) -> Result<Option<Pipeline>, ReadError> {
+    let file = match path.is_dir() {
+        true => path.join("tokenizer.json"),
+        false => path.to_owned(),
+    };
+    if !file.is_file() {
+        return Ok(None);
+    }
+    let read = std::fs::read(&file).map_err(|source| ReadError::Read { path: file, source })?;
+    match FileFormat::of_content(&read) {
+        FileFormat::TokenizerJson => formats::pipeline_from_bytes(&read).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The error for a file that is no pipeline: that of the pipeline, unless the file is malformed.
+#[cfg(feature = "tokenizer-json")]
+fn of_pipeline(error: ReadError, refusal: ModelError) -> ModelError {
+    match error.is_malformed() {
+        true => refusal,
+        false => error.into(),
+    }
+}
+
+#[cfg(feature = "tokenizer-json")]
+impl From<ReadError> for ModelError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Read { path, source } => Self::Read { path, source },
+            error => Self::Converted {
+                source: Box::new(error),
+            },
+        }
     }
 }
 

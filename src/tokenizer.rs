@@ -67,6 +67,8 @@ pub use crate::encode::encoded_lines::EncodedLines;
 use crate::model::text_normalizer::Normalized;
 use crate::model::{Model, ModelError, Piece};
 use crate::piece::{PieceId, PieceKind};
+#[cfg(feature = "tokenizer-json")]
+use crate::pipeline::Pipeline;
 use crate::wordpiece::WordPiece;
 
 /// Encodes and decodes with a model; results equal those of SentencePiece 0.2.3.
@@ -181,6 +183,29 @@ impl Tokenizer {
         }
     }
 
+    /// A tokenizer of a pipeline.
+    #[cfg(feature = "tokenizer-json")]
+    pub fn from_pipeline(pipeline: Pipeline, config: TokenizerConfig) -> Self {
+        Self {
+            config,
+            decoder: OnceLock::new(),
+            special: SpecialIds::of_pipeline(&pipeline),
+            tables: Tables::Tokens(Box::new(TokenTables::new(
+                TokenVocabulary::Pipeline(Box::new(pipeline)),
+                config,
+            ))),
+        }
+    }
+
+    /// The pipeline; `None` for any other tokenizer.
+    #[cfg(feature = "tokenizer-json")]
+    pub fn pipeline(&self) -> Option<&Pipeline> {
+        match self.vocabulary()? {
+            TokenVocabulary::Pipeline(pipeline) => Some(pipeline),
+            _ => None,
+        }
+    }
+
     /// The SentencePiece model.
     ///
     /// # Errors
@@ -194,15 +219,15 @@ impl Tokenizer {
     pub fn byte_bpe(&self) -> Option<&ByteBpe> {
         match self.vocabulary()? {
             TokenVocabulary::Bytes(bpe) => Some(bpe),
-            TokenVocabulary::Words(_) => None,
+            _ => None,
         }
     }
 
     /// The WordPiece vocabulary; `None` for any other tokenizer.
     pub fn wordpiece(&self) -> Option<&WordPiece> {
         match self.vocabulary()? {
-            TokenVocabulary::Bytes(_) => None,
             TokenVocabulary::Words(words) => Some(words),
+            _ => None,
         }
     }
 

@@ -21,7 +21,7 @@
 //!
 //! Bytes that are no part of well-formed UTF-8 are U+FFFD, which cleaning removes.
 
-mod classes;
+pub(crate) mod classes;
 mod error;
 mod normalize;
 #[cfg(test)]

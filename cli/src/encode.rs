@@ -163,7 +163,11 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     if let (Selection::Best, Format::Piece | Format::Id) = (output.selection, output.format) {
         let best = BestWriter::new(&tokenizer, output.format);
         return stream.run_blocks(worker, |encoder, block, out| {
-            best.write(encoder, block, out)
+            best.write(encoder, block, out)?;
+            // A block does not say which of its texts it is.
+            encoder
+                .take_failure()
+                .map_or(Ok(()), |error| Err(error.into()))
         });
     }
     stream.run(worker, |encoder, number, line, out| {
@@ -197,7 +201,12 @@ fn write_selection(
 ) -> Result<(), EncodeError> {
     let format = output.format;
     match output.selection {
-        Selection::Best => format::write(format, &encoder.tokens(line), out),
+        Selection::Best => {
+            format::write(format, &encoder.tokens(line), out);
+            if let Some(error) = encoder.take_failure() {
+                return Err(error);
+            }
+        }
         Selection::Nbest(size) => {
             encoder.for_each_nbest(line, size, |_, tokens| format::write(format, &tokens, out))?;
         }

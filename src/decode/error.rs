@@ -15,6 +15,11 @@ pub enum DecodeError {
         /// The number of ids of the model.
         pieces: usize,
     },
+    /// The ids have no text in this tokenizer.
+    NoResult {
+        /// Why, and what to do.
+        problem: String,
+    },
     /// The text is not UTF-8, and the call accepts nothing else.
     Malformed {
         /// Where the first malformed byte of the text is.
@@ -36,6 +41,7 @@ impl fmt::Display for DecodeError {
                 ),
                 None => write!(f, "the model has no piece with id {id}; it has no pieces"),
             },
+            Self::NoResult { problem } => write!(f, "the ids have no text: {problem}"),
             Self::Malformed { begin } => write!(
                 f,
                 "the text is not UTF-8 from byte {begin} on; decode it to bytes, or with replacement characters"

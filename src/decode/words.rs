@@ -41,22 +41,30 @@ impl WordDecoding {
         if !self.cleanup {
             return text;
         }
-        const REPLACEMENTS: [(&str, &str); 11] = [
-            (" .", "."),
-            (" ?", "?"),
-            (" !", "!"),
-            (" ,", ","),
-            (" ' ", "'"),
-            (" n't", "n't"),
-            (" 'm", "'m"),
-            (" do not", " don't"),
-            (" 's", "'s"),
-            (" 've", "'ve"),
-            (" 're", "'re"),
-        ];
-        let replace = |text: String, (from, to)| text.replace(from, to);
-        REPLACEMENTS.into_iter().fold(text, replace)
+        without_spaces_before_punctuation(text)
     }
+}
+
+/// A text without spaces before punctuation and English contractions, as tokenizers leaves them out.
+pub(crate) fn without_spaces_before_punctuation(text: String) -> String {
+    const REPLACEMENTS: [(&str, &str); 11] = [
+        (" .", "."),
+        (" ?", "?"),
+        (" !", "!"),
+        (" ,", ","),
+        (" ' ", "'"),
+        (" n't", "n't"),
+        (" 'm", "'m"),
+        (" do not", " don't"),
+        (" 's", "'s"),
+        (" 've", "'ve"),
+        (" 're", "'re"),
+    ];
+    let replace = |text: String, (from, to)| match text.contains(from) {
+        true => text.replace(from, to),
+        false => text,
+    };
+    REPLACEMENTS.into_iter().fold(text, replace)
 }
 
 impl Decoder {

@@ -26,6 +26,11 @@ pub enum EncodeError {
         /// The option that needs such a token.
         option: &'static str,
     },
+    /// A text has no result in this tokenizer.
+    NoResult {
+        /// Why, and what to do.
+        problem: String,
+    },
     /// A special piece was named that is neither a control piece nor a special token.
     NotControl {
         /// The text that was named.
@@ -95,6 +100,7 @@ impl fmt::Display for EncodeError {
                 f,
                 "the vocabulary does not say which token begins or ends a text; leave out the option {option}, and write the token in the text"
             ),
+            Self::NoResult { problem } => write!(f, "the text has no ids: {problem}"),
             Self::RefusedSpecial { piece, begin } => write!(
                 f,
                 "the text has the special piece {piece:?} at byte {begin}; allow it, or encode it as ordinary text"

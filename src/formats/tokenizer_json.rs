@@ -11,6 +11,7 @@
 //! | `write` | parts -> JSON |
 //! | `folder` | the files for `transformers` |
 //! | `parse` | JSON -> borrowed parts |
+//! | `pipeline` | JSON -> pipeline |
 //! | `components` | normalizers and pre-tokenizers -> flags of a model |
 //! | `import` | parts -> model, and the verdict |
 //! | `byte_level` | byte-level vocabularies |
@@ -42,6 +43,7 @@ mod folder;
 mod import;
 mod normalization;
 mod parse;
+mod pipeline;
 mod post_processor;
 mod symbols;
 mod wordpiece;
@@ -53,6 +55,7 @@ pub use self::folder::TransformersFolder;
 pub(super) use self::folder::config_of_bytes;
 use self::parse::JsonFile;
 pub(super) use self::parse::{JsonText, JsonVocab};
+pub(super) use self::pipeline::read_pipeline;
 pub use self::post_processor::{CopiedPostProcessor, ReadPostProcessor};
 pub(super) use self::wordpiece::read_wordpiece;
 use super::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};

@@ -88,6 +88,9 @@ pub enum ModelError {
     ByteLevel,
     /// A tokenizer has a WordPiece vocabulary, and no SentencePiece model.
     WordPiece,
+    /// The tokenizer is a pipeline and has no SentencePiece model.
+    #[cfg(feature = "tokenizer-json")]
+    Pipeline,
     /// A file in another format, such as `tokenizer.json`, is damaged or has no equivalent model.
     #[cfg(feature = "convert")]
     Converted {
@@ -191,6 +194,11 @@ impl fmt::Display for ModelError {
             Self::TooMuchText { bytes, limit } => write!(
                 f,
                 "the texts of the pieces have {bytes} bytes; {limit} are the limit; remove some of the pieces"
+            ),
+            #[cfg(feature = "tokenizer-json")]
+            Self::Pipeline => f.write_str(
+                "the tokenizer is a pipeline of a tokenizer.json, and no SentencePiece model; this needs \
+                 a .model file",
             ),
             Self::WordPiece => f.write_str(
                 "the tokenizer has a WordPiece vocabulary; this needs a SentencePiece model",

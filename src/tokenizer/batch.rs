@@ -17,10 +17,13 @@
 //! Example: a text of 1 MB has 15 splits, about 64 KiB apart, each at a character pair that occurs
 //! in no piece, such as `.` and `▁T`.
 
+use std::sync::Mutex;
+
 use rayon::prelude::*;
 
 use super::cache::CacheParts;
 use super::context::{EncodeContext, ModelContext};
+use super::flat_batch::locked;
 use super::options::EncodeOptions;
 use super::{Encoder, Tokenizer};
 use crate::decode::DecodeError;
@@ -56,7 +59,8 @@ impl Tokenizer {
     /// ```
     ///
     /// # Errors
-    /// As [`encoder_with`](Tokenizer::encoder_with): none for the default options.
+    /// As [`encoder_with`](Tokenizer::encoder_with): none for the default options. A text has no ids;
+    /// see [`Encoder::take_failure`].
     pub fn encode_batch<T: AsRef<[u8]> + Sync>(
         &self,
         texts: &[T],
@@ -68,13 +72,23 @@ impl Tokenizer {
         // while the other threads wait.
         let mut batch = Vec::with_capacity(texts.len());
         let parts = texts.par_iter().with_max_len(part_texts(texts.len()));
+        let failure = Mutex::new(None);
         parts
             .map_init(
                 || prepared.encoder(),
-                |encoder, text| encoder.encode(text).to_vec(),
+                |encoder, text| {
+                    let ids = encoder.encode(text).to_vec();
+                    if let Some(error) = encoder.take_failure() {
+                        *locked(&failure) = Some(error);
+                    }
+                    ids
+                },
             )
             .collect_into_vec(&mut batch);
-        Ok(batch)
+        match locked(&failure).take() {
+            Some(error) => Err(error),
+            None => Ok(batch),
+        }
     }
 
     /// The text of each id sequence of `batch`, on the threads of rayon's current pool.
@@ -128,14 +142,12 @@ impl Tokenizer {
             text,
             &mut ids,
             |model, parts, text, ids| model.encode_long_segment(&context, parts, text, ids),
-            |tokens, special, _, text, ids| {
+            |tokens, special, parts, text, ids| {
                 let encode_parts = |parts: &[&[u8]]| {
                     let encode = |encoder: &mut Encoder<'_>, part: &&[u8]| {
                         let mut ids = Vec::with_capacity(part.len() / 4);
                         let parts = encoder.memory();
-                        tokens
-                            .vocabulary
-                            .encode_part(part, &mut parts.state.bpe, &mut ids);
+                        tokens.vocabulary.encode_part(part, parts, &mut ids);
                         ids
                     };
                     let parts = parts.par_iter();
@@ -144,10 +156,13 @@ impl Tokenizer {
                 };
                 tokens
                     .vocabulary
-                    .encode_long_into(text, special, encode_parts, ids);
+                    .encode_long_into(text, special, encode_parts, parts, ids);
             },
         );
-        Ok(ids)
+        match encoder.take_failure() {
+            Some(error) => Err(error),
+            None => Ok(ids),
+        }
     }
 }
 

@@ -18,9 +18,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::config::TokenizerConfig;
 use super::token::TokenBuffer;
-use crate::encode::EncodeState;
 use crate::encode::encoded_lines::EncodedLines;
+use crate::encode::{EncodeError, EncodeState};
 use crate::piece::PieceId;
+#[cfg(feature = "tokenizer-json")]
+use crate::pipeline::PipelineState;
 
 /// Larger text buffers are freed when a cache returns to the pool.
 pub(super) const MAX_POOLED_BUFFER_BYTES: usize = 1 << 20;
@@ -66,7 +68,11 @@ pub struct EncodeCache {
 #[derive(Debug)]
 pub(super) struct CacheParts {
     pub(super) state: EncodeState,
+    #[cfg(feature = "tokenizer-json")]
+    pub(super) pipeline: PipelineState,
     pub(super) buffers: TextBuffers,
+    /// Why a text has no result, until it is asked for.
+    pub(super) failure: Option<EncodeError>,
 }
 
 /// Buffers for one text, which the next text overwrites.
@@ -103,7 +109,20 @@ impl EncodeCache {
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
     pub fn memory_usage(&self) -> usize {
-        self.parts.state.memory_usage() + self.parts.buffers.memory_usage()
+        let parts = &self.parts;
+        #[cfg(feature = "tokenizer-json")]
+        let pipeline = parts.pipeline.memory_usage();
+        #[cfg(not(feature = "tokenizer-json"))]
+        let pipeline = 0;
+        parts.state.memory_usage() + pipeline + parts.buffers.memory_usage()
+    }
+}
+
+impl EncodeCache {
+    /// Why a text since the last call has no ids; see
+    /// [`Encoder::take_failure`](crate::Encoder::take_failure).
+    pub fn take_failure(&mut self) -> Option<EncodeError> {
+        self.parts.failure.take()
     }
 }
 
@@ -119,7 +138,10 @@ impl CacheParts {
     fn new(config: TokenizerConfig) -> Self {
         Self {
             state: EncodeState::with_max_bytes(config.max_cache_bytes),
+            #[cfg(feature = "tokenizer-json")]
+            pipeline: PipelineState::with_max_bytes(config.max_cache_bytes),
             buffers: TextBuffers::default(),
+            failure: None,
         }
     }
 

@@ -23,13 +23,14 @@ use super::raw_spans::{RawCursor, RawLengths, assign_raw_spans};
 use super::spans::join_unknowns;
 use super::tables::{ModelTables, Tables, TablesRef, TokenTables};
 use super::token::Tokens;
+use super::vocabulary::{Found, FoundOfCall};
 use super::{Encoder, Tokenizer};
 use crate::base::lossy_string;
 use crate::encode::EncodeError;
 use crate::encode::bpe::RawText;
 use crate::encode::encoded_lines::{EncodedLines, line_ranges};
 use crate::piece::PieceId;
-use crate::special::{Segment, SpecialNames, SpecialSet};
+use crate::special::{Segment, SpecialNames};
 
 /// Options that were checked against a tokenizer.
 #[derive(Debug, Default)]
@@ -50,7 +51,7 @@ pub(super) enum FoundSpecial {
     /// Control pieces of a SentencePiece model.
     Pieces(AllowedSpecial),
     /// Special tokens of a vocabulary of tokens.
-    Tokens(SpecialSet),
+    Tokens(FoundOfCall),
 }
 
 /// No options.
@@ -136,9 +137,7 @@ impl<'t> EncodeContext<'t> {
             ids,
             |model, parts, text, ids| model.encode_segment(parts, text, ids),
             |tokens, special, parts, text, ids| {
-                tokens
-                    .vocabulary
-                    .encode_into(text, special, &mut parts.state.bpe, ids);
+                tokens.vocabulary.encode_into(text, special, parts, ids);
             },
         );
     }
@@ -152,7 +151,7 @@ impl<'t> EncodeContext<'t> {
         text: &[u8],
         ids: &mut Vec<PieceId>,
         encode_model: impl Fn(&ModelContext<'t>, &mut CacheParts, &[u8], &mut Vec<PieceId>),
-        encode_tokens: impl Fn(&TokenTables, &SpecialSet, &mut CacheParts, &[u8], &mut Vec<PieceId>),
+        encode_tokens: impl Fn(&TokenTables, Found<'_>, &mut CacheParts, &[u8], &mut Vec<PieceId>),
     ) {
         let parts = self.tables.pool().parts_of(cache);
         let start = ids.len();
@@ -179,9 +178,9 @@ impl<'t> EncodeContext<'t> {
     }
 
     /// The special tokens that are found in text.
-    pub(super) fn special_of(&self, tokens: &'t TokenTables) -> &'t SpecialSet {
+    pub(super) fn special_of(&self, tokens: &'t TokenTables) -> Found<'t> {
         match &self.options.special {
-            FoundSpecial::Tokens(special) => special,
+            FoundSpecial::Tokens(special) => special.as_ref(),
             FoundSpecial::Always | FoundSpecial::Pieces(_) => tokens.vocabulary.found_always(),
         }
     }
@@ -288,12 +287,8 @@ impl<'t> EncodeContext<'t> {
             }
             (TablesRef::Model(model), _) => model.append_tokens(parts, text, 0),
             (TablesRef::Tokens(tokens), _) => {
-                let CacheParts { state, buffers } = &mut *parts;
                 let special = self.special_of(tokens);
-                let push = |id, span| buffers.tokens.push(id, span);
-                tokens
-                    .vocabulary
-                    .for_each_token(text, special, &mut state.bpe, push);
+                tokens.vocabulary.push_tokens(text, special, parts);
             }
         }
         self.finish(&mut parts.buffers, text)
@@ -304,9 +299,11 @@ impl<'t> EncodeContext<'t> {
     where
         't: 'e,
     {
-        let special = &self.tokenizer.special;
         let extra = &self.options.extra;
-        buffers.tokens.apply_extra(extra, special, text.len());
+        if !extra.is_empty() {
+            let ends = self.tokenizer.text_ends();
+            buffers.tokens.apply_extra(extra, &ends, text.len());
+        }
         Tokens {
             buffer: &buffers.tokens,
             text,
@@ -345,7 +342,7 @@ impl ModelContext<'_> {
     #[inline(never)]
     fn encode_normalized(&self, parts: &mut CacheParts, text: &[u8], ids: &mut Vec<PieceId>) {
         let start = ids.len();
-        let CacheParts { state, buffers } = parts;
+        let CacheParts { state, buffers, .. } = parts;
         self.normalize_into(buffers, text);
         let pieces = self.tables.model().table();
         let encoder = &self.pipeline.encoder;
@@ -414,7 +411,7 @@ impl ModelContext<'_> {
             return assign_raw_spans(pieces, lengths, cursor, &mut parts.buffers);
         }
         self.normalize_with_offsets(&mut parts.buffers, text);
-        let CacheParts { state, buffers } = parts;
+        let CacheParts { state, buffers, .. } = parts;
         let encoder = &self.pipeline.encoder;
         encoder.encode(pieces, &buffers.normalized, state, &mut ids);
         buffers.unresolved = ids;

@@ -11,13 +11,40 @@ use std::sync::Arc;
 
 use super::Tokenizer;
 use super::tables::Tables;
+#[cfg(feature = "tokenizer-json")]
+use crate::base::lossy_string;
 use crate::decode::incremental::IncrementalDecoder;
 use crate::decode::spans::{DecodedText, GivenPiece};
 use crate::decode::{DecodeError, Decoder};
 use crate::piece::PieceId;
+#[cfg(feature = "tokenizer-json")]
+use crate::pipeline::Pipeline;
 
 /// More bytes than a typical piece has, so that the buffer rarely grows twice.
 const BYTES_PER_ID: usize = 5;
+
+/// Appends the text of ids of a pipeline.
+#[cfg(feature = "tokenizer-json")]
+fn decode_by(
+    pipeline: &Pipeline,
+    ids: &[PieceId],
+    skips_special: bool,
+    text: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    let unknown = ids.iter().find(|id| pipeline.text_of(id.get()).is_none());
+    if let Some(id) = unknown {
+        return Err(DecodeError::NoPiece {
+            id: *id,
+            pieces: pipeline.vocab_size(),
+        });
+    }
+    let decoded = pipeline.decode(ids.iter().map(|id| id.get()), skips_special);
+    let decoded = decoded.map_err(|error| DecodeError::NoResult {
+        problem: error.to_string(),
+    })?;
+    text.extend_from_slice(decoded.as_bytes());
+    Ok(())
+}
 
 /// Decoding.
 impl Tokenizer {
@@ -41,6 +68,10 @@ impl Tokenizer {
         ids: impl IntoIterator<Item = I>,
     ) -> Result<String, DecodeError> {
         let bytes = self.decode_to_bytes(ids)?;
+        #[cfg(feature = "tokenizer-json")]
+        if self.pipeline().is_some() {
+            return Ok(lossy_string(&bytes));
+        }
         Ok(self.decoder().to_text(bytes))
     }
 
@@ -94,7 +125,34 @@ impl Tokenizer {
     /// # Errors
     /// An id is not in the model; `text` is then unchanged.
     pub fn decode_into(&self, ids: &[PieceId], text: &mut Vec<u8>) -> Result<(), DecodeError> {
+        #[cfg(feature = "tokenizer-json")]
+        if let Some(pipeline) = self.pipeline() {
+            return decode_by(pipeline, ids, false, text);
+        }
         self.decoder().decode(ids, text)
+    }
+
+    /// The text of `ids` without that of special tokens: what the library tokenizers calls
+    /// `skip_special_tokens`. In a SentencePiece model, control pieces have no text anyway.
+    ///
+    /// # Errors
+    /// An id is not in the vocabulary.
+    pub fn decode_without_special<I: Into<PieceId>>(
+        &self,
+        ids: impl IntoIterator<Item = I>,
+    ) -> Result<String, DecodeError> {
+        let ids = ids.into_iter().map(Into::into);
+        #[cfg(feature = "tokenizer-json")]
+        if let Some(pipeline) = self.pipeline() {
+            let mut text = Vec::new();
+            decode_by(pipeline, &ids.collect::<Vec<_>>(), true, &mut text)?;
+            return Ok(lossy_string(&text));
+        }
+        let is_shown = |id: &PieceId| {
+            let special = self.special_tokens().find(|(special, _)| special == id);
+            special.is_none()
+        };
+        self.decode(ids.filter(is_shown))
     }
 
     /// The text of pieces that are given by their texts. Text that is not a piece stands for
@@ -120,6 +178,13 @@ impl Tokenizer {
     /// ```
     pub fn decode_pieces_to_bytes<P: AsRef<[u8]>>(&self, pieces: &[P]) -> Vec<u8> {
         let pieces = pieces.iter().map(AsRef::as_ref);
+        #[cfg(feature = "tokenizer-json")]
+        if let Some(pipeline) = self.pipeline() {
+            let tokens = pieces.clone().map(lossy_string).collect();
+            if let Ok(text) = pipeline.decode_tokens(tokens) {
+                return text.into_bytes();
+            }
+        }
         let found = pieces.map(|piece| (piece, self.piece_to_id(piece)));
         self.decoder().decode_pieces(found)
     }

@@ -104,6 +104,14 @@ impl<'t> Encoder<'t> {
         options.check_special(text.as_ref())
     }
 
+    /// Why a text since the last call has no ids: some tokenizers of a `tokenizer.json` refuse some
+    /// texts, as the library tokenizers does. All others have ids for every text.
+    ///
+    /// Such a text has the ids of what stands before. Batches return the error.
+    pub fn take_failure(&mut self) -> Option<EncodeError> {
+        self.cache.as_mut()?.take_failure()
+    }
+
     /// The ids of `text`, which need not be UTF-8.
     ///
     /// ```

@@ -42,15 +42,24 @@ impl Tokenizer {
         for option in extra {
             match option {
                 ExtraOption::Bos => {
-                    if let Some(bos) = self.special.bos {
-                        ids.insert(start, bos);
-                    }
+                    ids.splice(start..start, self.text_ends()[0].iter().copied());
                 }
-                ExtraOption::Eos => ids.extend(self.special.eos),
+                ExtraOption::Eos => ids.extend(&self.text_ends()[1]),
                 ExtraOption::Reverse => ids[start..].reverse(),
                 ExtraOption::UnkPiece => {}
             }
         }
+    }
+
+    /// The ids before and after a text.
+    pub(super) fn text_ends(&self) -> [Vec<PieceId>; 2] {
+        #[cfg(feature = "tokenizer-json")]
+        if let Some(pipeline) = self.pipeline() {
+            let ends = pipeline.text_ends();
+            return [&ends.before, &ends.after]
+                .map(|ids| ids.iter().copied().map(PieceId::new).collect());
+        }
+        [self.special.bos, self.special.eos].map(|id| id.into_iter().collect())
     }
 
     /// Checks that the model has the pieces that the options ask for.

@@ -9,7 +9,6 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
@@ -28,6 +27,8 @@ const BYTES_PER_ID: usize = 3;
 struct FlatPart {
     ids: Vec<PieceId>,
     counts: Vec<usize>,
+    /// Why a text has no ids.
+    failure: Option<EncodeError>,
 }
 
 /// The size of the texts of a part.
@@ -57,6 +58,7 @@ impl FlatPart {
         Self {
             ids: Vec::with_capacity(size.bytes / BYTES_PER_ID + size.texts),
             counts: Vec::with_capacity(size.texts),
+            failure: None,
         }
     }
 
@@ -74,6 +76,7 @@ impl FlatPart {
             encoder.encode_into(text, &mut self.ids);
             self.counts.push(self.ids.len() - start);
         }
+        self.failure = encoder.take_failure().or(self.failure.take());
     }
 
     /// Adds other parts. All threads copy: with one thread, copying a large batch into memory that
@@ -192,8 +195,7 @@ impl Tokenizer {
         let prepared = self.prepare(options)?;
         prepared.check_special(texts)?;
         let parts = texts.chunks(part_texts(texts.len())).rev();
-        let Ok(flat) = encode_flat_parts(parts.map(Ok::<_, Infallible>), || prepared.encoder());
-        Ok(flat)
+        encode_flat_parts(parts.map(Ok::<_, EncodeError>), || prepared.encoder())
     }
 
     /// Like [`encode_batch_flat`](Tokenizer::encode_batch_flat), for texts that take time to
@@ -251,11 +253,11 @@ fn encode_flat_parts<'t, T, P, E>(
 where
     T: AsRef<[u8]>,
     P: AsRef<[T]> + Send,
-    E: Send,
+    E: From<EncodeError> + Send,
 {
     let queue = PartQueue::new();
     let has_helpers = rayon::current_num_threads() > 1;
-    let first_parts = rayon::scope(|scope| {
+    let first_parts: Result<FlatPart, E> = rayon::scope(|scope| {
         let mut size = FlatSize::default();
         for (number, part) in parts.enumerate() {
             let part = part.inspect_err(|_| queue.clear())?;
@@ -276,13 +278,17 @@ where
     });
     let last_parts = queue.into_last_parts();
     let mut result = first_parts?;
+    let mut failures = last_parts.iter().map(|part| &part.failure);
+    if let Some(error) = failures.find_map(Clone::clone).or(result.failure.take()) {
+        return Err(error.into());
+    }
     result.append(&last_parts);
     let offsets = offsets_of(&result.counts);
     Ok((result.ids, offsets))
 }
 
 /// Locks a mutex. Poisoning is ignored: a thread that panicked has not changed the value.
-fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -14,7 +14,7 @@ use super::options::{
 };
 use super::tables::TablesRef;
 use super::token::Tokens;
-use super::vocabulary::TokenVocabulary;
+use super::vocabulary::{Found, TokenVocabulary};
 use crate::base::rng::Rng;
 use crate::encode::EncodeError;
 use crate::encode::ModelEncoder;
@@ -39,7 +39,7 @@ impl<'t> EncodeContext<'t> {
             return Err(EncodeError::NoNbest);
         };
         check_nbest_size(size)?;
-        let CacheParts { state, buffers } = self.tables.pool().parts_of(cache);
+        let CacheParts { state, buffers, .. } = self.tables.pool().parts_of(cache);
         model.normalize_with_offsets(buffers, text);
         let request = self.nbest_request(size);
         let best = unigram.best(&buffers.normalized, request, &mut state.unigram)?;
@@ -158,15 +158,22 @@ impl<'t> EncodeContext<'t> {
                 let TokenVocabulary::Bytes(bpe) = &tokens.vocabulary else {
                     return Err(EncodeError::NoSampling);
                 };
-                let CacheParts { state, buffers } = &mut *parts;
+                let CacheParts { state, buffers, .. } = &mut *parts;
                 let skips_merge = || rng.0.unit() < f64::from(probability);
-                let special = self.special_of(tokens);
                 let push = |id, span| buffers.tokens.push(id, span);
                 let state = &mut state.bpe;
-                bpe.for_each_sampled_token(text, special, skips_merge, state, push);
+                match self.special_of(tokens) {
+                    Found::Set(special) => {
+                        bpe.for_each_sampled_token(text, special, skips_merge, state, push);
+                    }
+                    #[cfg(feature = "tokenizer-json")]
+                    Found::Tokens(_) => {}
+                }
             }
             (TablesRef::Tokens(tokens), _) => {
                 return Err(match tokens.vocabulary {
+                    #[cfg(feature = "tokenizer-json")]
+                    TokenVocabulary::Pipeline(_) => EncodeError::NoSampling,
                     TokenVocabulary::Words(_) => EncodeError::NoSampling,
                     TokenVocabulary::Bytes(_) => {
                         let model_type = ModelType::Bpe;
@@ -186,7 +193,7 @@ impl<'t> EncodeContext<'t> {
         options: &SampleOptions,
         rng: &mut Rng,
     ) -> Result<(), EncodeError> {
-        let CacheParts { state, buffers } = parts;
+        let CacheParts { state, buffers, .. } = parts;
         let text = &buffers.normalized;
         let ids = &mut buffers.unresolved;
         match (&model.pipeline.encoder, *options) {

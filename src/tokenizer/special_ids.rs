@@ -7,6 +7,8 @@ use crate::encode::vocabulary::{NO_UNKNOWN, Vocabulary};
 use crate::model::Model;
 use crate::model::validate::byte_of_piece;
 use crate::piece::{PieceId, PieceKind};
+#[cfg(feature = "tokenizer-json")]
+use crate::pipeline::Pipeline;
 use crate::wordpiece::WordPiece;
 
 /// The special pieces that a model may have.
@@ -46,6 +48,29 @@ impl SpecialIds {
             bos,
             eos,
             pad: words.bytes_to_id("[PAD]").filter(|_| is_special("[PAD]")),
+        }
+    }
+}
+
+#[cfg(feature = "tokenizer-json")]
+impl SpecialIds {
+    /// The template says which tokens are around a text, and the model which one stands for what it
+    /// does not know.
+    pub(super) fn of_pipeline(pipeline: &Pipeline) -> Self {
+        let ends = pipeline.text_ends();
+        let padding = ["<pad>", "[PAD]", "<|pad|>"].into_iter();
+        let is_special = |text: &&str| {
+            let mut tokens = pipeline.added_tokens().iter();
+            tokens.any(|token| token.special && token.text == **text)
+        };
+        Self {
+            unk: pipeline.model().unknown().map(PieceId::new),
+            bos: ends.before.first().copied().map(PieceId::new),
+            eos: ends.after.first().copied().map(PieceId::new),
+            pad: padding
+                .filter(is_special)
+                .find_map(|text| pipeline.id_of(text))
+                .map(PieceId::new),
         }
     }
 }

@@ -189,6 +189,8 @@ impl Tokenizer {
             Tables::Tokens(tokens) => Err(match tokens.vocabulary {
                 TokenVocabulary::Bytes(_) => ModelError::ByteLevel,
                 TokenVocabulary::Words(_) => ModelError::WordPiece,
+                #[cfg(feature = "tokenizer-json")]
+                TokenVocabulary::Pipeline(_) => ModelError::Pipeline,
             }),
         }
     }

@@ -21,10 +21,11 @@ use std::ops::Range;
 
 use super::Tokenizer;
 use super::options::ExtraOption;
-use super::special_ids::SpecialIds;
 use super::tables::Tables;
 use crate::base::lossy_string;
 use crate::piece::{PieceId, PieceKind};
+#[cfg(feature = "tokenizer-json")]
+use crate::pipeline::PipelineToken;
 
 /// An id and the span of the text that it stands for.
 ///
@@ -156,8 +157,8 @@ impl<'e> TokenRef<'e> {
         let model = match &self.tokens.tokenizer.tables {
             Tables::Model(tables) => tables.model(),
             Tables::Tokens(tokens) => {
-                let piece = tokens.vocabulary.id_to_bytes(self.id());
-                return piece.unwrap_or_default();
+                let piece = || tokens.vocabulary.id_to_bytes(self.id());
+                return self.own_text().or_else(piece).unwrap_or_default();
             }
         };
         match model.piece(self.id()) {
@@ -165,6 +166,13 @@ impl<'e> TokenRef<'e> {
             Some(piece) if self.tokens.shows_unk_piece => piece.text,
             _ => self.own_text().unwrap_or_default(),
         }
+    }
+
+    /// The number of the part that the pre-tokenizer made and that the token belongs to, from 0; an
+    /// added token is a part. `None` for tokens around the text, and for models without parts.
+    pub fn word(&self) -> Option<u32> {
+        let word = self.tokens.buffer.words.get(self.index).copied();
+        word.filter(|word| *word != NO_WORD)
     }
 
     /// The text of a known piece, whose text in the model is `text`.
@@ -256,11 +264,16 @@ impl fmt::Debug for TokenRef<'_> {
     }
 }
 
+/// The number of no part.
+const NO_WORD: u32 = u32::MAX;
+
 /// The tokens of a text while they are collected, and the texts of tokens whose text differs from
 /// that of their piece.
 #[derive(Debug, Default)]
 pub(super) struct TokenBuffer {
     tokens: Vec<Token>,
+    /// The number of the part of each token; empty if it is not known.
+    words: Vec<u32>,
     /// Sorted by `token`.
     own_texts: Vec<OwnText>,
     /// The normalized texts of the tokens in `own_texts`, concatenated.
@@ -284,6 +297,7 @@ struct OwnText {
 impl TokenBuffer {
     pub(super) fn clear(&mut self) {
         self.tokens.clear();
+        self.words.clear();
         self.own_texts.clear();
         self.texts.clear();
         self.has_extended_pieces = false;
@@ -330,6 +344,16 @@ impl TokenBuffer {
         self.push_with_text(id, span, text);
     }
 
+    /// Appends a token of a pipeline.
+    #[cfg(feature = "tokenizer-json")]
+    pub(super) fn push_pipeline_token(&mut self, token: PipelineToken<'_>) {
+        self.words.push(token.word);
+        if let Some(text) = token.text {
+            self.push_own_text(text.as_bytes());
+        }
+        self.push(PieceId::new(token.id), token.span);
+    }
+
     /// Appends a token of a piece that ends inside a character, with the text that includes the
     /// whole character.
     pub(super) fn push_extended(&mut self, id: PieceId, span: Range<usize>, text: &[u8]) {
@@ -371,14 +395,16 @@ impl TokenBuffer {
     }
 
     /// Applies extra options to the tokens of a text of `length` bytes.
-    pub(super) fn apply_extra(&mut self, extra: &[ExtraOption], ids: &SpecialIds, length: usize) {
+    pub(super) fn apply_extra(
+        &mut self,
+        extra: &[ExtraOption],
+        [before, after]: &[Vec<PieceId>; 2],
+        length: usize,
+    ) {
         for option in extra {
             match option {
-                ExtraOption::Bos => ids.bos.into_iter().for_each(|id| self.push_front(id)),
-                ExtraOption::Eos => ids
-                    .eos
-                    .into_iter()
-                    .for_each(|id| self.push(id, length..length)),
+                ExtraOption::Bos => before.iter().rev().for_each(|id| self.push_front(*id)),
+                ExtraOption::Eos => after.iter().for_each(|id| self.push(*id, length..length)),
                 ExtraOption::Reverse => self.reverse(),
                 ExtraOption::UnkPiece => {}
             }
@@ -395,10 +421,17 @@ impl TokenBuffer {
             },
         );
         self.token_numbers().for_each(|number| *number += 1);
+        if !self.words.is_empty() {
+            self.words.insert(0, NO_WORD);
+        }
     }
 
     fn reverse(&mut self) {
         self.tokens.reverse();
+        if !self.words.is_empty() {
+            self.words.resize(self.tokens.len(), NO_WORD);
+            self.words.reverse();
+        }
         self.own_texts.reverse();
         self.empty_last_bytes.reverse();
         self.reverse_token_numbers();
@@ -448,13 +481,8 @@ mod tests {
         &[Reverse, Eos, Reverse],
     ];
 
-    fn special_ids() -> SpecialIds {
-        SpecialIds {
-            unk: None,
-            bos: Some(PieceId::new(1)),
-            eos: Some(PieceId::new(2)),
-            pad: None,
-        }
+    fn text_ends() -> [Vec<PieceId>; 2] {
+        [1, 2].map(|id| vec![PieceId::new(id)])
     }
 
     fn buffer() -> TokenBuffer {
@@ -471,7 +499,7 @@ mod tests {
     fn unknown_texts_follow_their_tokens_when_extra_options_move_them() {
         for extra in EXTRA_LISTS {
             let mut buffer = buffer();
-            buffer.apply_extra(extra, &special_ids(), 6);
+            buffer.apply_extra(extra, &text_ends(), 6);
             for (index, token) in buffer.tokens.iter().enumerate() {
                 let expected: Option<&[u8]> = match (token.begin, token.end) {
                     (2, 4) => Some(b"xy"),
@@ -490,7 +518,7 @@ mod tests {
             buffer.push_bytes([3, 4].map(PieceId::new).into_iter(), 0..0);
             buffer.push_bytes([3, 5].map(PieceId::new).into_iter(), 0..2);
             buffer.push_bytes([3, 6].map(PieceId::new).into_iter(), 2..2);
-            buffer.apply_extra(extra, &special_ids(), 2);
+            buffer.apply_extra(extra, &text_ends(), 2);
             for (index, token) in buffer.tokens.iter().enumerate() {
                 let expected = [4, 6].contains(&token.id.get());
                 assert_eq!(

@@ -1,13 +1,17 @@
-//! A vocabulary of tokens, which is no SentencePiece model: byte-level BPE or WordPiece.
+//! A vocabulary of tokens, which is no SentencePiece model: byte-level BPE, WordPiece or a pipeline.
 //!
-//! The facade asks the same of both; each method calls that of the same name.
+//! The facade asks the same of all; each method calls that of the same name.
 
 use std::ops::Range;
 
+use super::cache::CacheParts;
 use crate::byte_bpe::{ByteBpe, ByteBpeError};
 use crate::decode::Decoder;
-use crate::encode::bpe::BpeCache;
+#[cfg(feature = "tokenizer-json")]
+use crate::encode::EncodeError;
 use crate::piece::{PieceId, PieceKind};
+#[cfg(feature = "tokenizer-json")]
+use crate::pipeline::{FoundTokens, Pipeline, PipelineError};
 use crate::special::{SpecialNames, SpecialSet, SpecialToken};
 use crate::wordpiece::WordPiece;
 
@@ -17,40 +21,83 @@ use crate::wordpiece::WordPiece;
 pub(super) enum TokenVocabulary {
     Bytes(ByteBpe),
     Words(WordPiece),
+    #[cfg(feature = "tokenizer-json")]
+    Pipeline(Box<Pipeline>),
 }
 
-/// Calls a method of either.
-macro_rules! either {
-    ($self:ident, $vocabulary:ident => $call:expr) => {
-        match $self {
-            Self::Bytes($vocabulary) => $call,
-            Self::Words($vocabulary) => $call,
+/// The special tokens that a call finds in its texts.
+#[derive(Debug)]
+pub(super) enum FoundOfCall {
+    Set(SpecialSet),
+    #[cfg(feature = "tokenizer-json")]
+    Tokens(FoundTokens),
+}
+
+/// See [`FoundOfCall`].
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Found<'f> {
+    Set(&'f SpecialSet),
+    #[cfg(feature = "tokenizer-json")]
+    Tokens(&'f FoundTokens),
+}
+
+impl FoundOfCall {
+    pub(super) fn as_ref(&self) -> Found<'_> {
+        match self {
+            Self::Set(set) => Found::Set(set),
+            #[cfg(feature = "tokenizer-json")]
+            Self::Tokens(tokens) => Found::Tokens(tokens),
         }
-    };
+    }
 }
 
 impl TokenVocabulary {
     pub(super) fn vocab_size(&self) -> usize {
-        either!(self, vocabulary => vocabulary.vocab_size())
+        match self {
+            Self::Bytes(bpe) => bpe.vocab_size(),
+            Self::Words(words) => words.vocab_size(),
+            #[cfg(feature = "tokenizer-json")]
+            Self::Pipeline(pipeline) => pipeline.vocab_size(),
+        }
     }
 
     pub(super) fn id_to_bytes(&self, id: PieceId) -> Option<&[u8]> {
-        either!(self, vocabulary => vocabulary.id_to_bytes(id))
+        match self {
+            Self::Bytes(bpe) => bpe.id_to_bytes(id),
+            Self::Words(words) => words.id_to_bytes(id),
+            #[cfg(feature = "tokenizer-json")]
+            Self::Pipeline(pipeline) => Some(pipeline.text_of(id.get())?.as_bytes()),
+        }
     }
 
     pub(super) fn bytes_to_id(&self, text: impl AsRef<[u8]>) -> Option<PieceId> {
-        either!(self, vocabulary => vocabulary.bytes_to_id(text))
+        match self {
+            Self::Bytes(bpe) => bpe.bytes_to_id(text),
+            Self::Words(words) => words.bytes_to_id(text),
+            #[cfg(feature = "tokenizer-json")]
+            Self::Pipeline(pipeline) => {
+                let text = std::str::from_utf8(text.as_ref()).ok()?;
+                pipeline.id_of(text).map(PieceId::new)
+            }
+        }
     }
 
     pub(super) fn special_tokens(&self) -> &[SpecialToken] {
-        either!(self, vocabulary => vocabulary.special_tokens())
+        match self {
+            Self::Bytes(bpe) => bpe.special_tokens(),
+            Self::Words(words) => words.special_tokens(),
+            #[cfg(feature = "tokenizer-json")]
+            Self::Pipeline(pipeline) => pipeline.added_tokens(),
+        }
     }
 
     /// The kinds of the tokens that are not normal.
     pub(super) fn kinds(&self) -> impl Iterator<Item = (u32, PieceKind)> {
         let unknown = match self {
             Self::Bytes(_) => None,
-            Self::Words(words) => Some((words.unknown().get(), PieceKind::Unknown)),
+            Self::Words(words) => Some(words.unknown().get()),
+            #[cfg(feature = "tokenizer-json")]
+            Self::Pipeline(pipeline) => pipeline.model().unknown(),
         };
         let special = self
             .special_tokens()
@@ -60,19 +107,38 @@ impl TokenVocabulary {
                 false => (token.id, PieceKind::UserDefined),
             });
         // An unknown piece that is a special token can be allowed like the others.
+        let unknown = unknown.map(|id| (id, PieceKind::Unknown));
         unknown.into_iter().chain(special)
     }
 
-    pub(super) fn found_always(&self) -> &SpecialSet {
-        either!(self, vocabulary => vocabulary.found_always())
+    pub(super) fn found_always(&self) -> Found<'_> {
+        match self {
+            Self::Bytes(bpe) => Found::Set(bpe.found_always()),
+            Self::Words(words) => Found::Set(words.found_always()),
+            #[cfg(feature = "tokenizer-json")]
+            Self::Pipeline(pipeline) => Found::Tokens(pipeline.found_always()),
+        }
     }
 
     pub(super) fn special_set_with(
         &self,
         allowed: &SpecialNames,
         finds_added: bool,
-    ) -> Result<SpecialSet, ByteBpeError> {
-        either!(self, vocabulary => vocabulary.special_set_with(allowed, finds_added))
+    ) -> Result<FoundOfCall, ByteBpeError> {
+        let set = match self {
+            Self::Bytes(bpe) => bpe.special_set_with(allowed, finds_added),
+            Self::Words(words) => words.special_set_with(allowed, finds_added),
+            #[cfg(feature = "tokenizer-json")]
+            Self::Pipeline(pipeline) => {
+                let allows = |text: &str| match allowed {
+                    SpecialNames::None => false,
+                    SpecialNames::All => true,
+                    SpecialNames::Of(names) => names.iter().any(|name| name == text),
+                };
+                return Ok(FoundOfCall::Tokens(pipeline.found(allows, finds_added)));
+            }
+        };
+        set.map(FoundOfCall::Set)
     }
 
     pub(super) fn normalize(
@@ -81,44 +147,97 @@ impl TokenVocabulary {
         out: &mut Vec<u8>,
         origins: Option<&mut Vec<usize>>,
     ) {
-        either!(self, vocabulary => vocabulary.normalize(text, out, origins));
+        match self {
+            Self::Bytes(bpe) => bpe.normalize(text, out, origins),
+            Self::Words(words) => words.normalize(text, out, origins),
+            #[cfg(feature = "tokenizer-json")]
+            Self::Pipeline(pipeline) => {
+                if pipeline.normalize(text, out, origins).is_err() {
+                    out.clear();
+                }
+            }
+        }
     }
 
     #[inline]
     pub(super) fn encode_into(
         &self,
         text: &[u8],
-        special: &SpecialSet,
-        cache: &mut BpeCache,
+        found: Found<'_>,
+        parts: &mut CacheParts,
         ids: &mut Vec<PieceId>,
     ) {
-        either!(self, vocabulary => vocabulary.encode_into(text, special, cache, ids));
+        let cache = &mut parts.state.bpe;
+        match (self, found) {
+            (Self::Bytes(bpe), Found::Set(set)) => bpe.encode_into(text, set, cache, ids),
+            (Self::Words(words), Found::Set(set)) => words.encode_into(text, set, cache, ids),
+            #[cfg(feature = "tokenizer-json")]
+            (Self::Pipeline(pipeline), Found::Tokens(found)) => {
+                let encoded = pipeline.encode(text, found, &mut parts.pipeline, ids);
+                if let Err(error) = encoded {
+                    parts.failure = Some(no_result(error));
+                }
+            }
+            #[cfg(feature = "tokenizer-json")]
+            _ => debug_assert!(false, "the call found tokens of another vocabulary"),
+        }
     }
 
-    pub(super) fn encode_part(&self, part: &[u8], cache: &mut BpeCache, ids: &mut Vec<PieceId>) {
-        either!(self, vocabulary => vocabulary.encode_part(part, cache, ids));
+    pub(super) fn encode_part(&self, part: &[u8], parts: &mut CacheParts, ids: &mut Vec<PieceId>) {
+        let cache = &mut parts.state.bpe;
+        match self {
+            Self::Bytes(bpe) => bpe.encode_part(part, cache, ids),
+            Self::Words(words) => words.encode_part(part, cache, ids),
+            #[cfg(feature = "tokenizer-json")]
+            Self::Pipeline(_) => self.encode_into(part, self.found_always(), parts, ids),
+        }
     }
 
+    #[cfg_attr(
+        not(feature = "tokenizer-json"),
+        expect(unused_variables, reason = "pipelines alone use the state")
+    )]
     pub(super) fn encode_long_into(
         &self,
         text: &[u8],
-        special: &SpecialSet,
+        found: Found<'_>,
         encode_parts: impl Fn(&[&[u8]]) -> Vec<PieceId>,
+        parts: &mut CacheParts,
         ids: &mut Vec<PieceId>,
     ) {
-        either!(self, vocabulary => vocabulary.encode_long_into(text, special, encode_parts, ids));
+        match (self, found) {
+            (Self::Bytes(bpe), Found::Set(set)) => {
+                bpe.encode_long_into(text, set, encode_parts, ids);
+            }
+            (Self::Words(words), Found::Set(set)) => {
+                words.encode_long_into(text, set, encode_parts, ids);
+            }
+            #[cfg(feature = "tokenizer-json")]
+            _ => self.encode_into(text, found, parts, ids),
+        }
     }
 
-    pub(super) fn for_each_token(
-        &self,
-        text: &[u8],
-        special: &SpecialSet,
-        cache: &mut BpeCache,
-        on_token: impl FnMut(PieceId, Range<usize>),
-    ) {
-        match self {
-            Self::Bytes(bpe) => bpe.for_each_token(text, special, cache, on_token),
-            Self::Words(words) => words.for_each_token(text, special, on_token),
+    /// Pushes the tokens of a text into the buffer.
+    pub(super) fn push_tokens(&self, text: &[u8], found: Found<'_>, parts: &mut CacheParts) {
+        let cache = &mut parts.state.bpe;
+        let tokens = &mut parts.buffers.tokens;
+        let push = |id: PieceId, span: Range<usize>| tokens.push(id, span);
+        match (self, found) {
+            (Self::Bytes(bpe), Found::Set(set)) => {
+                bpe.for_each_token(text, set, cache, push);
+            }
+            (Self::Words(words), Found::Set(set)) => words.for_each_token(text, set, push),
+            #[cfg(feature = "tokenizer-json")]
+            (Self::Pipeline(pipeline), Found::Tokens(found)) => {
+                let encoded = pipeline.for_each_token(text, found, &mut parts.pipeline, |token| {
+                    parts.buffers.tokens.push_pipeline_token(token);
+                });
+                if let Err(error) = encoded {
+                    parts.failure = Some(no_result(error));
+                }
+            }
+            #[cfg(feature = "tokenizer-json")]
+            _ => debug_assert!(false, "the call found tokens of another vocabulary"),
         }
     }
 
@@ -134,6 +253,17 @@ impl TokenVocabulary {
                 };
                 Decoder::of_words(ids.map(piece), words.decoding())
             }
+            // Texts of pipelines are made by the pipeline.
+            #[cfg(feature = "tokenizer-json")]
+            Self::Pipeline(_) => Decoder::of_tokens(ids.map(|id| self.id_to_bytes(id))),
         }
+    }
+}
+
+/// Why a text has no result.
+#[cfg(feature = "tokenizer-json")]
+fn no_result(error: PipelineError) -> EncodeError {
+    EncodeError::NoResult {
+        problem: error.to_string(),
     }
 }

@@ -10,23 +10,23 @@ use crate::base::decode_char;
 
 /// What `clean_text` removes: control and format characters, private use, U+0000 and U+FFFD; not
 /// the tab and the line ends.
-pub(super) const REMOVED: u8 = 1;
+pub(crate) const REMOVED: u8 = 1;
 /// Nonspacing marks, which `strip_accents` removes.
-pub(super) const MARK: u8 = 2;
+pub(crate) const MARK: u8 = 2;
 /// Punctuation, with all of ASCII that is neither letter, digit, control nor space.
-pub(super) const PUNCTUATION: u8 = 4;
+pub(crate) const PUNCTUATION: u8 = 4;
 /// White space.
-pub(super) const SPACE: u8 = 8;
+pub(crate) const SPACE: u8 = 8;
 /// Characters that `handle_chinese_chars` makes words.
-pub(super) const CHINESE: u8 = 16;
+pub(crate) const CHINESE: u8 = 16;
 /// Characters whose decompositions and combining classes are known.
-pub(super) const ASSIGNED: u8 = 32;
+pub(crate) const ASSIGNED: u8 = 32;
 
 include!(concat!(env!("OUT_DIR"), "/bert_classes.rs"));
 
 /// The class of a character.
 #[inline]
-pub(super) fn class(c: char) -> u8 {
+pub(crate) fn class(c: char) -> u8 {
     let code = c as usize;
     CLASSES[(usize::from(PAGES[code >> 7]) << 7) + (code & 127)]
 }
@@ -34,7 +34,7 @@ pub(super) fn class(c: char) -> u8 {
 /// The first character of a text that is not empty, with its length; U+FFFD for a byte that is no
 /// part of well-formed UTF-8.
 #[inline]
-pub(super) fn first_char(text: &[u8]) -> (char, usize) {
+pub(crate) fn first_char(text: &[u8]) -> (char, usize) {
     match text {
         [byte @ ..0x80, ..] => (char::from(*byte), 1),
         _ => {

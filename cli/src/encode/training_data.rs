@@ -187,7 +187,10 @@ impl TrainingData {
             separator: self.separator,
         };
         let encode = |encoder: &mut Encoder<'t>, block: &Block, encoded: &mut EncodedDocuments| {
-            encoding.encode(encoder, block, encoded)
+            encoding.encode(encoder, block, encoded)?;
+            encoder
+                .take_failure()
+                .map_or(Ok(()), |error| Err(error.into()))
         };
         let encoders = stream.lines.map(input, &make, &encode, &mut take);
         encoders.map(drop)

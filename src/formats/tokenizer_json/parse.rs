@@ -170,13 +170,15 @@ pub(super) struct JsonModel<'j> {
     #[serde(borrow, default, rename = "type")]
     pub(super) kind: Option<JsonText<'j>>,
     #[serde(default)]
-    pub(super) dropout: Option<f64>,
+    pub(super) dropout: Option<f32>,
     #[serde(borrow, default)]
     pub(super) unk_token: Option<JsonText<'j>>,
     #[serde(default)]
     pub(super) unk_id: Option<u32>,
     #[serde(borrow, default)]
     pub(super) continuing_subword_prefix: Option<JsonText<'j>>,
+    #[serde(default)]
+    pub(super) max_input_chars_per_word: Option<u64>,
     #[serde(borrow, default)]
     pub(super) end_of_word_suffix: Option<JsonText<'j>>,
     #[serde(default)]
@@ -272,6 +274,11 @@ impl<'j> Visitor<'j> for VocabVisitor {
 pub(super) struct JsonMerges<'j>(#[serde(borrow)] Option<Vec<JsonMerge<'j>>>);
 
 impl<'j> JsonMerges<'j> {
+    /// Whether the file has a list of merges.
+    pub(super) fn is_given(&self) -> bool {
+        self.0.is_some()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &[JsonText<'j>; 2]> {
         self.0.iter().flatten().map(|merge| &merge.0)
     }

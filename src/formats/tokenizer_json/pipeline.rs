@@ -1,0 +1,588 @@
+//! A `tokenizer.json` as a [`Pipeline`].
+//!
+//! Types of components are read as tokenizers 0.23.3 reads them: a normalizer, a pre-tokenizer or a
+//! decoder by its type, or by its fields if it has none or one that is not known; a post-processor by
+//! its fields alone; a model without a type by its fields.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Map, Value};
+
+use super::parse::{JsonAddedToken, JsonModel, JsonVocab};
+use crate::formats::ReadError;
+use crate::pattern::SplitBehavior;
+use crate::piece::MAX_PIECES;
+use crate::pipeline::{
+    BpeModel, BpeOptions, DecoderStep, Matcher, MergeNotInVocabulary, Metaspace, ModelVocabulary,
+    Normalizer, Pipeline, PipelineModel, PipelineParts, PostProcessor, PreTokenizer,
+    PrecompiledRules, PrependScheme, Template, TemplatePart, UnicodeForm, UnigramModel,
+    WordLevelModel, WordPieceModel,
+};
+use crate::special::SpecialToken;
+use crate::wordpiece::BertNormalizer;
+
+/// The file.
+#[derive(Debug, serde::Deserialize)]
+struct JsonPipeline<'j> {
+    #[serde(default)]
+    version: Option<String>,
+    #[serde(borrow, default)]
+    added_tokens: Vec<JsonAddedToken<'j>>,
+    #[serde(default)]
+    normalizer: Option<Value>,
+    #[serde(default)]
+    pre_tokenizer: Option<Value>,
+    #[serde(default)]
+    post_processor: Option<Value>,
+    #[serde(default)]
+    decoder: Option<Value>,
+    #[serde(borrow)]
+    model: JsonModel<'j>,
+}
+
+/// Reads the text of a `tokenizer.json`.
+pub(in crate::formats) fn read_pipeline(json: &str) -> Result<Pipeline, ReadError> {
+    let file: JsonPipeline<'_> = serde_json::from_str(json)
+        .map_err(|error| ReadError::malformed(format!("it is malformed: {error}")))?;
+    if let Some(version) = file.version.filter(|version| version != "1.0") {
+        let problem = format!("{version:?} is not known; save the file with tokenizers 0.23");
+        return Err(ReadError::component("version", problem));
+    }
+    let mut normalizer = Vec::new();
+    if let Some(json) = &file.normalizer {
+        Component::new("normalizer", json).read_normalizer(&mut normalizer)?;
+    }
+    let mut pre_tokenizer = Vec::new();
+    if let Some(json) = &file.pre_tokenizer {
+        Component::new("pre_tokenizer", json).read_pre_tokenizer(&mut pre_tokenizer)?;
+    }
+    let mut post_processor = Vec::new();
+    if let Some(json) = &file.post_processor {
+        Component::new("post_processor", json).read_post_processor(&mut post_processor)?;
+    }
+    let decoder = match &file.decoder {
+        Some(json) => {
+            let mut steps = Vec::new();
+            Component::new("decoder", json).read_decoder(&mut steps)?;
+            Some(steps)
+        }
+        None => None,
+    };
+    let model_size = match &file.model.vocab {
+        Some(JsonVocab::Scores(scores)) => Some(scores.len()),
+        _ => None,
+    };
+    let model = read_model(&file.model)?;
+    let model_size = model_size.unwrap_or(model.vocabulary().len());
+    let added_tokens = file.added_tokens.into_iter().map(|token| SpecialToken {
+        text: token.content.0.into_owned(),
+        id: token.id,
+        special: token.special,
+        normalized: token.normalized,
+        lstrip: token.lstrip,
+        rstrip: token.rstrip,
+        single_word: token.single_word,
+    });
+    let parts = PipelineParts {
+        added_tokens: added_tokens.collect(),
+        normalizer,
+        pre_tokenizer,
+        model_size: u32::try_from(model_size).unwrap_or(u32::MAX),
+        model,
+        post_processor,
+        decoder,
+    };
+    Pipeline::new(parts).map_err(ReadError::from)
+}
+
+fn read_model(json: &JsonModel<'_>) -> Result<PipelineModel, ReadError> {
+    let missing = |field: &str| ReadError::component(format!("model.{field}"), "it is missing");
+    let vocab = json.vocab.as_ref().ok_or_else(|| missing("vocab"))?;
+    let largest = vocab.ids().map(|(_, id)| id).max();
+    if let Some(largest) = largest.filter(|largest| *largest as usize >= MAX_PIECES) {
+        let problem = format!("the id {largest} is too large; number the tokens from 0 on");
+        return Err(ReadError::component("model.vocab", problem));
+    }
+    let is_list = matches!(vocab, JsonVocab::Scores(_));
+    let has_merges = json.merges.is_given();
+    let kind = match json.kind.as_deref() {
+        Some(kind) => kind,
+        None if is_list => "Unigram",
+        None if has_merges => "BPE",
+        None if json.continuing_subword_prefix.is_some() => "WordPiece",
+        None => "WordLevel",
+    };
+    if is_list != (kind == "Unigram") {
+        let expected = match kind {
+            "Unigram" => "a list of pieces with scores",
+            _ => "an object of tokens with ids",
+        };
+        let problem = format!("a model of the type {kind} has {expected} here");
+        return Err(ReadError::component("model.vocab", problem));
+    }
+    let text = |text: &Option<super::JsonText<'_>>| text.as_ref().map(|text| text.to_string());
+    let unknown = || text(&json.unk_token).ok_or_else(|| missing("unk_token"));
+    let vocabulary = || ModelVocabulary::new(vocab.ids());
+    let too_large = |_| ReadError::from(crate::pipeline::PipelineError::TooLarge);
+    Ok(match kind {
+        "BPE" => {
+            if !has_merges {
+                return Err(missing("merges"));
+            }
+            let options = BpeOptions {
+                dropout: json.dropout,
+                unknown_token: text(&json.unk_token),
+                continuing_subword_prefix: text(&json.continuing_subword_prefix),
+                end_of_word_suffix: text(&json.end_of_word_suffix),
+                fuse_unknown: json.fuse_unk.unwrap_or_default(),
+                byte_fallback: json.byte_fallback.unwrap_or_default(),
+                whole_parts_first: json.ignore_merges.unwrap_or_default(),
+            };
+            let is_merge = |merge: &&[super::JsonText<'_>; 2]| !merge[0].starts_with("#version");
+            let merges = json.merges.iter().filter(is_merge);
+            let merges = merges.map(|[left, right]| [&**left, &**right]);
+            let bpe = BpeModel::new(vocabulary(), merges, options);
+            PipelineModel::Bpe(Box::new(bpe.map_err(|error| {
+                let MergeNotInVocabulary { merge, text } = error;
+                let problem = format!("{text:?} is not in the vocabulary; remove the merge");
+                ReadError::component(format!("model.merges[{merge}]"), problem)
+            })?))
+        }
+        "Unigram" => {
+            let scores: Vec<f64> = vocab.scores().collect();
+            if json.unk_id.is_some_and(|id| id as usize >= scores.len()) {
+                return Err(ReadError::component("model.unk_id", "it is no piece"));
+            }
+            let JsonVocab::Scores(pieces) = vocab else {
+                return Err(missing("vocab"));
+            };
+            let vocabulary = ModelVocabulary::from_list(pieces.iter().map(|(text, _)| &**text));
+            let fallback = json.byte_fallback.unwrap_or_default();
+            let unigram = UnigramModel::new(vocabulary, scores, json.unk_id, fallback);
+            PipelineModel::Unigram(Box::new(unigram.map_err(too_large)?))
+        }
+        "WordPiece" => {
+            let prefix = text(&json.continuing_subword_prefix);
+            let prefix = prefix.ok_or_else(|| missing("continuing_subword_prefix"))?;
+            let max_chars = json.max_input_chars_per_word;
+            let max_chars = max_chars.ok_or_else(|| missing("max_input_chars_per_word"))?;
+            let max_chars = usize::try_from(max_chars).unwrap_or(usize::MAX);
+            let wordpiece = WordPieceModel::new(vocabulary(), unknown()?, prefix, max_chars);
+            PipelineModel::WordPiece(Box::new(wordpiece.map_err(too_large)?))
+        }
+        "WordLevel" => {
+            PipelineModel::WordLevel(Box::new(WordLevelModel::new(vocabulary(), unknown()?)))
+        }
+        _ => {
+            let problem =
+                format!("{kind:?} is not known; it is BPE, Unigram, WordPiece or WordLevel");
+            return Err(ReadError::component("model.type", problem));
+        }
+    })
+}
+
+/// A component of the file, with its place.
+struct Component<'j> {
+    place: String,
+    json: &'j Value,
+}
+
+impl<'j> Component<'j> {
+    fn new(place: impl Into<String>, json: &'j Value) -> Self {
+        Self {
+            place: place.into(),
+            json,
+        }
+    }
+
+    fn error(&self, problem: impl Into<String>) -> ReadError {
+        ReadError::component(&*self.place, problem)
+    }
+
+    fn kind(&self) -> &'j str {
+        self.json
+            .get("type")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    fn object(&self) -> Result<&'j Map<String, Value>, ReadError> {
+        self.json
+            .as_object()
+            .ok_or_else(|| self.error("it is no object"))
+    }
+
+    fn has(&self, fields: &[&str]) -> bool {
+        fields.iter().all(|field| self.json.get(field).is_some())
+    }
+
+    fn field(&self, name: &str) -> Result<Self, ReadError> {
+        let place = format!("{}.{name}", self.place);
+        match self.json.get(name) {
+            Some(json) => Ok(Self { place, json }),
+            None => Err(ReadError::component(place, "it is missing")),
+        }
+    }
+
+    /// A field that may be missing or null.
+    fn optional(&self, name: &str) -> Option<Self> {
+        self.field(name).ok().filter(|field| !field.json.is_null())
+    }
+
+    fn bool(&self) -> Result<bool, ReadError> {
+        self.json
+            .as_bool()
+            .ok_or_else(|| self.error("it is neither true nor false"))
+    }
+
+    fn text(&self) -> Result<&'j str, ReadError> {
+        self.json
+            .as_str()
+            .ok_or_else(|| self.error("it is no text"))
+    }
+
+    fn char(&self) -> Result<char, ReadError> {
+        let mut chars = self.text()?.chars();
+        match (chars.next(), chars.next()) {
+            (Some(c), None) => Ok(c),
+            _ => Err(self.error("it is not one character")),
+        }
+    }
+
+    fn number(&self) -> Result<u64, ReadError> {
+        self.json
+            .as_u64()
+            .ok_or_else(|| self.error("it is no number, or negative"))
+    }
+
+    fn id(&self) -> Result<u32, ReadError> {
+        let id = u32::try_from(self.number()?).ok();
+        let id = id.filter(|id| (*id as usize) < MAX_PIECES);
+        id.ok_or_else(|| self.error("the id is too large"))
+    }
+
+    fn size(&self) -> Result<usize, ReadError> {
+        Ok(usize::try_from(self.number()?).unwrap_or(usize::MAX))
+    }
+
+    fn elements(&self) -> Result<impl Iterator<Item = Self> + use<'j>, ReadError> {
+        let elements = self
+            .json
+            .as_array()
+            .ok_or_else(|| self.error("it is no list"))?;
+        let place = self.place.clone();
+        let elements = elements.iter().enumerate();
+        Ok(elements.map(move |(at, json)| Component::new(format!("{place}[{at}]"), json)))
+    }
+
+    /// A text or an expression.
+    fn matcher(&self) -> Result<Matcher, ReadError> {
+        if let Some(text) = self.optional("String") {
+            return Ok(Matcher::Text(text.text()?.to_owned()));
+        }
+        let expression = self.field("Regex")?;
+        let made = Matcher::expression(expression.text()?);
+        made.map_err(|source| ReadError::Pattern {
+            component: expression.place,
+            source,
+        })
+    }
+
+    fn behavior(&self) -> Result<SplitBehavior, ReadError> {
+        match self.text()? {
+            "Removed" => Ok(SplitBehavior::Removed),
+            "Isolated" => Ok(SplitBehavior::Isolated),
+            "MergedWithPrevious" => Ok(SplitBehavior::MergedWithPrevious),
+            "MergedWithNext" => Ok(SplitBehavior::MergedWithNext),
+            "Contiguous" => Ok(SplitBehavior::Contiguous),
+            other => Err(self.error(format!(
+                "{other:?} is not known; it is Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous"
+            ))),
+        }
+    }
+
+    fn unknown_type(&self) -> ReadError {
+        match self.kind() {
+            "" => self.error("it has no type, and no known fields"),
+            kind => self.error(format!(
+                "the type {kind:?} is not one of tokenizers 0.23; save the file with that release"
+            )),
+        }
+    }
+
+    fn read_normalizer(&self, steps: &mut Vec<Normalizer>) -> Result<(), ReadError> {
+        self.object()?;
+        let unicode = |form| Ok::<_, ReadError>(Normalizer::Unicode(form));
+        let step = match self.kind() {
+            "Sequence" => {
+                let elements = self.field("normalizers")?.elements()?;
+                return { elements }.try_for_each(|element| element.read_normalizer(steps));
+            }
+            "StripAccents" => Normalizer::StripAccents,
+            "NFC" => unicode(UnicodeForm::Nfc)?,
+            "NFD" => unicode(UnicodeForm::Nfd)?,
+            "NFKC" => unicode(UnicodeForm::Nfkc)?,
+            "NFKD" => unicode(UnicodeForm::Nfkd)?,
+            "Lowercase" => Normalizer::Lowercase,
+            "Nmt" => Normalizer::Nmt,
+            "ByteLevel" => Normalizer::ByteLevel,
+            // From here on by the fields: a type does not count.
+            kind if kind == "Bert"
+                || self.has(&["clean_text", "handle_chinese_chars", "lowercase"]) =>
+            {
+                let strip_accents = self.optional("strip_accents");
+                Normalizer::Bert(BertNormalizer {
+                    clean_text: self.field("clean_text")?.bool()?,
+                    handle_chinese_chars: self.field("handle_chinese_chars")?.bool()?,
+                    strip_accents: strip_accents.map(|field| field.bool()).transpose()?,
+                    lowercase: self.field("lowercase")?.bool()?,
+                })
+            }
+            kind if kind == "Strip" || self.has(&["strip_left", "strip_right"]) => {
+                Normalizer::Strip {
+                    left: self.field("strip_left")?.bool()?,
+                    right: self.field("strip_right")?.bool()?,
+                }
+            }
+            kind if kind == "Precompiled" || self.has(&["precompiled_charsmap"]) => {
+                let charsmap = self.field("precompiled_charsmap")?;
+                let bytes = BASE64_STANDARD.decode(charsmap.text()?);
+                let bytes = bytes.map_err(|error| charsmap.error(error.to_string()))?;
+                let rules = PrecompiledRules::from_bytes(&bytes);
+                Normalizer::Precompiled(rules.map_err(|error| charsmap.error(error.to_string()))?)
+            }
+            kind if kind == "Replace" || self.has(&["pattern", "content"]) => Normalizer::Replace {
+                pattern: self.field("pattern")?.matcher()?,
+                content: self.field("content")?.text()?.to_owned(),
+            },
+            kind if kind == "Prepend" || self.has(&["prepend"]) => {
+                Normalizer::Prepend(self.field("prepend")?.text()?.to_owned())
+            }
+            _ => return Err(self.unknown_type()),
+        };
+        steps.push(step);
+        Ok(())
+    }
+
+    fn read_pre_tokenizer(&self, steps: &mut Vec<PreTokenizer>) -> Result<(), ReadError> {
+        self.object()?;
+        let step = match self.kind() {
+            "Sequence" => {
+                let elements = self.field("pretokenizers")?.elements()?;
+                return { elements }.try_for_each(|element| element.read_pre_tokenizer(steps));
+            }
+            "BertPreTokenizer" => PreTokenizer::Bert,
+            "ByteLevel" => PreTokenizer::ByteLevel {
+                add_prefix_space: self.field("add_prefix_space")?.bool()?,
+                use_regex: self.optional_bool("use_regex", true)?,
+            },
+            "CharDelimiterSplit" | "Delimiter" => {
+                PreTokenizer::CharDelimiter(self.field("delimiter")?.char()?)
+            }
+            "Metaspace" => PreTokenizer::Metaspace(self.metaspace()?),
+            "Whitespace" => PreTokenizer::Whitespace,
+            "WhitespaceSplit" => PreTokenizer::WhitespaceSplit,
+            "Split" => PreTokenizer::Split {
+                pattern: self.field("pattern")?.matcher()?,
+                behavior: self.field("behavior")?.behavior()?,
+                invert: self.field("invert")?.bool()?,
+            },
+            "Punctuation" => PreTokenizer::Punctuation(match self.optional("behavior") {
+                Some(behavior) => behavior.behavior()?,
+                None => SplitBehavior::Isolated,
+            }),
+            "Digits" => PreTokenizer::Digits {
+                individual: self.field("individual_digits")?.bool()?,
+            },
+            "UnicodeScripts" => PreTokenizer::UnicodeScripts,
+            "FixedLength" => {
+                let length = self.optional("length").map(|length| length.size());
+                let length = length.transpose()?.unwrap_or(5);
+                if length == 0 {
+                    return Err(self
+                        .field("length")?
+                        .error("it is 0; parts have characters"));
+                }
+                PreTokenizer::FixedLength(length)
+            }
+            _ => return Err(self.unknown_type()),
+        };
+        steps.push(step);
+        Ok(())
+    }
+
+    fn optional_bool(&self, name: &str, default: bool) -> Result<bool, ReadError> {
+        match self.optional(name) {
+            Some(field) => field.bool(),
+            None => Ok(default),
+        }
+    }
+
+    fn metaspace(&self) -> Result<Metaspace, ReadError> {
+        let mut prepend_scheme = match self.optional("prepend_scheme") {
+            None => PrependScheme::Always,
+            Some(scheme) => match scheme.text()? {
+                "first" => PrependScheme::First,
+                "never" => PrependScheme::Never,
+                "always" => PrependScheme::Always,
+                other => return Err(scheme.error(format!("{other:?} is not known"))),
+            },
+        };
+        if !self.optional_bool("add_prefix_space", true)? {
+            if self.has(&["prepend_scheme"]) && prepend_scheme != PrependScheme::Never {
+                return Err(self.error("add_prefix_space and prepend_scheme contradict each other"));
+            }
+            prepend_scheme = PrependScheme::Never;
+        }
+        Ok(Metaspace {
+            replacement: self.field("replacement")?.char()?,
+            prepend_scheme,
+            split: self.optional_bool("split", true)?,
+        })
+    }
+
+    fn read_post_processor(&self, steps: &mut Vec<PostProcessor>) -> Result<(), ReadError> {
+        self.object()?;
+        if self.has(&["sep", "cls"]) {
+            let [sep, cls] = [self.field("sep")?, self.field("cls")?].map(|field| field.token());
+            let (sep, cls) = (sep?, cls?);
+            let is_roberta = self.has(&["trim_offsets", "add_prefix_space"]);
+            if is_roberta && self.field("trim_offsets")?.bool()? {
+                let add_prefix_space = self.field("add_prefix_space")?.bool()?;
+                steps.push(PostProcessor::TrimOffsets { add_prefix_space });
+            }
+            steps.push(PostProcessor::Template(bert_template(
+                &cls, &sep, is_roberta,
+            )));
+            return Ok(());
+        }
+        match self.kind() {
+            "ByteLevel" => {
+                if self.field("trim_offsets")?.bool()? {
+                    let add_prefix_space = self.field("add_prefix_space")?.bool()?;
+                    steps.push(PostProcessor::TrimOffsets { add_prefix_space });
+                }
+            }
+            _ if self.has(&["single", "pair", "special_tokens"]) => {
+                steps.push(PostProcessor::Template(Template {
+                    single: self.template("single")?,
+                    pair: self.template("pair")?,
+                }));
+            }
+            "Sequence" => {
+                let mut elements = self.field("processors")?.elements()?;
+                return elements.try_for_each(|element| element.read_post_processor(steps));
+            }
+            _ => return Err(self.unknown_type()),
+        }
+        Ok(())
+    }
+
+    /// A token of `sep` and `cls`.
+    fn token(&self) -> Result<(String, u32), ReadError> {
+        let mut elements = self.elements()?;
+        match [elements.next(), elements.next(), elements.next()] {
+            [Some(text), Some(id), None] => Ok((text.text()?.to_owned(), id.id()?)),
+            _ => Err(self.error("it is not a text and an id")),
+        }
+    }
+
+    fn template(&self, name: &str) -> Result<Vec<TemplatePart>, ReadError> {
+        let special = self.field("special_tokens")?;
+        let read = |part: Component<'_>| {
+            if let Some(sequence) = part.optional("Sequence") {
+                let id = sequence.field("id")?;
+                let is_second = match id.text()? {
+                    "A" => false,
+                    "B" if name == "pair" => true,
+                    "B" => return Err(id.error("there is no second text")),
+                    _ => return Err(id.error("it is neither A nor B")),
+                };
+                let type_id = sequence.field("type_id")?.id()?;
+                return Ok(TemplatePart::Sequence { is_second, type_id });
+            }
+            let token = part.field("SpecialToken")?;
+            let found = special.field(token.field("id")?.text()?)?;
+            let ids = found.field("ids")?.elements()?.map(|id| id.id());
+            let texts = found.field("tokens")?.elements()?;
+            let texts = texts.map(|text| text.text().map(str::to_owned));
+            Ok(TemplatePart::Special {
+                ids: ids.collect::<Result<_, _>>()?,
+                tokens: texts.collect::<Result<_, _>>()?,
+                type_id: token.field("type_id")?.id()?,
+            })
+        };
+        self.field(name)?.elements()?.map(read).collect()
+    }
+
+    fn read_decoder(&self, steps: &mut Vec<DecoderStep>) -> Result<(), ReadError> {
+        self.object()?;
+        let step = match self.kind() {
+            "Sequence" => {
+                let elements = self.field("decoders")?.elements()?;
+                return { elements }.try_for_each(|element| element.read_decoder(steps));
+            }
+            "ByteLevel" => DecoderStep::ByteLevel,
+            "Fuse" => DecoderStep::Fuse,
+            "ByteFallback" => DecoderStep::ByteFallback,
+            "Metaspace" => {
+                let metaspace = self.metaspace()?;
+                DecoderStep::Metaspace {
+                    replacement: metaspace.replacement,
+                    strips_first: metaspace.prepend_scheme != PrependScheme::Never,
+                }
+            }
+            kind if kind == "BPEDecoder" || self.has(&["suffix"]) => DecoderStep::Bpe {
+                suffix: self.field("suffix")?.text()?.to_owned(),
+            },
+            kind if kind == "WordPiece" || self.has(&["prefix", "cleanup"]) => {
+                DecoderStep::WordPiece {
+                    prefix: self.field("prefix")?.text()?.to_owned(),
+                    cleanup: self.field("cleanup")?.bool()?,
+                }
+            }
+            kind if kind == "CTC"
+                || self.has(&["pad_token", "word_delimiter_token", "cleanup"]) =>
+            {
+                DecoderStep::Ctc {
+                    pad_token: self.field("pad_token")?.text()?.to_owned(),
+                    word_delimiter_token: self.field("word_delimiter_token")?.text()?.to_owned(),
+                    cleanup: self.field("cleanup")?.bool()?,
+                }
+            }
+            kind if kind == "Replace" || self.has(&["pattern", "content"]) => {
+                DecoderStep::Replace {
+                    pattern: self.field("pattern")?.matcher()?,
+                    content: self.field("content")?.text()?.to_owned(),
+                }
+            }
+            kind if kind == "Strip" || self.has(&["content", "start", "stop"]) => {
+                DecoderStep::Strip {
+                    content: self.field("content")?.char()?,
+                    start: self.field("start")?.size()?,
+                    stop: self.field("stop")?.size()?,
+                }
+            }
+            _ => return Err(self.unknown_type()),
+        };
+        steps.push(step);
+        Ok(())
+    }
+}
+
+/// The templates of BERT and RoBERTa.
+fn bert_template(cls: &(String, u32), sep: &(String, u32), is_roberta: bool) -> Template {
+    let special = |(text, id): &(String, u32), type_id| TemplatePart::Special {
+        ids: vec![*id],
+        tokens: vec![text.clone()],
+        type_id,
+    };
+    let sequence = |is_second, type_id| TemplatePart::Sequence { is_second, type_id };
+    let single = vec![special(cls, 0), sequence(false, 0), special(sep, 0)];
+    let mut pair = single.clone();
+    match is_roberta {
+        true => pair.extend([special(sep, 0), sequence(true, 0), special(sep, 0)]),
+        false => pair.extend([sequence(true, 1), special(sep, 1)]),
+    }
+    Template { single, pair }
+}

@@ -1,0 +1,45 @@
+//! The classes of characters of the components, as the library tokenizers 0.23.3 has them.
+
+use crate::wordpiece::classes::{CHINESE, MARK, PUNCTUATION, REMOVED, SPACE, class};
+
+/// What `clean_text` removes.
+pub(super) fn is_removed(c: char) -> bool {
+    class(c) & REMOVED != 0
+}
+
+/// White space.
+pub(super) fn is_space(c: char) -> bool {
+    class(c) & SPACE != 0
+}
+
+/// Characters of the blocks of Chinese characters.
+pub(super) fn is_chinese(c: char) -> bool {
+    class(c) & CHINESE != 0
+}
+
+/// Nonspacing marks, by Unicode 8.
+pub(super) fn is_nonspacing_mark(c: char) -> bool {
+    class(c) & MARK != 0
+}
+
+/// Punctuation, by Unicode 8, and all of ASCII that is neither letter, digit, control nor space.
+pub(super) fn is_punctuation(c: char) -> bool {
+    class(c) & PUNCTUATION != 0
+}
+
+/// Numbers, by Unicode 17.
+pub(super) fn is_number(c: char) -> bool {
+    c.is_numeric() || matches!(c, '\u{11DE0}'..='\u{11DE9}' | '\u{16FF4}'..='\u{16FF6}')
+}
+
+/// The lower case of a character, by Unicode 17.
+pub(super) fn lower_case(c: char) -> std::char::ToLowercase {
+    let distance = match c {
+        '\u{A7CE}' | '\u{A7D2}' | '\u{A7D4}' => 1,
+        '\u{16EA0}'..='\u{16EB8}' => 27,
+        _ => 0,
+    };
+    char::from_u32(u32::from(c) + distance)
+        .unwrap_or(c)
+        .to_lowercase()
+}

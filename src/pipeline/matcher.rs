@@ -1,0 +1,61 @@
+//! What a step looks for: a text or an expression.
+
+use std::ops::Range;
+
+use super::PipelineError;
+use crate::pattern::{Pattern, PatternError, PatternSyntax};
+
+/// A text or an expression that a step looks for.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Matcher {
+    /// A text; an empty one is found between all characters.
+    Text(String),
+    /// An expression.
+    Expression(Pattern),
+}
+
+impl Matcher {
+    /// An expression of the library tokenizers.
+    ///
+    /// # Errors
+    /// It is malformed, or has a construct that is not supported.
+    pub fn expression(expression: &str) -> Result<Self, PatternError> {
+        let pattern = Pattern::with_look_around(expression, PatternSyntax::Oniguruma)?;
+        Ok(Self::Expression(pattern))
+    }
+
+    /// Passes the parts of a text, with whether they match. Matches can be empty, other parts are
+    /// not.
+    pub(super) fn for_each(
+        &self,
+        text: &str,
+        on_part: &mut dyn FnMut(Range<usize>, bool),
+    ) -> Result<(), PipelineError> {
+        // An empty text has no matches, not even of the empty text.
+        if text.is_empty() {
+            return Ok(());
+        }
+        match self {
+            Self::Expression(pattern) => {
+                pattern.try_for_each(text, &mut |begin, end, is_match| {
+                    on_part(begin..end, is_match)
+                })?;
+            }
+            Self::Text(needle) => {
+                let mut done = 0;
+                for (begin, found) in text.match_indices(needle.as_str()) {
+                    if done < begin {
+                        on_part(done..begin, false);
+                    }
+                    done = begin + found.len();
+                    on_part(begin..done, true);
+                }
+                if done < text.len() {
+                    on_part(done..text.len(), false);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! The models: a part of a text to tokens.
+//!
+//! Each model has the rules of the library tokenizers for what it does not know, and for equal
+//! scores. A model gets one part at a time and knows nothing of the others.
+
+mod bpe;
+mod unigram;
+mod vocabulary;
+mod word_level;
+mod wordpiece;
+
+use std::ops::Range;
+
+pub(crate) use self::bpe::MergeNotInVocabulary;
+pub use self::bpe::{BpeModel, BpeOptions};
+pub use self::unigram::UnigramModel;
+pub use self::vocabulary::ModelVocabulary;
+pub use self::word_level::WordLevelModel;
+pub use self::wordpiece::WordPieceModel;
+
+/// What turns a part of a text into tokens.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PipelineModel {
+    /// Merges of pairs, in the order of a list.
+    Bpe(Box<BpeModel>),
+    /// The most probable pieces.
+    Unigram(Box<UnigramModel>),
+    /// The longest piece first.
+    WordPiece(Box<WordPieceModel>),
+    /// Whole parts.
+    WordLevel(Box<WordLevelModel>),
+}
+
+/// A token of a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ModelToken {
+    pub(super) id: u32,
+    /// Its bytes in the part.
+    pub(super) range: Range<usize>,
+    /// Whether its text is that of the part instead of that of the vocabulary.
+    pub(super) shows_part: bool,
+}
+
+impl ModelToken {
+    fn new(id: u32, range: Range<usize>) -> Self {
+        Self {
+            id,
+            range,
+            shows_part: false,
+        }
+    }
+}
+
+/// A part has no tokens, because it has text that is not in the vocabulary, and there is no token
+/// for that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoUnknownToken;
+
+/// The buffers of the models.
+#[derive(Debug, Default)]
+pub(crate) struct ModelState {
+    bpe: bpe::BpeState,
+    unigram: unigram::UnigramState,
+}
+
+impl PipelineModel {
+    /// Appends the tokens of a part, which is not empty.
+    pub(super) fn encode(
+        &self,
+        part: &str,
+        state: &mut ModelState,
+        out: &mut Vec<ModelToken>,
+    ) -> Result<(), NoUnknownToken> {
+        match self {
+            Self::Bpe(bpe) => bpe.encode(part, &mut state.bpe, out),
+            Self::Unigram(unigram) => unigram.encode(part, &mut state.unigram, out),
+            Self::WordPiece(wordpiece) => wordpiece.encode(part, out),
+            Self::WordLevel(words) => words.encode(part, out),
+        }
+    }
+
+    /// The tokens with their ids.
+    pub fn vocabulary(&self) -> &ModelVocabulary {
+        match self {
+            Self::Bpe(bpe) => bpe.vocabulary(),
+            Self::Unigram(unigram) => unigram.vocabulary(),
+            Self::WordPiece(wordpiece) => wordpiece.vocabulary(),
+            Self::WordLevel(words) => words.vocabulary(),
+        }
+    }
+
+    /// The id of the token for text that is not in the vocabulary.
+    pub fn unknown(&self) -> Option<u32> {
+        match self {
+            Self::Bpe(bpe) => bpe.unknown(),
+            Self::Unigram(unigram) => unigram.unknown(),
+            Self::WordPiece(wordpiece) => wordpiece.unknown(),
+            Self::WordLevel(words) => words.unknown(),
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! BPE by a list of merges.
+//!
+//! A part begins as one symbol for each character. Of all adjacent symbols that are a pair of the
+//! list, those that stand first in the list are merged, the leftmost first, until there are none. A
+//! pair that is listed twice has the place of the last one.
+//!
+//! What is not in the vocabulary is replaced by the tokens of its bytes, if there are all, or by the
+//! unknown token; without one, it disappears, and what follows moves to its place.
+//!
+//! Example: with the merges `l o`, `o w` and `lo w`, `low` is `lo` `w` after the first merge, and
+//! then `low`; the second one is never made.
+//!
+//! Cost: n log n for a part of n characters, by a heap of the pairs that can be merged.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::ops::Range;
+
+use super::{ModelToken, ModelVocabulary, NoUnknownToken};
+use crate::base::num::low_u32;
+
+/// What a BPE model does with characters, and with parts as a whole.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct BpeOptions {
+    /// The probability with which the library skips a merge. Here merges are skipped only by
+    /// sampling.
+    pub dropout: Option<f32>,
+    /// The token of what is not in the vocabulary.
+    pub unknown_token: Option<String>,
+    /// What the tokens of all characters but the first begin with.
+    pub continuing_subword_prefix: Option<String>,
+    /// What the token of the last character ends with.
+    pub end_of_word_suffix: Option<String>,
+    /// Whether adjacent unknown characters are one token.
+    pub fuse_unknown: bool,
+    /// Whether unknown characters become tokens of their bytes, such as `<0x0A>`.
+    pub byte_fallback: bool,
+    /// Whether a part that is a token is that token, whatever merging gives.
+    pub whole_parts_first: bool,
+}
+
+/// A vocabulary with a list of merges.
+#[derive(Debug)]
+pub struct BpeModel {
+    vocabulary: ModelVocabulary,
+    merges: MergeTable,
+    /// The ids of the pairs, in the order of the list.
+    list: Vec<[u32; 2]>,
+    options: BpeOptions,
+    unknown: Option<u32>,
+    /// The tokens of bytes.
+    bytes: Box<[Option<u32>; 256]>,
+    /// The tokens of ASCII characters without prefix and suffix.
+    ascii: Box<[Option<u32>; 128]>,
+}
+
+/// A merge of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Merge {
+    /// Its place in the list.
+    rank: u32,
+    /// What it makes.
+    id: u32,
+}
+
+type MergeTable = HashMap<u64, Merge, foldhash::fast::FixedState>;
+
+fn key(left: u32, right: u32) -> u64 {
+    u64::from(left) << 32 | u64::from(right)
+}
+
+/// A text of a merge that is not in the vocabulary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MergeNotInVocabulary {
+    /// The place of the merge in the list.
+    pub(crate) merge: usize,
+    /// The text.
+    pub(crate) text: String,
+}
+
+/// A symbol of a part while it is merged: a place in a list that is linked in both directions.
+#[derive(Debug, Clone, Copy)]
+struct Symbol {
+    id: u32,
+    /// Bytes; 0 if it was merged into the one before.
+    length: u32,
+    before: u32,
+    after: u32,
+}
+
+/// No symbol.
+const NONE: u32 = u32::MAX;
+
+/// The next merge is the smallest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    rank: u32,
+    /// The number of the left symbol.
+    at: u32,
+    id: u32,
+}
+
+/// Buffers for a part.
+#[derive(Debug, Default)]
+pub(super) struct BpeState {
+    symbols: Vec<Symbol>,
+    queue: BinaryHeap<Reverse<Candidate>>,
+    /// The merge of each symbol with the one after it.
+    merges: Vec<Merge>,
+}
+
+/// Up to this many symbols, looking at all pairs for each merge is faster than a heap.
+const MAX_SCANNED: usize = 48;
+
+/// No merge.
+const NO_MERGE: Merge = Merge {
+    rank: u32::MAX,
+    id: u32::MAX,
+};
+
+/// The first of the merges with the lowest rank.
+fn first_merge(merges: &[Merge]) -> Option<(usize, Merge)> {
+    let mut first = None;
+    let mut lowest = NO_MERGE.rank;
+    for (at, merge) in merges.iter().enumerate() {
+        if merge.rank < lowest {
+            lowest = merge.rank;
+            first = Some((at, *merge));
+        }
+    }
+    first
+}
+
+impl BpeModel {
+    /// `merges` are the texts of the pairs, in the order of the list.
+    pub(crate) fn new<'m>(
+        vocabulary: ModelVocabulary,
+        merges: impl Iterator<Item = [&'m str; 2]>,
+        options: BpeOptions,
+    ) -> Result<Self, MergeNotInVocabulary> {
+        let prefix = options.continuing_subword_prefix.as_deref();
+        let prefix = prefix.unwrap_or_default().len();
+        let mut table = MergeTable::with_capacity_and_hasher(
+            merges.size_hint().1.unwrap_or_default(),
+            foldhash::fast::FixedState::default(),
+        );
+        let mut list = Vec::with_capacity(merges.size_hint().1.unwrap_or_default());
+        let mut joined = String::new();
+        for (merge, [left, right]) in merges.enumerate() {
+            let id_of = |text: &str| {
+                let id = vocabulary.id(text);
+                id.ok_or_else(|| MergeNotInVocabulary {
+                    merge,
+                    text: text.to_owned(),
+                })
+            };
+            let pair = [id_of(left)?, id_of(right)?];
+            joined.clear();
+            joined.push_str(left);
+            // The library counts bytes and does not look at them.
+            joined.push_str(right.get(prefix..).unwrap_or_default());
+            let merge = Merge {
+                rank: low_u32(merge as u64),
+                id: id_of(&joined)?,
+            };
+            table.insert(key(pair[0], pair[1]), merge);
+            list.push(pair);
+        }
+        let byte = |byte: usize| vocabulary.id(&format!("<0x{byte:02X}>"));
+        let has_affix = [
+            &options.continuing_subword_prefix,
+            &options.end_of_word_suffix,
+        ];
+        let has_affix = has_affix
+            .into_iter()
+            .flatten()
+            .any(|affix| !affix.is_empty());
+        let ascii = |code: usize| {
+            let c = char::from(u8::try_from(code).ok().filter(|_| !has_affix)?);
+            vocabulary.id(c.encode_utf8(&mut [0; 4]))
+        };
+        Ok(Self {
+            bytes: Box::new(std::array::from_fn(byte)),
+            ascii: Box::new(std::array::from_fn(ascii)),
+            unknown: (options.unknown_token.as_deref()).and_then(|text| vocabulary.id(text)),
+            vocabulary,
+            merges: table,
+            list,
+            options,
+        })
+    }
+
+    /// The tokens with their ids.
+    pub fn vocabulary(&self) -> &ModelVocabulary {
+        &self.vocabulary
+    }
+
+    /// What it does with characters, and with parts as a whole.
+    pub fn options(&self) -> &BpeOptions {
+        &self.options
+    }
+
+    /// The ids of the pairs, in the order of the list.
+    pub fn merges(&self) -> &[[u32; 2]] {
+        &self.list
+    }
+
+    pub(super) fn unknown(&self) -> Option<u32> {
+        self.unknown
+    }
+
+    pub(super) fn encode(
+        &self,
+        part: &str,
+        state: &mut BpeState,
+        out: &mut Vec<ModelToken>,
+    ) -> Result<(), NoUnknownToken> {
+        if self.options.whole_parts_first
+            && let Some(id) = self.vocabulary.id(part)
+        {
+            out.push(ModelToken::new(id, 0..part.len()));
+            return Ok(());
+        }
+        self.push_symbols(part, state)?;
+        self.merge(state);
+        let mut at = 0;
+        for symbol in state.symbols.iter().filter(|symbol| symbol.length > 0) {
+            let end = at + symbol.length as usize;
+            out.push(ModelToken::new(symbol.id, at..end));
+            at = end;
+        }
+        Ok(())
+    }
+
+    /// The symbols of the characters.
+    fn push_symbols(&self, part: &str, state: &mut BpeState) -> Result<(), NoUnknownToken> {
+        let symbols = &mut state.symbols;
+        symbols.clear();
+        let mut push = |id, range: Range<usize>| {
+            let at = low_u32(symbols.len() as u64);
+            symbols.push(Symbol {
+                id,
+                length: low_u32(range.len() as u64),
+                before: at.checked_sub(1).unwrap_or(NONE),
+                after: at + 1,
+            });
+        };
+        let mut unknown: Option<Range<usize>> = None;
+        for (at, c) in part.char_indices() {
+            let end = at + c.len_utf8();
+            if let Some(id) = self.token_of(part, at..end) {
+                if let (Some(before), Some(unknown)) = (unknown.take(), self.unknown) {
+                    push(unknown, before);
+                }
+                push(id, at..end);
+                continue;
+            }
+            if self.options.byte_fallback && self.push_bytes(part, at..end, &mut push) {
+                continue;
+            }
+            if self.options.unknown_token.is_none() {
+                continue;
+            }
+            let id = self.unknown.ok_or(NoUnknownToken)?;
+            match &mut unknown {
+                Some(before) if self.options.fuse_unknown => {
+                    // Bytes of fallback may stand between; the length counts.
+                    before.end += end - at;
+                }
+                before => {
+                    if let Some(before) = before.replace(at..end) {
+                        push(id, before);
+                    }
+                }
+            }
+        }
+        if let (Some(before), Some(unknown)) = (unknown, self.unknown) {
+            push(unknown, before);
+        }
+        if let Some(last) = symbols.last_mut() {
+            last.after = NONE;
+        }
+        Ok(())
+    }
+
+    /// The token of a character, with what its place adds to it.
+    fn token_of(&self, part: &str, range: Range<usize>) -> Option<u32> {
+        let text = &part[range.clone()];
+        if let [byte] = text.as_bytes()
+            && let Some(Some(id)) = self.ascii.get(usize::from(*byte))
+        {
+            return Some(*id);
+        }
+        self.vocabulary.id(&self.affixed(part, range))
+    }
+
+    fn affixed<'p>(&self, part: &'p str, range: Range<usize>) -> Cow<'p, str> {
+        let prefix = self.options.continuing_subword_prefix.as_deref();
+        let suffix = self.options.end_of_word_suffix.as_deref();
+        let prefix = prefix.filter(|_| range.start > 0).unwrap_or_default();
+        let suffix = suffix.filter(|_| range.end == part.len());
+        let suffix = suffix.unwrap_or_default();
+        match prefix.is_empty() && suffix.is_empty() {
+            true => Cow::Borrowed(&part[range]),
+            false => Cow::Owned([prefix, &part[range], suffix].concat()),
+        }
+    }
+
+    /// The tokens of the bytes of a character with its affixes; false if there are not all. The unknown
+    /// characters before it come after them, as in the library.
+    fn push_bytes(
+        &self,
+        part: &str,
+        range: Range<usize>,
+        push: &mut impl FnMut(u32, Range<usize>),
+    ) -> bool {
+        let text = self.affixed(part, range);
+        let mut ids = text.bytes().map(|byte| self.bytes[usize::from(byte)]);
+        if ids.clone().any(|id| id.is_none()) {
+            return false;
+        }
+        while let Some(Some(id)) = ids.next() {
+            push(id, 0..1);
+        }
+        true
+    }
+
+    /// Makes all merges.
+    fn merge(&self, state: &mut BpeState) {
+        // The heap can merge a pair that has come to the place of another one with the same result.
+        // That pair exists only if two tokens have one id.
+        if state.symbols.len() <= MAX_SCANNED && self.vocabulary.has_unique_ids() {
+            self.merge_short(state);
+        } else {
+            self.merge_by_heap(state);
+        }
+    }
+
+    /// The same for few symbols: looks at all pairs for each merge.
+    fn merge_short(&self, state: &mut BpeState) {
+        let BpeState {
+            symbols, merges, ..
+        } = state;
+        let find = |left: Symbol, right: Symbol| {
+            let merge = self.merges.get(&key(left.id, right.id));
+            merge.copied().unwrap_or(NO_MERGE)
+        };
+        merges.clear();
+        let pairs = symbols.windows(2);
+        merges.extend(pairs.map(|pair| find(pair[0], pair[1])));
+        while let Some((at, merge)) = first_merge(merges) {
+            symbols[at].id = merge.id;
+            symbols[at].length += symbols[at + 1].length;
+            symbols.remove(at + 1);
+            merges.remove(at);
+            if at > 0 {
+                merges[at - 1] = find(symbols[at - 1], symbols[at]);
+            }
+            if at < merges.len() {
+                merges[at] = find(symbols[at], symbols[at + 1]);
+            }
+        }
+    }
+
+    fn merge_by_heap(&self, state: &mut BpeState) {
+        let BpeState { symbols, queue, .. } = state;
+        queue.clear();
+        let candidate = |at: u32, left: u32, right: u32| {
+            let Merge { rank, id } = *self.merges.get(&key(left, right))?;
+            Some(Reverse(Candidate { rank, at, id }))
+        };
+        let pairs = (0..).zip(symbols.windows(2));
+        queue.extend(pairs.filter_map(|(at, pair)| candidate(at, pair[0].id, pair[1].id)));
+        while let Some(Reverse(next)) = queue.pop() {
+            let Symbol {
+                id,
+                length,
+                before,
+                after,
+            } = symbols[next.at as usize];
+            if length == 0 || after == NONE {
+                continue;
+            }
+            let right = symbols[after as usize];
+            let merge = self.merges.get(&key(id, right.id));
+            if merge.is_none_or(|merge| merge.id != next.id) {
+                continue;
+            }
+            symbols[next.at as usize] = Symbol {
+                id: next.id,
+                length: length + right.length,
+                before,
+                after: right.after,
+            };
+            symbols[after as usize].length = 0;
+            if right.after != NONE {
+                symbols[right.after as usize].before = next.at;
+                let last = symbols[right.after as usize].id;
+                queue.extend(candidate(next.at, next.id, last));
+            }
+            if before != NONE {
+                let first = symbols[before as usize].id;
+                queue.extend(candidate(before, first, next.id));
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Unigram: of all ways to cut a part into pieces, the one with the largest sum of scores.
+//!
+//! The library tokenizers adds scores as numbers of 64 bits, from the left; of equal sums the first
+//! one counts, that of the longest last piece. A character that is no piece is unknown; it has the
+//! lowest score of all pieces less 10. Adjacent unknown characters are one token: that of their text,
+//! if there is one; otherwise those of their bytes, if there are all and the model falls back to
+//! them; otherwise the unknown one.
+
+use std::ops::Range;
+
+use super::{ModelToken, ModelVocabulary, NoUnknownToken};
+use crate::pipeline::byte_trie::{ByteTrie, without_nul};
+use crate::trie::TrieTooLarge;
+
+/// What an unknown character costs.
+const UNKNOWN_PENALTY: f64 = 10.0;
+
+/// Pieces with scores.
+#[derive(Debug)]
+pub struct UnigramModel {
+    vocabulary: ModelVocabulary,
+    /// By id.
+    scores: Vec<f64>,
+    pieces: ByteTrie,
+    unknown: Option<u32>,
+    unknown_score: f64,
+    byte_fallback: bool,
+    /// The tokens of bytes.
+    bytes: Box<[Option<u32>; 256]>,
+}
+
+/// The best way to a position.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    score: f64,
+    /// Where the last piece begins.
+    begin: usize,
+    /// The id of the last piece; that of unknown text, too.
+    id: Option<u32>,
+    is_reached: bool,
+}
+
+const UNREACHED: Node = Node {
+    score: 0.0,
+    begin: 0,
+    id: None,
+    is_reached: false,
+};
+
+/// Buffers for a part.
+#[derive(Debug, Default)]
+pub(super) struct UnigramState {
+    nodes: Vec<Node>,
+    /// The pieces from right to left, with whether they are unknown.
+    pieces: Vec<(Range<usize>, bool)>,
+}
+
+impl UnigramModel {
+    /// `scores` are those of the ids of the vocabulary, from 0.
+    pub(crate) fn new(
+        vocabulary: ModelVocabulary,
+        scores: Vec<f64>,
+        unknown: Option<u32>,
+        byte_fallback: bool,
+    ) -> Result<Self, TrieTooLarge> {
+        let byte = |byte: usize| vocabulary.id(&format!("<0x{byte:02X}>"));
+        let lowest =
+            scores.iter().copied().fold(
+                f64::INFINITY,
+                |lowest, score| {
+                    if score < lowest { score } else { lowest }
+                },
+            );
+        Ok(Self {
+            pieces: ByteTrie::new(vocabulary.tokens())?,
+            bytes: Box::new(std::array::from_fn(byte)),
+            unknown_score: lowest - UNKNOWN_PENALTY,
+            vocabulary,
+            scores,
+            unknown,
+            byte_fallback,
+        })
+    }
+
+    /// The tokens with their ids.
+    pub fn vocabulary(&self) -> &ModelVocabulary {
+        &self.vocabulary
+    }
+
+    /// The scores, by id.
+    pub fn scores(&self) -> &[f64] {
+        &self.scores
+    }
+
+    /// Whether unknown text becomes tokens of its bytes, such as `<0x0A>`.
+    pub fn has_byte_fallback(&self) -> bool {
+        self.byte_fallback
+    }
+
+    pub(super) fn unknown(&self) -> Option<u32> {
+        self.unknown
+    }
+
+    pub(super) fn encode(
+        &self,
+        part: &str,
+        state: &mut UnigramState,
+        out: &mut Vec<ModelToken>,
+    ) -> Result<(), NoUnknownToken> {
+        self.find_best(part, state)?;
+        let UnigramState { nodes, pieces } = state;
+        pieces.clear();
+        let mut end = part.len();
+        while end > 0 {
+            let Node { begin, id, .. } = nodes[end];
+            let is_unknown = self.unknown.is_some() && id == self.unknown;
+            match pieces.last_mut() {
+                Some((after, true)) if is_unknown => after.start = begin,
+                _ => pieces.push((begin..end, is_unknown)),
+            }
+            end = begin;
+        }
+        while let Some((range, _)) = pieces.pop() {
+            self.push(part, range, out)?;
+        }
+        Ok(())
+    }
+
+    /// The best way to each position.
+    fn find_best(&self, part: &str, state: &mut UnigramState) -> Result<(), NoUnknownToken> {
+        let nodes = &mut state.nodes;
+        nodes.clear();
+        nodes.resize(part.len() + 1, UNREACHED);
+        let text = without_nul(part.as_bytes());
+        let reach = |node: &mut Node, score: f64, begin: usize, id: Option<u32>| {
+            if !node.is_reached || score > node.score {
+                *node = Node {
+                    score,
+                    begin,
+                    id,
+                    is_reached: true,
+                };
+            }
+        };
+        for (begin, c) in part.char_indices() {
+            let before = nodes[begin].score;
+            let width = c.len_utf8();
+            let mut is_known = false;
+            for (length, id) in self.pieces.prefixes(&text[begin..]) {
+                let score = self.scores.get(id as usize).copied().unwrap_or_default();
+                reach(&mut nodes[begin + length], score + before, begin, Some(id));
+                is_known |= length == width;
+            }
+            if !is_known {
+                let node = &mut nodes[begin + width];
+                let score = self.unknown_score + before;
+                if self.unknown.is_none() && (!node.is_reached || score > node.score) {
+                    return Err(NoUnknownToken);
+                }
+                reach(node, score, begin, self.unknown);
+            }
+        }
+        Ok(())
+    }
+
+    /// The tokens of a piece or of unknown text.
+    fn push(
+        &self,
+        part: &str,
+        range: Range<usize>,
+        out: &mut Vec<ModelToken>,
+    ) -> Result<(), NoUnknownToken> {
+        let text = &part[range.clone()];
+        if let Some(id) = self.vocabulary.id(text) {
+            out.push(ModelToken::new(id, range));
+            return Ok(());
+        }
+        let bytes = text.bytes().map(|byte| self.bytes[usize::from(byte)]);
+        if self.byte_fallback && bytes.clone().all(|id| id.is_some()) {
+            out.extend(bytes.flatten().map(|id| ModelToken::new(id, range.clone())));
+            return Ok(());
+        }
+        out.push(ModelToken {
+            id: self.unknown.ok_or(NoUnknownToken)?,
+            range,
+            shows_part: true,
+        });
+        Ok(())
+    }
+}

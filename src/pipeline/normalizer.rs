@@ -1,0 +1,357 @@
+//! The steps that change a text before it is cut.
+
+use std::sync::Arc;
+
+use unicode_normalization_alignments::UnicodeNormalization;
+use unicode_normalization_alignments::char::is_combining_mark;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::PipelineError;
+use super::characters as bert;
+use super::matcher::Matcher;
+use super::text::{Change, MappedText, PartWriter};
+use crate::base::WHITESPACE_MARK;
+use crate::normalize::charsmap::{Charsmap, CharsmapError};
+use crate::wordpiece::BertNormalizer;
+
+/// A step that changes a text before it is cut.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Normalizer {
+    /// What BERT does to a text.
+    Bert(BertNormalizer),
+    /// Each byte becomes the character that stands for it in byte-level vocabularies.
+    ByteLevel,
+    /// Lower case, character by character.
+    Lowercase,
+    /// A Unicode normalization form, by Unicode 9.
+    Unicode(UnicodeForm),
+    /// Removes control characters; other white space becomes the space.
+    Nmt,
+    /// The rules of a SentencePiece model, applied to grapheme clusters.
+    Precompiled(PrecompiledRules),
+    /// A text before every text that is not empty.
+    Prepend(String),
+    /// Each match becomes a text.
+    Replace {
+        /// What matches.
+        pattern: Matcher,
+        /// What it becomes.
+        content: String,
+    },
+    /// Removes white space at the ends.
+    Strip {
+        /// At the start.
+        left: bool,
+        /// At the end.
+        right: bool,
+    },
+    /// Removes combining marks.
+    StripAccents,
+}
+
+/// The rules of a SentencePiece model.
+#[derive(Debug, Clone)]
+pub struct PrecompiledRules {
+    charsmap: Arc<Charsmap>,
+    /// Whether a byte of ASCII stays as it is.
+    kept: Arc<[bool; 256]>,
+}
+
+impl PrecompiledRules {
+    /// Reads the bytes of a charsmap.
+    ///
+    /// # Errors
+    /// They are damaged.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, CharsmapError> {
+        let charsmap = Charsmap::from_bytes(bytes)?;
+        // A line feed after a carriage return is in one cluster with it.
+        let is_kept = |byte: usize| {
+            let byte = u8::try_from(byte)
+                .ok()
+                .filter(|byte| byte.is_ascii() && *byte != b'\r');
+            byte.is_some_and(|byte| charsmap.shortest_match(&[byte]).is_none())
+        };
+        Ok(Self {
+            kept: Arc::new(std::array::from_fn(is_kept)),
+            charsmap: Arc::new(charsmap),
+        })
+    }
+
+    /// Whether a text of ASCII has no rule.
+    fn keep_ascii(&self, text: &[u8]) -> bool {
+        text.iter().all(|byte| self.kept[usize::from(*byte)])
+    }
+
+    /// What the shortest rule at the start of a text makes of it.
+    fn transform(&self, text: &str) -> Option<&str> {
+        std::str::from_utf8(self.charsmap.shortest_match(text.as_bytes())?).ok()
+    }
+}
+
+/// Unicode normalization forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnicodeForm {
+    /// Canonical composition.
+    Nfc,
+    /// Canonical decomposition.
+    Nfd,
+    /// Compatibility composition.
+    Nfkc,
+    /// Compatibility decomposition.
+    Nfkd,
+}
+
+impl Normalizer {
+    /// Applies the step. `is_start` is false for a text that goes on another one: it has no start of
+    /// its own.
+    pub(super) fn apply(&self, text: &mut MappedText, is_start: bool) -> Result<(), PipelineError> {
+        if text.is_plain_ascii() && self.keeps_ascii(&text.text) {
+            return Ok(());
+        }
+        if let Self::Bert(bert) = self {
+            bert.apply(text);
+            return Ok(());
+        }
+        text.change(|part| {
+            match self {
+                Self::Bert(_) => {}
+                Self::ByteLevel => byte_chars(part),
+                Self::Lowercase => part.map(bert::lower_case),
+                Self::Unicode(form) => form.apply(part),
+                Self::Nmt => {
+                    // The white space is changed by the next step; see `apply_all`.
+                    part.filter(|c| !is_nmt_control(c));
+                }
+                Self::Precompiled(charsmap) => precompiled(charsmap, part),
+                Self::Prepend(prefix) if is_start => part.prepend(prefix),
+                Self::Prepend(_) => part.keep(),
+                Self::Replace { pattern, content } => return replace(pattern, content, part),
+                Self::Strip { left, right } => strip(part, *left && is_start, *right),
+                Self::StripAccents => part.filter(|c| !is_combining_mark(c)),
+            }
+            Ok(())
+        })?;
+        if let Self::Nmt = self {
+            infallible(text, |part| part.map(|c| [nmt_space(c)]));
+        }
+        Ok(())
+    }
+}
+
+impl Normalizer {
+    /// Whether the step certainly leaves a text of ASCII as it is.
+    fn keeps_ascii(&self, text: &str) -> bool {
+        match self {
+            Self::Unicode(_) | Self::StripAccents => true,
+            Self::Precompiled(rules) => rules.keep_ascii(text.as_bytes()),
+            Self::Lowercase => !text.bytes().any(|byte| byte.is_ascii_uppercase()),
+            Self::Replace {
+                pattern: Matcher::Text(needle),
+                ..
+            } => {
+                !needle.is_empty()
+                    && memchr::memmem::find(text.as_bytes(), needle.as_bytes()).is_none()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it can put characters at the start of a text that stand for nothing in it.
+    pub(super) fn may_insert_at_start(&self) -> bool {
+        match self {
+            Self::Prepend(text) => text.is_empty(),
+            Self::Replace {
+                pattern: Matcher::Text(needle),
+                ..
+            } => needle.is_empty(),
+            Self::Replace {
+                pattern: Matcher::Expression(pattern),
+                ..
+            } => pattern.adjacency().is_none(),
+            _ => false,
+        }
+    }
+}
+
+/// Changes that cannot fail.
+fn infallible(text: &mut MappedText, change: impl Fn(&mut PartWriter<'_>)) {
+    let Ok(()) = text.change(|part| -> Result<(), std::convert::Infallible> {
+        change(part);
+        Ok(())
+    });
+}
+
+impl BertNormalizer {
+    /// The four passes of the library.
+    fn apply(self, text: &mut MappedText) {
+        if text.is_plain_ascii() {
+            infallible(text, |part| {
+                let chars = part.part().text.chars();
+                let kept = chars.filter(|c| !self.clean_text || !bert::is_removed(*c));
+                let changed = kept.map(|c| match c {
+                    _ if self.clean_text && bert::is_space(c) => ' ',
+                    _ if self.lowercase => c.to_ascii_lowercase(),
+                    _ => c,
+                });
+                part.change(changed.map(|c| Change::new(c, 0)), 0);
+            });
+            return;
+        }
+        if self.clean_text {
+            infallible(text, |part| part.filter(|c| !bert::is_removed(c)));
+            infallible(text, |part| {
+                part.map(|c| [if bert::is_space(c) { ' ' } else { c }]);
+            });
+        }
+        if self.handle_chinese_chars && text.text.chars().any(bert::is_chinese) {
+            infallible(text, |part| {
+                let chars = part.part().text.chars();
+                let changes = chars.flat_map(|c| {
+                    let [before, after] = [Change::new(' ', 0), Change::new(' ', 1)];
+                    match bert::is_chinese(c) {
+                        true => vec![before, Change::new(c, 1), after],
+                        false => vec![Change::new(c, 0)],
+                    }
+                });
+                part.change(changes, 0);
+            });
+        }
+        if self.strip_accents.unwrap_or(self.lowercase) {
+            infallible(text, |part| UnicodeForm::Nfd.apply(part));
+            infallible(text, |part| part.filter(|c| !bert::is_nonspacing_mark(c)));
+        }
+        if self.lowercase {
+            infallible(text, |part| part.map(bert::lower_case));
+        }
+    }
+}
+
+impl UnicodeForm {
+    fn apply(self, part: &mut PartWriter<'_>) {
+        let chars = part.part().text.chars();
+        let change = |(c, shift)| Change::new(c, shift);
+        match self {
+            Self::Nfc => part.change(chars.nfc().map(change), 0),
+            Self::Nfd => part.change(chars.nfd().map(change), 0),
+            Self::Nfkc => part.change(chars.nfkc().map(change), 0),
+            Self::Nfkd => part.change(chars.nfkd().map(change), 0),
+        }
+    }
+}
+
+/// The character of each byte.
+pub(super) fn byte_chars(part: &mut PartWriter<'_>) {
+    let chars = part.part().text.chars();
+    let changes = chars.flat_map(|c| {
+        let mut bytes = [0; 4];
+        let width = c.encode_utf8(&mut bytes).len();
+        let shifts = [0, 1, 1, 1].into_iter();
+        let chars = bytes.into_iter().map(crate::base::byte_chars::byte_char);
+        chars.zip(shifts).take(width)
+    });
+    part.change(changes.map(|(c, shift)| Change::new(c, shift)), 0);
+}
+
+fn is_nmt_control(c: char) -> bool {
+    matches!(c, '\u{1}'..='\u{8}' | '\u{B}' | '\u{E}'..='\u{1F}' | '\u{7F}' | '\u{8F}' | '\u{9F}')
+}
+
+fn nmt_space(c: char) -> char {
+    match c {
+        '\t'
+        | '\n'
+        | '\u{C}'
+        | '\r'
+        | '\u{1680}'
+        | '\u{200B}'..='\u{200F}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | WHITESPACE_MARK
+        | '\u{FEFF}'
+        | '\u{FFFD}' => ' ',
+        _ => c,
+    }
+}
+
+/// Each grapheme cluster of less than six bytes as a whole, if the rules have a beginning of it;
+/// otherwise each character.
+fn precompiled(charsmap: &PrecompiledRules, part: &mut PartWriter<'_>) {
+    let text = part.part().text;
+    let mut changes: Vec<Change> = Vec::with_capacity(text.len());
+    let mut is_changed = false;
+    let mut replace = |changes: &mut Vec<Change>, old: &str, new: &str| {
+        is_changed = true;
+        let count = |text: &str| isize::try_from(text.chars().count()).unwrap_or(isize::MAX);
+        let more = count(new) - count(old);
+        changes.extend(new.chars().map(|c| Change::new(c, 0)));
+        match more {
+            1.. => {
+                let added = changes.iter_mut().rev().take(more.unsigned_abs());
+                added.for_each(|change| change.shift = 1);
+            }
+            // What nothing stands for at the start is not counted, as in the library.
+            _ => {
+                if let Some(last) = changes.last_mut() {
+                    last.shift += more;
+                }
+            }
+        }
+    };
+    for cluster in text.graphemes(true) {
+        if cluster.len() < 6
+            && let Some(new) = charsmap.transform(cluster)
+        {
+            replace(&mut changes, cluster, new);
+            continue;
+        }
+        for (at, c) in cluster.char_indices() {
+            let old = &cluster[at..at + c.len_utf8()];
+            match charsmap.transform(old) {
+                Some(new) => replace(&mut changes, old, new),
+                None => changes.push(Change::new(c, 0)),
+            }
+        }
+    }
+    match is_changed {
+        true => part.change(changes, 0),
+        false => part.keep(),
+    }
+}
+
+fn replace(
+    pattern: &Matcher,
+    content: &str,
+    part: &mut PartWriter<'_>,
+) -> Result<(), PipelineError> {
+    let text = part.part().text;
+    pattern.for_each(text, &mut |range, is_match| match is_match {
+        true => content.chars().for_each(|c| part.insert(c, range.end)),
+        false => part.keep_range(range),
+    })
+}
+
+fn strip(part: &mut PartWriter<'_>, left: bool, right: bool) {
+    let text = part.part().text;
+    let spaces =
+        |chars: &mut dyn Iterator<Item = char>| chars.take_while(|c| c.is_whitespace()).count();
+    let leading = if left { spaces(&mut text.chars()) } else { 0 };
+    let trailing = if right {
+        spaces(&mut text.chars().rev())
+    } else {
+        0
+    };
+    if leading == 0 && trailing == 0 {
+        return part.keep();
+    }
+    let count = text.chars().count();
+    let end = count.saturating_sub(trailing);
+    let kept = text.chars().enumerate().take(end).skip(leading);
+    // The library compares the number of a character with a number of bytes.
+    let last = (text.len() - 1).checked_sub(trailing);
+    let changes = kept.map(|(at, c)| match last == Some(at) {
+        true => Change::new(c, -trailing.cast_signed()),
+        false => Change::new(c, 0),
+    });
+    part.change(changes, leading);
+}

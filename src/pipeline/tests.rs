@@ -1,0 +1,148 @@
+//! Pipelines against what tokenizers 0.23.3 made of the same files and texts.
+
+use serde_json::{Value, json};
+
+use super::{Pipeline, PipelineError, PipelineState};
+use crate::formats::pipeline_from_bytes;
+
+/// Written by `tests/conformance/pipelines.py 1 40` with tokenizers 0.23.3.
+const CASES: &str = include_str!("../../testdata/pipelines/cases.jsonl");
+
+/// What a pipeline makes of a text, as it is recorded.
+fn results(pipeline: &Pipeline, text: &str) -> Result<Value, PipelineError> {
+    let found = pipeline.found(|_| true, true);
+    let mut state = PipelineState::default();
+    let (mut ids, mut tokens, mut offsets, mut words) = (vec![], vec![], vec![], vec![]);
+    pipeline.for_each_token(text.as_bytes(), &found, &mut state, |token| {
+        ids.push(token.id);
+        let shown = token.text.or_else(|| pipeline.text_of(token.id));
+        tokens.push(shown.unwrap_or_default().to_owned());
+        offsets.push([token.span.start, token.span.end]);
+        words.push(token.word);
+    })?;
+    Ok(json!({
+        "text": text,
+        "ids": ids,
+        "tokens": tokens,
+        "offsets": offsets,
+        "words": words,
+        "decoded": pipeline.decode(ids.iter().copied(), false)?,
+        "without_special": pipeline.decode(ids.iter().copied(), true)?,
+    }))
+}
+
+#[test]
+fn recorded_texts_have_the_tokens_spans_and_texts_of_the_library() {
+    let mut texts = 0;
+    for line in CASES.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let file = case["file"].to_string();
+        let pipeline = pipeline_from_bytes(file.as_bytes())
+            .unwrap_or_else(|error| panic!("seed {}: {error}", case["seed"]));
+        for recorded in case["texts"].as_array().unwrap() {
+            let text = recorded["text"].as_str().unwrap();
+            let found = results(&pipeline, text).unwrap();
+            assert_eq!(found, *recorded, "seed {}: {text:?}", case["seed"]);
+            texts += 1;
+        }
+    }
+    assert!(texts > 700, "{texts}");
+}
+
+#[test]
+fn ids_alone_are_those_of_tokens_with_and_without_kept_chunks() {
+    for line in CASES.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let file = case["file"].to_string();
+        let pipeline = pipeline_from_bytes(file.as_bytes()).unwrap();
+        let found = [
+            pipeline.found(|_| true, true),
+            pipeline.found(|_| false, false),
+        ];
+        // Chunks are kept from text to text, and between calls that find other tokens.
+        let mut kept = PipelineState::default();
+        for recorded in case["texts"].as_array().unwrap() {
+            let text = recorded["text"].as_str().unwrap().as_bytes();
+            for found in &found {
+                let mut ids = Vec::new();
+                pipeline.encode(text, found, &mut kept, &mut ids).unwrap();
+                let mut expected = Vec::new();
+                let mut state = PipelineState::default();
+                pipeline
+                    .for_each_token(text, found, &mut state, |token| expected.push(token.id))
+                    .unwrap();
+                assert!(
+                    ids.iter().map(|id| id.get()).eq(expected),
+                    "seed {}: {}",
+                    case["seed"],
+                    recorded["text"]
+                );
+            }
+        }
+    }
+}
+
+/// A file with these components around a model of characters.
+fn file(components: Value) -> String {
+    let mut file = json!({
+        "version": "1.0",
+        "added_tokens": [],
+        "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, " ": 2, "ab": 3}, "merges": ["a b"]},
+    });
+    for (name, component) in components.as_object().unwrap() {
+        file[name] = component.clone();
+    }
+    file.to_string()
+}
+
+#[test]
+fn components_that_are_refused_are_named_with_the_reason() {
+    let split = |pattern: &str| json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false});
+    let sequence = json!({"type": "Sequence", "pretokenizers": [split("a"), split("(")]});
+    for (components, expected) in [
+        (json!({"version": "2.0"}), "version: \"2.0\" is not known"),
+        (
+            json!({"normalizer": {"type": "Upper"}}),
+            "normalizer: the type \"Upper\" is not one of tokenizers 0.23",
+        ),
+        (
+            json!({"normalizer": {"type": "Replace", "content": ""}}),
+            "normalizer.pattern: it is missing",
+        ),
+        (
+            json!({ "pre_tokenizer": sequence }),
+            "pre_tokenizer.pretokenizers[1].pattern.Regex: the pattern is malformed at byte 0",
+        ),
+        (
+            json!({"pre_tokenizer": {"type": "Punctuation", "behavior": "removed"}}),
+            "pre_tokenizer.behavior: \"removed\" is not known",
+        ),
+        (
+            json!({"decoder": {"type": "Strip", "content": "ab", "start": 0, "stop": 0}}),
+            "decoder.content: it is not one character",
+        ),
+        (
+            json!({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a a"]}}),
+            "model.merges[0]: \"aa\" is not in the vocabulary",
+        ),
+        (
+            json!({"model": {"type": "Lattice", "vocab": {}}}),
+            "model.type: \"Lattice\" is not known",
+        ),
+    ] {
+        let file = file(components);
+        let error = pipeline_from_bytes(file.as_bytes()).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn texts_without_a_result_are_errors() {
+    let words = json!({"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "<unk>"});
+    let pipeline = pipeline_from_bytes(file(json!({ "model": words })).as_bytes()).unwrap();
+    assert_eq!(
+        results(&pipeline, "b").unwrap_err(),
+        PipelineError::NoUnknownToken
+    );
+    assert!(results(&pipeline, "a").is_ok());
+}

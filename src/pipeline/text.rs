@@ -1,0 +1,381 @@
+//! A text on its way through the steps: what it has become, where each byte of that comes from, and
+//! the parts into which it has been cut.
+//!
+//! Steps change the text of a part or cut a part into smaller ones. Both are done for all parts in
+//! one pass, into a second buffer that takes the place of the first. Each byte has an *origin*: the
+//! range of the caller's text that its character stands for.
+//!
+//! The library tokenizers keeps the origins of a part relative to it and gives a new character those
+//! of the character whose place it takes, or of the one before it. [`PartWriter::change`] does the same, with
+//! the same order of operations, so that spans are equal where characters are removed, joined or
+//! reordered.
+//!
+//! Who asks for ids alone needs no origins; then they are not kept, and changes are written as they
+//! come. That is exact unless a step can put characters at the start that stand for nothing, which
+//! decide on what later steps do.
+//!
+//! Example: NFD turns `é` into `e` and U+0301. Both have the origin 0..2, the bytes of `é`.
+
+use std::ops::Range;
+
+/// The bytes of the caller's text that a byte stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) begin: usize,
+    pub(super) end: usize,
+}
+
+impl Origin {
+    fn is_empty(self) -> bool {
+        self.begin == self.end
+    }
+}
+
+/// A part of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Its bytes in the changed text.
+    pub(super) range: Range<usize>,
+    /// Where it began in the caller's text when it was cut.
+    pub(super) begin: usize,
+    /// The added token that it is; such a part is final.
+    pub(super) added: Option<u32>,
+}
+
+/// See the [module page](self).
+#[derive(Debug, Default)]
+pub(super) struct MappedText {
+    pub(super) text: String,
+    pub(super) origins: Vec<Origin>,
+    pub(super) parts: Vec<Part>,
+    /// Whether origins are kept; if not, there are none.
+    tracks: bool,
+    /// The buffers of the step before.
+    next: Buffers,
+}
+
+#[derive(Debug, Default)]
+struct Buffers {
+    text: String,
+    origins: Vec<Origin>,
+    parts: Vec<Part>,
+}
+
+/// A character of a changed part, and how it relates to the characters before the change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) c: char,
+    /// Positive: it takes no place of a character before. Zero: it takes the place of one. Negative:
+    /// it takes the place of one, and as many characters after that are removed.
+    pub(super) shift: isize,
+}
+
+impl Change {
+    pub(super) fn new(c: char, shift: isize) -> Self {
+        Self { c, shift }
+    }
+}
+
+/// Takes the changed text of one part.
+pub(super) struct PartWriter<'w> {
+    text: &'w mut String,
+    origins: &'w mut Vec<Origin>,
+    tracks: bool,
+    part: OldPart<'w>,
+}
+
+/// A part before the change.
+#[derive(Clone, Copy)]
+pub(super) struct OldPart<'w> {
+    pub(super) text: &'w str,
+    pub(super) origins: &'w [Origin],
+    /// Where it began in the caller's text when it was cut.
+    pub(super) begin: usize,
+}
+
+impl<'w> PartWriter<'w> {
+    /// The part before the change.
+    pub(super) fn part(&self) -> OldPart<'w> {
+        self.part
+    }
+
+    /// The text as it is.
+    pub(super) fn keep(&mut self) {
+        self.keep_range(0..self.part.text.len());
+    }
+
+    /// A range of the text as it is.
+    pub(super) fn keep_range(&mut self, range: Range<usize>) {
+        self.text.push_str(&self.part.text[range.clone()]);
+        if self.tracks {
+            self.origins.extend_from_slice(&self.part.origins[range]);
+        }
+    }
+
+    /// A character that takes no place of another one, after the byte before `at`.
+    pub(super) fn insert(&mut self, c: char, at: usize) {
+        let begin = self.part.begin;
+        let nothing = Origin { begin, end: begin };
+        let before = at.checked_sub(1).and_then(|at| self.part.origins.get(at));
+        self.push(c, before.copied().unwrap_or(nothing));
+    }
+
+    fn push(&mut self, c: char, origin: Origin) {
+        self.text.push(c);
+        if self.tracks {
+            let width = c.len_utf8();
+            self.origins.extend(std::iter::repeat_n(origin, width));
+        }
+    }
+
+    /// Text before the first character, whose origin it gets.
+    pub(super) fn prepend(&mut self, text: &str) {
+        let Some(first) = self.part.text.chars().next() else {
+            return;
+        };
+        match text.is_empty() {
+            // The library counts the character as new, after nothing.
+            true => self.insert(first, 0),
+            false => {
+                let begin = self.part.begin;
+                let nothing = Origin { begin, end: begin };
+                let origin = self.part.origins.first().copied().unwrap_or(nothing);
+                text.chars().for_each(|c| self.push(c, origin));
+                self.push(first, origin);
+            }
+        }
+        self.keep_range(first.len_utf8()..self.part.text.len());
+    }
+
+    /// The characters of a changed text, of which the first `removed` characters are gone.
+    ///
+    /// Only a match of the empty text leaves characters at the start that stand for nothing. They are
+    /// not replaced: the new text comes after them, or before them if there are no others.
+    pub(super) fn change(&mut self, changes: impl IntoIterator<Item = Change>, removed: usize) {
+        let OldPart { text, origins, .. } = self.part;
+        if !self.tracks {
+            self.text.extend(changes.into_iter().map(|change| change.c));
+            return;
+        }
+        let first = origins.iter().position(|origin| !origin.is_empty());
+        let start = first.unwrap_or(0);
+        self.keep_range(0..start);
+        let mut replaced = text[start..].chars();
+        let mut take = |count: usize| -> usize {
+            let taken = (&mut replaced).take(count);
+            taken.map(char::len_utf8).sum()
+        };
+        let mut at = start + take(removed);
+        for Change { c, shift } in changes {
+            if shift > 0 {
+                self.insert(c, at);
+                continue;
+            }
+            let last = origins.len().saturating_sub(1);
+            if let Some(origin) = origins.get(at.min(last)) {
+                self.push(c, *origin);
+            }
+            at += take(1 + shift.unsigned_abs());
+        }
+        if first.is_none() {
+            self.keep();
+        }
+    }
+
+    /// The characters for which `keeps` is true.
+    pub(super) fn filter(&mut self, keeps: impl Fn(char) -> bool) {
+        let text = self.part.text;
+        if !self.tracks {
+            self.text.extend(text.chars().filter(|c| keeps(*c)));
+            return;
+        }
+        if text.chars().all(&keeps) && !self.begins_with_insertion() {
+            return self.keep();
+        }
+        let mut changes: Vec<Change> = Vec::with_capacity(text.len());
+        let mut removed = 0;
+        let mut removed_at_start = 0;
+        for c in text.chars() {
+            if !keeps(c) {
+                removed += 1;
+                continue;
+            }
+            match changes.last_mut() {
+                Some(last) => last.shift = -removed,
+                None => removed_at_start = removed.unsigned_abs(),
+            }
+            removed = 0;
+            changes.push(Change::new(c, 0));
+        }
+        if let Some(last) = changes.last_mut() {
+            last.shift = -removed;
+        }
+        self.change(changes, removed_at_start);
+    }
+
+    /// Each character as `map` changes it: into one or several.
+    pub(super) fn map<C: IntoIterator<Item = char>>(&mut self, map: impl Fn(char) -> C) {
+        let chars = self.part.text.chars();
+        let changed = chars.flat_map(|c| (0..).zip(map(c)));
+        self.change(
+            changed.map(|(at, c)| Change::new(c, isize::from(at > 0_u32))),
+            0,
+        );
+    }
+
+    /// Whether characters at the start stand for nothing; see [`change`](Self::change).
+    fn begins_with_insertion(&self) -> bool {
+        self.part
+            .origins
+            .first()
+            .is_some_and(|first| first.is_empty())
+    }
+}
+
+impl MappedText {
+    /// Begins with a range of a text as one part, in which malformed bytes are U+FFFD. Origins are
+    /// kept if `tracks`.
+    pub(super) fn start(&mut self, text: &[u8], range: Range<usize>, tracks: bool) {
+        self.text.clear();
+        self.origins.clear();
+        self.parts.clear();
+        self.next.origins.clear();
+        self.tracks = tracks;
+        if tracks {
+            self.push_with_origins(text, range.clone());
+        } else {
+            self.text
+                .push_str(&String::from_utf8_lossy(&text[range.clone()]));
+        }
+        self.parts.push(Part {
+            range: 0..self.text.len(),
+            begin: range.start,
+            added: None,
+        });
+        self.drop_empty();
+    }
+
+    /// Whether the text is of ASCII and has no origins, so that steps that keep ASCII have nothing to
+    /// do.
+    pub(super) fn is_plain_ascii(&self) -> bool {
+        !self.tracks && self.text.is_ascii()
+    }
+
+    fn push_with_origins(&mut self, text: &[u8], range: Range<usize>) {
+        let mut at = range.start;
+        for chunk in text[range.clone()].utf8_chunks() {
+            self.text.push_str(chunk.valid());
+            for c in chunk.valid().chars() {
+                let end = at + c.len_utf8();
+                let origin = Origin { begin: at, end };
+                self.origins
+                    .extend(std::iter::repeat_n(origin, c.len_utf8()));
+                at = end;
+            }
+            let malformed = chunk.invalid().len();
+            if malformed > 0 {
+                let c = char::REPLACEMENT_CHARACTER;
+                let end = at + malformed;
+                let origin = Origin { begin: at, end };
+                self.text.push(c);
+                self.origins
+                    .extend(std::iter::repeat_n(origin, c.len_utf8()));
+                at = end;
+            }
+        }
+    }
+
+    fn drop_empty(&mut self) {
+        self.parts.retain(|part| !part.range.is_empty());
+    }
+
+    /// Changes the text of each part that is no added token.
+    pub(super) fn change<E>(
+        &mut self,
+        mut change: impl FnMut(&mut PartWriter<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let next = &mut self.next;
+        next.text.clear();
+        next.origins.clear();
+        next.parts.clear();
+        for part in &self.parts {
+            let start = next.text.len();
+            let old = OldPart {
+                text: &self.text[part.range.clone()],
+                origins: self.origins.get(part.range.clone()).unwrap_or_default(),
+                begin: part.begin,
+            };
+            let mut writer = PartWriter {
+                text: &mut next.text,
+                origins: &mut next.origins,
+                tracks: self.tracks,
+                part: old,
+            };
+            match part.added {
+                Some(_) => writer.keep(),
+                None => change(&mut writer)?,
+            }
+            next.parts.push(Part {
+                range: start..next.text.len(),
+                ..part.clone()
+            });
+        }
+        std::mem::swap(&mut self.text, &mut next.text);
+        std::mem::swap(&mut self.origins, &mut next.origins);
+        std::mem::swap(&mut self.parts, &mut next.parts);
+        Ok(())
+    }
+
+    /// Cuts each part that is no added token: `cut` passes the ranges of a text that stay, each with
+    /// the added token that it is. Empty ranges are dropped.
+    pub(super) fn cut<E>(
+        &mut self,
+        mut cut: impl FnMut(&str, &mut dyn FnMut(Range<usize>, Option<u32>)) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let parts = &mut self.next.parts;
+        parts.clear();
+        for part in &self.parts {
+            if part.added.is_some() {
+                parts.push(part.clone());
+                continue;
+            }
+            let text = &self.text[part.range.clone()];
+            let origins = self.origins.get(part.range.clone()).unwrap_or_default();
+            cut(text, &mut |range, added| {
+                if range.is_empty() {
+                    return;
+                }
+                let origin = origins.get(range.start);
+                parts.push(Part {
+                    range: part.range.start + range.start..part.range.start + range.end,
+                    begin: origin.map_or(part.begin, |origin| origin.begin),
+                    added,
+                });
+            })?;
+        }
+        std::mem::swap(&mut self.parts, &mut self.next.parts);
+        self.drop_empty();
+        Ok(())
+    }
+
+    /// The bytes of the caller's text that a range of a part stands for.
+    ///
+    /// Tokens of bytes can be longer than the part, if affixes fall back to bytes. They have their
+    /// range in the part, as in the library.
+    pub(super) fn original(&self, part: &Part, range: Range<usize>) -> Range<usize> {
+        let origins = self.origins.get(part.range.clone()).unwrap_or_default();
+        match origins.get(range.clone()) {
+            Some([first, .., last]) => first.begin..last.end,
+            Some([one]) => one.begin..one.end,
+            _ => range,
+        }
+    }
+
+    /// Bytes of memory in use.
+    pub(super) fn memory_usage(&self) -> usize {
+        let texts = self.text.capacity() + self.next.text.capacity();
+        let origins = self.origins.capacity() + self.next.origins.capacity();
+        let parts = self.parts.capacity() + self.next.parts.capacity();
+        texts + origins * size_of::<Origin>() + parts * size_of::<Part>()
+    }
+}
