@@ -1,0 +1,199 @@
+"""Random pipelines of the library tokenizers, with what it makes of hostile texts.
+
+Usage: pipelines.py FIRST LAST > cases.jsonl
+
+Needs tokenizers 0.23.3. Each number from FIRST to LAST is the seed of a tokenizer with random components and a made-up
+model. A line has its tokenizer.json, and for each text the ids, tokens, offsets in bytes, parts and decoded texts, with
+and without special tokens. `testdata/pipelines/cases.jsonl` is written by it, and read by the tests of the library.
+"""
+
+import json
+import random
+import sys
+
+from tokenizers import AddedToken, Regex, Tokenizer
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
+
+ALPHABET = [
+    *"abcxyzABZ019 .,-'_é", "日", "本", "ー", "ひ", "한", "İ", "ß", "①", "ﬁ", "\u0301", "\u0323", "▁", "Ġ", "😀", "\n", "\t",
+    "\u200d", "\u00a0",
+]  # fmt: skip
+EXPRESSIONS = [
+    r"\s+", r" {2,}", r"\w+", r"[^\s]+", r"\d{1,3}(?=(?:\d{3})*\b)", r"(?<=a)b", r"\p{L}+", r"\p{N}", r"x+", r"(?i:ab)",
+    r"[aeiou]", r".", r"\p{Han}+|\p{Hiragana}", r"a|ab", r"(a)\1", r"(?>a+)b", r"[[:punct:]]", r"\s+(?!\S)|\s+", r"\p{Lu}",
+    r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+]  # fmt: skip
+BEHAVIORS = ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
+BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
+
+
+class Maker:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def is_on(self, share=0.5):
+        return self.random.random() < share
+
+    def text(self, length):
+        return "".join(self.random.choice(ALPHABET) for _ in range(self.random.randint(0, length)))
+
+    def pattern(self):
+        return Regex(self.random.choice(EXPRESSIONS)) if self.is_on() else self.text(2) or "a"
+
+    def sequence(self, kind, make):
+        return kind([make(False) for _ in range(self.random.randint(0, 4))])
+
+    def normalizer(self, may_nest=True):
+        n, pick = normalizers, self.random.choice
+        makers = [
+            lambda: n.BertNormalizer(self.is_on(), self.is_on(), pick([None, True, False]), self.is_on()),
+            n.ByteLevel, n.Lowercase, n.NFC, n.NFD, n.NFKC, n.NFKD, n.Nmt, n.StripAccents,
+            lambda: n.Prepend(pick(["▁", "a", " "])),
+            lambda: n.Replace(self.pattern(), pick(["", "▁", " ", "xy"])),
+            lambda: n.Strip(self.is_on(), self.is_on()),
+        ]  # fmt: skip
+        nested = [lambda: self.sequence(n.Sequence, self.normalizer)] * 3
+        return pick(makers + nested * may_nest)()
+
+    def pre_tokenizer(self, may_nest=True):
+        p, pick = pre_tokenizers, self.random.choice
+        makers = [
+            p.BertPreTokenizer, p.UnicodeScripts, p.Whitespace, p.WhitespaceSplit,
+            lambda: p.ByteLevel(add_prefix_space=self.is_on(), use_regex=self.is_on(0.7)),
+            lambda: p.CharDelimiterSplit(pick(ALPHABET)),
+            lambda: p.Digits(self.is_on()),
+            lambda: p.FixedLength(self.random.randint(1, 7)),
+            lambda: p.Metaspace(pick("▁_a"), pick(["always", "never", "first"]), self.is_on(0.6)),
+            lambda: p.Punctuation(pick(BEHAVIORS)),
+            lambda: p.Split(self.pattern(), pick(BEHAVIORS), self.is_on(0.4)),
+        ]  # fmt: skip
+        nested = [lambda: self.sequence(p.Sequence, self.pre_tokenizer)] * 3
+        return pick(makers + nested * may_nest)()
+
+    def decoder(self, may_nest=True):
+        d, pick = decoders, self.random.choice
+        makers = [
+            d.ByteFallback, d.ByteLevel, d.Fuse,
+            lambda: d.BPEDecoder(pick(["</w>", "a"])),
+            lambda: d.CTC(pick(["<pad>", "a"]), pick("|b"), self.is_on()),
+            lambda: d.Metaspace(pick("▁_"), pick(["always", "never", "first"])),
+            lambda: d.Replace(self.pattern(), pick(["", " ", "xy"])),
+            lambda: d.Strip(pick(" ▁a"), self.random.randint(0, 2), self.random.randint(0, 1)),
+            lambda: d.WordPiece(pick(["##", "a"]), self.is_on()),
+        ]  # fmt: skip
+        nested = [lambda: self.sequence(d.Sequence, self.decoder)] * 3
+        return pick(makers + nested * may_nest)()
+
+    def words(self, chars, count):
+        return ["".join(self.random.choices(chars, k=self.random.randint(2, 5))) for _ in range(count)]
+
+    def model(self):
+        chars = [c for c in ALPHABET if self.is_on(0.8)] + [c for c in BYTES if self.is_on(0.9)] * self.is_on(0.3)
+        chars = list(dict.fromkeys(chars))
+        byte_tokens = [f"<0x{byte:02X}>" for byte in range(256)] * self.is_on(0.3)
+        kind = self.random.choice(["bpe", "bpe", "unigram", "wordpiece", "word level"])
+        if kind == "bpe":
+            return self.bpe(chars, byte_tokens)
+        if kind == "unigram":
+            scores = [1.0, 2.0, 3.0, 3.5, 4.0, 7.25]
+            pieces = [(piece, -self.random.choice(scores)) for piece in chars + self.words(chars, 40)]
+            pieces = [("<unk>", 0.0), *pieces, *((token, -9.0) for token in byte_tokens)]
+            return models.Unigram(pieces, 0, self.is_on())
+        if kind == "wordpiece":
+            prefix = self.random.choice(["##", "@"])
+            words = [self.random.choice(["", prefix]) + word for word in self.words(chars, 40)]
+            tokens = dict.fromkeys(["[UNK]", *chars, *(prefix + c for c in chars), *words])
+            limit = self.random.choice([5, 100])
+            vocab = {token: id for id, token in enumerate(tokens)}
+            return models.WordPiece(
+                vocab, unk_token="[UNK]", max_input_chars_per_word=limit, continuing_subword_prefix=prefix
+            )
+        tokens = dict.fromkeys(["<unk>", *chars, *self.words(chars, 60)])
+        return models.WordLevel({token: id for id, token in enumerate(tokens)}, unk_token="<unk>")
+
+    def bpe(self, chars, byte_tokens):
+        suffix = self.random.choice([None, None, "</w>"])
+        tokens = [*chars, *(c + suffix for c in chars if suffix), *["<unk>"] * self.is_on(0.6), *byte_tokens]
+        vocab = {token: id for id, token in enumerate(dict.fromkeys(tokens))}
+        merges = []
+        for _ in range(self.random.randint(0, 60)):
+            left, right = self.random.choices(list(vocab), k=2)
+            is_plain = not left.startswith("<") and not right.startswith("<")
+            if is_plain and not (suffix and left.endswith(suffix)) and len(left + right) <= 14:
+                vocab.setdefault(left + right, len(vocab))
+                merges.append((left, right))
+        affix = {"end_of_word_suffix": suffix} if suffix else {}
+        unknown = {"unk_token": "<unk>"} if "<unk>" in vocab else {}
+        return models.BPE(
+            vocab, merges, fuse_unk=self.is_on(), byte_fallback=self.is_on() and not suffix,
+            ignore_merges=self.is_on(0.3), **affix, **unknown
+        )  # fmt: skip
+
+    def tokenizer(self):
+        tokenizer = Tokenizer(self.model())
+        if self.is_on(0.75):
+            tokenizer.normalizer = self.normalizer()
+        if self.is_on(0.75):
+            tokenizer.pre_tokenizer = self.pre_tokenizer()
+        if self.is_on(0.8):
+            tokenizer.decoder = self.decoder()
+        trims, adds = self.is_on(), self.is_on()
+        post = self.random.choice([None, "bytes", "roberta", "bert", "template"])
+        if post == "bytes":
+            tokenizer.post_processor = processors.ByteLevel(trim_offsets=trims, add_prefix_space=adds)
+        elif post == "roberta":
+            ends = [("</s>", 2), ("<s>", 1)]
+            tokenizer.post_processor = processors.RobertaProcessing(*ends, trim_offsets=trims, add_prefix_space=adds)
+        elif post == "bert":
+            tokenizer.post_processor = processors.BertProcessing(("</s>", 2), ("<s>", 1))
+        elif post == "template":
+            special = [("<s>", 1)]
+            tokenizer.post_processor = processors.TemplateProcessing("<s> $A", "<s> $A $B", special)
+        names = self.random.sample(["<s>", "</s>", "[MASK]", "ab", "<a>", "b c"], self.random.choice([0, 0, 1, 3]))
+        for name in names:
+            flags = {flag: self.is_on(0.3) for flag in ["single_word", "lstrip", "rstrip", "normalized"]}
+            add = tokenizer.add_special_tokens if self.is_on() else tokenizer.add_tokens
+            add([AddedToken(name, special=add == tokenizer.add_special_tokens, **flags)])
+        return tokenizer, names
+
+    def texts(self, names):
+        texts = [self.text(length) for length in [3, 8, 20, 40] for _ in range(3)]
+        parts = [*names, " ", *self.words("abcxyzABZ019.,-'_", 6)]
+        texts += ["".join(self.random.choices(parts, k=5)) for _ in range(4)]
+        return texts + [" ".join(self.random.choices(parts, k=8)) for _ in range(3)]
+
+
+def results(tokenizer, text):
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    bytes_before = [len(text[:at].encode()) for at in range(len(text) + 1)]
+    return {
+        "text": text,
+        "ids": encoding.ids,
+        "tokens": encoding.tokens,
+        "offsets": [[bytes_before[at] for at in span] for span in encoding.offsets],
+        "words": encoding.word_ids,
+        "decoded": tokenizer.decode(encoding.ids, skip_special_tokens=False),
+        "without_special": tokenizer.decode(encoding.ids),
+    }
+
+
+def main():
+    first, last = map(int, sys.argv[1:])
+    for seed in range(first, last + 1):
+        maker = Maker(seed)
+        tokenizer, names = maker.tokenizer()
+        # Ids and normalized texts of added tokens are those of the file that is read.
+        file = tokenizer.to_str()
+        tokenizer = Tokenizer.from_str(file)
+        texts = []
+        for text in maker.texts(names):
+            try:
+                texts.append(results(tokenizer, text))
+            except BaseException as error:  # The library panics on some texts.
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+        print(json.dumps({"seed": seed, "file": json.loads(file), "texts": texts}, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()
