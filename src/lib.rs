@@ -98,11 +98,11 @@
 //! |---|---|
 //! | `inspect` | the module `inspect`: facts about models and texts; implies `regex` |
 //! | `train` | training, normalization rules by name or from files, atomic output files; implies `inspect` |
-//! | `regex` | pretokens by any regular expression, beside those of well-known tokenizers; implied by `train` and `inspect` |
+//! | `regex` | pretokens by any regular expression, beside those of well-known tokenizers; implied by `train`, `inspect` and `tokenizer-json` |
 //! | `compressed` | training on files in gzip and Zstandard; implies `train` |
 //! | `jsonl` | training on the texts of JSON Lines files; implies `train` |
 //! | `convert` | what the formats of other programs have in common; implied by each of them |
-//! | `tokenizer-json` | models from and to the `tokenizer.json` of the library `tokenizers`; byte-level vocabularies from it and from the files of tiktoken, GPT-2, Mistral and minbpe; WordPiece vocabularies from it and from `vocab.txt` |
+//! | `tokenizer-json` | models from and to the `tokenizer.json` of the library `tokenizers`; byte-level vocabularies from it and from the files of tiktoken, GPT-2, Mistral and minbpe; WordPiece vocabularies from it and from `vocab.txt`; any other `tokenizer.json` as a pipeline |
 //! | `nfc` | byte-level vocabularies that encode text in normalization form C, and WordPiece vocabularies that remove accents; implied by `tokenizer-json` |
 //! | `gguf` | models from and to the GGUF files of llama.cpp |
 //! | `serde` | `Serialize` and `Deserialize` for plain data: ids, kinds, tokens, options of encoding |

@@ -59,6 +59,7 @@ pub use self::pre_tokenizer::{Metaspace, PreTokenizer, PrependScheme};
 pub(crate) use self::template::TextEnds;
 pub use self::template::{PostProcessor, Template, TemplatePart};
 use self::text::{MappedText, Part};
+use crate::base::byte_chars::byte_of;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::piece::PieceId;
 use crate::special::SpecialToken;
@@ -513,6 +514,18 @@ impl Pipeline {
             }
         }
         span
+    }
+
+    /// Whether the text of ids is that of their [bytes](Self::bytes_of).
+    pub(crate) fn joins_bytes(&self) -> bool {
+        matches!(self.decoder(), Some([DecoderStep::ByteLevel]))
+    }
+
+    /// The bytes of an id in a byte-level vocabulary.
+    pub(crate) fn bytes_of(&self, id: u32) -> Option<Vec<u8>> {
+        let text = self.text_of(id)?;
+        let bytes: Option<Vec<u8>> = text.chars().map(byte_of).collect();
+        Some(bytes.unwrap_or_else(|| text.as_bytes().to_vec()))
     }
 
     /// The text of ids; those without a token are left out.

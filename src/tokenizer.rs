@@ -191,7 +191,7 @@ impl Tokenizer {
             decoder: OnceLock::new(),
             special: SpecialIds::of_pipeline(&pipeline),
             tables: Tables::Tokens(Box::new(TokenTables::new(
-                TokenVocabulary::Pipeline(Box::new(pipeline)),
+                TokenVocabulary::Pipeline(Arc::new(pipeline)),
                 config,
             ))),
         }
@@ -199,7 +199,7 @@ impl Tokenizer {
 
     /// The pipeline; `None` for any other tokenizer.
     #[cfg(feature = "tokenizer-json")]
-    pub fn pipeline(&self) -> Option<&Pipeline> {
+    pub fn pipeline(&self) -> Option<&Arc<Pipeline>> {
         match self.vocabulary()? {
             TokenVocabulary::Pipeline(pipeline) => Some(pipeline),
             _ => None,

@@ -4,7 +4,8 @@
 //! for all ids. The state between two ids is kept, and the bytes of an incomplete character (three
 //! at most) are held back, whether they come from byte pieces or from the tokens of a byte-level
 //! vocabulary. Models with a denormalizer, which are rare, have rules that may depend on any amount
-//! of text, so their whole text comes from [`finish`](IncrementalDecoder::finish).
+//! of text, so their whole text comes from [`finish`](IncrementalDecoder::finish). So does that of
+//! pipelines with other decoder steps than that of byte-level vocabularies.
 //!
 //! Example (Llama 2): `你` is not a piece; its ids are those of `▁`, `<0xE4>`, `<0xBD>`, `<0xA0>`.
 //! The four calls of `push` return `""` (the dummy prefix), `""`, `""` and `"你"`.
@@ -41,7 +42,13 @@ pub struct IncrementalDecoder {
     bytes: Vec<u8>,
     /// What the last call returned.
     text: String,
+    /// What makes a text of all ids, if only that is certain; and the ids so far.
+    whole: Option<WholeDecoder>,
+    ids: Vec<PieceId>,
 }
+
+/// Makes a text of all ids.
+pub(crate) type WholeDecoder = Arc<dyn Fn(&[PieceId]) -> String + Send + Sync>;
 
 impl IncrementalDecoder {
     pub(crate) fn new(decoder: Arc<Decoder>) -> Self {
@@ -50,6 +57,17 @@ impl IncrementalDecoder {
             state: DecodeState::default(),
             bytes: Vec::new(),
             text: String::new(),
+            whole: None,
+            ids: Vec::new(),
+        }
+    }
+
+    /// A decoder whose whole text comes from [`finish`](Self::finish).
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn of_whole(decoder: Arc<Decoder>, whole: WholeDecoder) -> Self {
+        Self {
+            whole: Some(whole),
+            ..Self::new(decoder)
         }
     }
 
@@ -59,6 +77,10 @@ impl IncrementalDecoder {
     /// The id is not in the model. The decoder is then unchanged.
     pub fn push(&mut self, id: PieceId) -> Result<&str, DecodeError> {
         self.decoder.check_id(id)?;
+        if self.whole.is_some() {
+            self.ids.push(id);
+            return Ok("");
+        }
         let index = id.index();
         self.decoder.push(index, &mut self.state, &mut self.bytes);
         if self.decoder.has_denormalizer() {
@@ -69,6 +91,10 @@ impl IncrementalDecoder {
 
     /// Ends the text and returns what was held back. The decoder is then ready for another text.
     pub fn finish(&mut self) -> &str {
+        if let Some(whole) = &self.whole {
+            self.text = whole(&std::mem::take(&mut self.ids));
+            return &self.text;
+        }
         self.decoder.finish(&mut self.state, 0, &mut self.bytes);
         self.state = DecodeState::default();
         let bytes = std::mem::take(&mut self.bytes);

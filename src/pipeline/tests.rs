@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Pipeline, PipelineError, PipelineState};
 use crate::formats::pipeline_from_bytes;
+use crate::tokenizer::{Tokenizer, TokenizerConfig};
 
 /// Written by `tests/conformance/pipelines.py 1 40` with tokenizers 0.23.3.
 const CASES: &str = include_str!("../../testdata/pipelines/cases.jsonl");
@@ -145,4 +146,23 @@ fn texts_without_a_result_are_errors() {
         PipelineError::NoUnknownToken
     );
     assert!(results(&pipeline, "a").is_ok());
+}
+
+#[test]
+fn incremental_decoding_gives_the_text_of_all_ids() {
+    for decoder in [
+        json!({"type": "ByteLevel"}),
+        json!({"type": "WordPiece", "prefix": "##", "cleanup": true}),
+    ] {
+        let pipeline = pipeline_from_bytes(file(json!({ "decoder": decoder })).as_bytes()).unwrap();
+        let tokenizer = Tokenizer::from_pipeline(pipeline, TokenizerConfig::default());
+        let ids = tokenizer.encode("ab ba");
+        let mut incremental = tokenizer.incremental_decoder();
+        let mut text = String::new();
+        for id in &ids {
+            text += incremental.push(*id).unwrap();
+        }
+        text += incremental.finish();
+        assert_eq!(text, tokenizer.decode(&ids).unwrap());
+    }
 }

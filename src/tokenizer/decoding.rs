@@ -200,6 +200,17 @@ impl Tokenizer {
     ) -> Result<DecodedText<'_>, DecodeError> {
         let ids: Vec<PieceId> = ids.into_iter().map(Into::into).collect();
         ids.iter().try_for_each(|id| self.decoder().check_id(*id))?;
+        #[cfg(feature = "tokenizer-json")]
+        if self
+            .pipeline()
+            .is_some_and(|pipeline| !pipeline.joins_bytes())
+        {
+            return Err(DecodeError::NoResult {
+                problem: "the decoder of this tokenizer.json does not say which part of the text \
+                          belongs to an id; decode the ids without spans"
+                    .to_owned(),
+            });
+        }
         let pieces = ids.iter().map(|id| self.given_id(*id));
         Ok(self.decoder().decode_with_spans(pieces, self.unk_id()))
     }
@@ -247,6 +258,16 @@ impl Tokenizer {
 
     /// A decoder that takes ids one by one; see [`IncrementalDecoder`] for an example.
     pub fn incremental_decoder(&self) -> IncrementalDecoder {
-        IncrementalDecoder::new(Arc::clone(self.decoder()))
+        let decoder = Arc::clone(self.decoder());
+        #[cfg(feature = "tokenizer-json")]
+        if let Some(pipeline) = self.pipeline().filter(|pipeline| !pipeline.joins_bytes()) {
+            let pipeline = Arc::clone(pipeline);
+            let whole = move |ids: &[PieceId]| {
+                let decoded = pipeline.decode(ids.iter().map(|id| id.get()), false);
+                decoded.unwrap_or_default()
+            };
+            return IncrementalDecoder::of_whole(decoder, Arc::new(whole));
+        }
+        IncrementalDecoder::new(decoder)
     }
 }

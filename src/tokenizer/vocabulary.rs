@@ -3,6 +3,8 @@
 //! The facade asks the same of all; each method calls that of the same name.
 
 use std::ops::Range;
+#[cfg(feature = "tokenizer-json")]
+use std::sync::Arc;
 
 use super::cache::CacheParts;
 use crate::byte_bpe::{ByteBpe, ByteBpeError};
@@ -22,7 +24,7 @@ pub(super) enum TokenVocabulary {
     Bytes(ByteBpe),
     Words(WordPiece),
     #[cfg(feature = "tokenizer-json")]
-    Pipeline(Box<Pipeline>),
+    Pipeline(Arc<Pipeline>),
 }
 
 /// The special tokens that a call finds in its texts.
@@ -253,9 +255,14 @@ impl TokenVocabulary {
                 };
                 Decoder::of_words(ids.map(piece), words.decoding())
             }
-            // Texts of pipelines are made by the pipeline.
+            // Only the bytes of byte-level vocabularies are those of the texts; see
+            // `Pipeline::joins_bytes`.
             #[cfg(feature = "tokenizer-json")]
-            Self::Pipeline(_) => Decoder::of_tokens(ids.map(|id| self.id_to_bytes(id))),
+            Self::Pipeline(pipeline) => {
+                let texts: Vec<Option<Vec<u8>>> =
+                    ids.map(|id| pipeline.bytes_of(id.get())).collect();
+                Decoder::of_tokens(texts.iter().map(|text| text.as_deref()))
+            }
         }
     }
 }
