@@ -21,6 +21,9 @@
 //! without an example may not apply to any text.
 
 #[cfg(feature = "tokenizer-json")]
+use std::path::Path;
+
+#[cfg(feature = "tokenizer-json")]
 pub(crate) mod bytes;
 mod error;
 mod format;
@@ -52,6 +55,8 @@ pub use self::format::FileFormat;
 #[cfg(feature = "gguf")]
 pub use self::gguf::{GgufOptions, GgufVocab};
 #[cfg(feature = "tokenizer-json")]
+use self::opened::OpenedFile;
+#[cfg(feature = "tokenizer-json")]
 pub use self::read_error::ReadError;
 #[cfg(feature = "tokenizer-json")]
 pub use self::tokenizer_json::{
@@ -64,12 +69,23 @@ use crate::model::Model;
 #[cfg(feature = "tokenizer-json")]
 use crate::pipeline::Pipeline;
 
+/// The pipeline of a `tokenizer.json`, or of the one in a folder; `None` for other files, which are
+/// not read as a whole.
+#[cfg(feature = "tokenizer-json")]
+pub(crate) fn open_pipeline(path: &Path) -> Result<Option<Pipeline>, ReadError> {
+    match OpenedFile::open(path, &["tokenizer.json"])? {
+        Some(file) if file.format == FileFormat::TokenizerJson => {
+            pipeline_from_bytes(&file.read()?).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
 /// The pipeline of the bytes of a `tokenizer.json`.
 #[cfg(feature = "tokenizer-json")]
 pub(crate) fn pipeline_from_bytes(file: &[u8]) -> Result<Pipeline, ReadError> {
-    let file = file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file);
-    let text = std::str::from_utf8(file).map_err(|_| ReadError::malformed("it is not UTF-8"))?;
-    tokenizer_json::read_pipeline(text)
+    opened::check_size(FileFormat::TokenizerJson, file)?;
+    tokenizer_json::read_pipeline(opened::text(FileFormat::TokenizerJson, file)?)
 }
 
 /// A model that was read from another format.

@@ -17,8 +17,6 @@ use crate::formats::{ConvertError, ConvertedModel, FileFormat, Verdict};
 #[cfg(feature = "convert")]
 use crate::model::OtherContent;
 use crate::model::{Model, ModelError};
-#[cfg(feature = "tokenizer-json")]
-use crate::pipeline::Pipeline;
 use crate::tokenizer::Tokenizer;
 #[cfg(feature = "tokenizer-json")]
 use crate::tokenizer::TokenizerConfig;
@@ -112,7 +110,7 @@ impl Tokenizer {
             Err(refusal) => refusal,
         };
         // A file that is none of these kinds runs as the pipeline that it describes.
-        match open_pipeline(path) {
+        match formats::open_pipeline(path) {
             Ok(Some(pipeline)) => {
                 let in_file = |error| ModelError::from(error).in_file(path);
                 options
@@ -241,29 +239,12 @@ impl Tokenizer {
     }
 }
 
-/// The pipeline of a `tokenizer.json`, or of the one in a folder; `None` for other files.
-#[cfg(feature = "tokenizer-json")]
-fn open_pipeline(path: &Path) -> Result<Option<Pipeline>, ReadError> {
-    let file = match path.is_dir() {
-        true => path.join("tokenizer.json"),
-        false => path.to_owned(),
-    };
-    if !file.is_file() {
-        return Ok(None);
-    }
-    let read = std::fs::read(&file).map_err(|source| ReadError::Read { path: file, source })?;
-    match FileFormat::of_content(&read) {
-        FileFormat::TokenizerJson => formats::pipeline_from_bytes(&read).map(Some),
-        _ => Ok(None),
-    }
-}
-
 /// The error for a file that is no pipeline: that of the pipeline, unless the file is malformed.
 #[cfg(feature = "tokenizer-json")]
 fn of_pipeline(error: ReadError, refusal: ModelError) -> ModelError {
-    match error.is_malformed() {
-        true => refusal,
-        false => error.into(),
+    match error {
+        ReadError::File(_) => refusal,
+        error => error.into(),
     }
 }
 
@@ -271,7 +252,7 @@ fn of_pipeline(error: ReadError, refusal: ModelError) -> ModelError {
 impl From<ReadError> for ModelError {
     fn from(error: ReadError) -> Self {
         match error {
-            ReadError::Read { path, source } => Self::Read { path, source },
+            ReadError::File(error) => error.into(),
             error => Self::Converted {
                 source: Box::new(error),
             },

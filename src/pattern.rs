@@ -8,11 +8,11 @@
 //! A byte that is no part of well-formed UTF-8 is a character that is no letter, no number, no
 //! white space and nothing else that a class names.
 
-mod classes;
 #[cfg(feature = "tokenizer-json")]
 mod adjacency;
 #[cfg(feature = "tokenizer-json")]
 mod backtracking;
+mod classes;
 #[cfg(feature = "regex")]
 mod general;
 mod known;
@@ -122,7 +122,7 @@ impl Pattern {
     ) -> Result<Self, PatternError> {
         match Self::with_syntax(expression, syntax) {
             Err(error @ PatternError::Unsupported { .. }) => {
-                let machine = BacktrackingMachine::new(expression, syntax, error)?;
+                let machine = BacktrackingMachine::new(expression, syntax).ok_or(error)?;
                 Ok(Self {
                     expression: expression.into(),
                     syntax,

@@ -42,8 +42,8 @@ mod text;
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::added::AddedTokens;
 pub(crate) use self::added::FoundTokens;
-use self::added::{AddedTokens, Segment};
 use self::chunks::Chunks;
 pub use self::decoder::DecoderStep;
 pub use self::error::PipelineError;
@@ -62,7 +62,7 @@ use self::text::{MappedText, Part};
 use crate::base::byte_chars::byte_of;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::piece::PieceId;
-use crate::special::SpecialToken;
+use crate::special::{Segment, SpecialToken};
 
 /// The stages of a pipeline, as plain data.
 #[derive(Debug)]
@@ -286,7 +286,7 @@ impl Pipeline {
     ) -> Result<(), PipelineError> {
         let mut result = Ok(());
         self.added.cut_as_is(text, found, |segment| match segment {
-            Segment::Token(number, _) => out.push(PieceId::new(self.added.id_of(number))),
+            Segment::Special(number, _) => out.push(PieceId::new(self.added.id_of(number))),
             Segment::Text(range) if result.is_ok() => {
                 result = self.encode_segment(text, range, found, state, out);
             }
@@ -389,7 +389,9 @@ impl Pipeline {
             self.added
                 .cut_normalized(text, found, |segment| match segment {
                     Segment::Text(range) => on_part(range, None),
-                    Segment::Token(number, range) => on_part(range, Some(self.added.id_of(number))),
+                    Segment::Special(number, range) => {
+                        on_part(range, Some(self.added.id_of(number)))
+                    }
                 });
             Ok(())
         })?;
@@ -419,7 +421,7 @@ impl Pipeline {
         };
         for segment in segments {
             let range = match segment {
-                Segment::Token(number, span) => {
+                Segment::Special(number, span) => {
                     let id = self.added.id_of(number);
                     let own = String::from_utf8_lossy(&text[span.clone()]);
                     let token = PipelineToken {

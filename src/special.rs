@@ -134,18 +134,18 @@ pub(crate) enum Segment {
 }
 
 /// Passes the segments of `text`, from left to right, with the tokens of `trie`. `span_of` extends
-/// a match over what belongs to it, or drops it.
+/// a match over what belongs to it, or drops it; it also gets where the segment before ends.
 pub(crate) fn cut(
     trie: &PrefixTrie,
     text: &[u8],
-    span_of: impl Fn(usize, Range<usize>) -> Option<Range<usize>>,
+    mut span_of: impl FnMut(usize, Range<usize>, usize) -> Option<Range<usize>>,
     mut on_segment: impl FnMut(Segment),
 ) {
     let mut at = 0;
     let mut start = 0;
     while let Some((found, token)) = find(trie, text, at) {
         at = found.end;
-        let Some(span) = span_of(token, found.clone()) else {
+        let Some(span) = span_of(token, found.clone(), start) else {
             continue;
         };
         // White space that belongs to the token before does not belong to this one, too. A token
@@ -196,7 +196,9 @@ impl Cutter {
 
     /// Passes the segments of `text`, from left to right, with the tokens of `trie`.
     pub(crate) fn cut(&self, trie: &PrefixTrie, text: &[u8], on_segment: impl FnMut(Segment)) {
-        let span_of = |index: usize, found: Range<usize>| {
+        // The last run of white space after a token. Tokens inside of it have the same end.
+        let mut run = 0..0;
+        let span_of = |index: usize, found: Range<usize>, start: usize| {
             let token = &self.tokens[index];
             let (before, after) = (&text[..found.start], &text[found.end..]);
             if token.single_word
@@ -206,10 +208,14 @@ impl Cutter {
             }
             let mut span = found;
             if token.lstrip {
-                span.start -= spaces_at_end(before);
+                // No further than the segment before, so that no white space is looked at twice.
+                span.start -= spaces_at_end(before.get(start..).unwrap_or_default());
             }
             if token.rstrip {
-                span.end += spaces_at_start(after);
+                if !(run.start..=run.end).contains(&span.end) {
+                    run = span.end..span.end + spaces_at_start(after);
+                }
+                span.end = run.end;
             }
             Some(span)
         };

@@ -247,7 +247,8 @@ impl Tokenizer {
 /// Encoding.
 impl Tokenizer {
     /// The ids of `text`, which need not be UTF-8. An
-    /// [`Encoder`] or a batch is faster for many texts.
+    /// [`Encoder`] or a batch is faster for many texts, and tells if a text has no ids
+    /// ([`Encoder::take_failure`]).
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;

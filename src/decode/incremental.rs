@@ -42,8 +42,9 @@ pub struct IncrementalDecoder {
     bytes: Vec<u8>,
     /// What the last call returned.
     text: String,
-    /// What makes a text of all ids, if only that is certain; and the ids so far.
+    /// Makes the text, if no part of it is certain before the end.
     whole: Option<WholeDecoder>,
+    /// The ids so far, for `whole`.
     ids: Vec<PieceId>,
 }
 

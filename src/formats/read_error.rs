@@ -1,9 +1,6 @@
 //! Why a file cannot be opened.
 
-use std::io;
-use std::path::PathBuf;
-
-use crate::formats::FileFormat;
+use crate::formats::{ByteFormatError, FileFormat};
 use crate::pattern::PatternError;
 use crate::pipeline::PipelineError;
 
@@ -11,19 +8,12 @@ use crate::pipeline::PipelineError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The file cannot be read.
-    #[error("cannot read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    /// The file cannot be read or parsed.
+    #[error(transparent)]
+    File(#[from] ByteFormatError),
     /// A component is malformed, or asks for what is not there.
-    #[error("{format}: {component}: {problem}")]
+    #[error("{}: {component}: {problem}", FileFormat::TokenizerJson)]
     Component {
-        /// The format of the file.
-        format: FileFormat,
         /// The component, as a path into the file.
         component: String,
         /// What is wrong, and what to do.
@@ -46,24 +36,10 @@ pub enum ReadError {
     },
 }
 
-/// The component of errors about the file as a whole.
-const WHOLE_FILE: &str = "the file";
-
 impl ReadError {
-    /// Whether the file as a whole cannot be parsed.
-    pub(crate) fn is_malformed(&self) -> bool {
-        matches!(self, Self::Component { component, .. } if component == WHOLE_FILE)
-    }
-
-    /// About the file as a whole.
-    pub(super) fn malformed(problem: impl Into<String>) -> Self {
-        Self::component(WHOLE_FILE, problem)
-    }
-
     /// About a component of a `tokenizer.json`.
     pub(super) fn component(component: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Component {
-            format: FileFormat::TokenizerJson,
             component: component.into(),
             problem: problem.into(),
         }

@@ -1,8 +1,8 @@
 //! Which characters stand side by side in matches of an expression.
 //!
-//! If no match has `x` directly before `y`, every text can be cut between them: the matches of the
-//! parts are those of the text. For the sets of all expressions here are no smaller than the true
-//! ones, and only expressions without look-around are answered.
+//! If no match has `x` directly before `y`, every text can be cut between the two: the matches of the
+//! parts are those of the text. The sets are no smaller than the true ones. Expressions with
+//! look-around have no answer, since their matches depend on text outside.
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
@@ -61,14 +61,12 @@ impl Adjacency {
                 let mut ends = Ends::empty();
                 for c in std::str::from_utf8(&literal.0).ok()?.chars() {
                     let class = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
-                    let next = self_class(&mut self.characters, class);
+                    let next = one_of(&mut self.characters, class);
                     ends = self.join(ends, next);
                 }
                 ends
             }
-            HirKind::Class(Class::Unicode(class)) => {
-                self_class(&mut self.characters, class.clone())
-            }
+            HirKind::Class(Class::Unicode(class)) => one_of(&mut self.characters, class.clone()),
             HirKind::Class(Class::Bytes(_)) => return None,
             HirKind::Capture(capture) => self.add(&capture.sub)?,
             HirKind::Repetition(repetition) => {
@@ -138,7 +136,8 @@ impl Ends {
     }
 }
 
-fn self_class(characters: &mut ClassUnicode, class: ClassUnicode) -> Ends {
+/// The ends of a match of one character of a class, which is added to all characters.
+fn one_of(characters: &mut ClassUnicode, class: ClassUnicode) -> Ends {
     characters.union(&class);
     Ends {
         first: class.clone(),

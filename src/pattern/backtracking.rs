@@ -19,12 +19,8 @@ pub(super) struct BacktrackingMachine {
 }
 
 impl BacktrackingMachine {
-    /// `unsupported` is what the other engine says about the expression.
-    pub(super) fn new(
-        expression: &str,
-        syntax: PatternSyntax,
-        unsupported: PatternError,
-    ) -> Result<Self, PatternError> {
+    /// `None` if the engine does not accept the expression.
+    pub(super) fn new(expression: &str, syntax: PatternSyntax) -> Option<Self> {
         let expression = match syntax {
             PatternSyntax::Oniguruma => Cow::Owned(with_classes_of_oniguruma(expression)),
             PatternSyntax::Rust => Cow::Borrowed(expression),
@@ -34,10 +30,7 @@ impl BacktrackingMachine {
             .multi_line(syntax == PatternSyntax::Oniguruma)
             .backtrack_limit(MAX_STEPS)
             .build();
-        match regex {
-            Ok(regex) => Ok(Self { regex }),
-            Err(_) => Err(unsupported),
-        }
+        Some(Self { regex: regex.ok()? })
     }
 
     /// Passes the parts of a text, with whether they are matches.

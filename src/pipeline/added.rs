@@ -24,7 +24,9 @@ use super::model::ModelVocabulary;
 use super::normalizer::Normalizer;
 use super::text::MappedText;
 use crate::base::decode_char;
-use crate::special::{SpecialToken, first_char, last_char, spaces_at_end, spaces_at_start};
+use crate::special::{
+    Segment, SpecialToken, first_char, last_char, spaces_at_end, spaces_at_start,
+};
 
 /// The added tokens of a pipeline, ready to be searched for.
 #[derive(Debug)]
@@ -47,14 +49,6 @@ struct TokenTrie {
     trie: ByteTrie,
     /// Whether a token begins with the byte.
     first: Option<Box<[bool; 256]>>,
-}
-
-/// A part of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Segment {
-    Text(Range<usize>),
-    /// The added token with this number.
-    Token(usize, Range<usize>),
 }
 
 /// Which added tokens a call cuts out of its texts.
@@ -157,13 +151,13 @@ impl AddedTokens {
         Some(&self.texts[number])
     }
 
-    /// Whether the text of an id is left out by who decodes without special tokens.
+    /// Whether decoding without special tokens leaves out the text of an id.
     pub(super) fn is_hidden(&self, id: u32) -> bool {
         let number = self.by_id.get(&id);
         number.is_some_and(|number| self.hidden[*number])
     }
 
-    /// Whether tokens are searched for in normalized text.
+    /// The tokens that are searched for in normalized text, with their texts there.
     pub(super) fn normalized_tokens(&self) -> impl Iterator<Item = (&SpecialToken, &str)> {
         let tokens = self.tokens.iter().zip(&self.texts);
         let normalized = tokens.filter(|(token, _)| token.normalized);
@@ -218,6 +212,8 @@ impl AddedTokens {
     ) {
         let mut done = 0;
         let mut at = 0;
+        // The last run of white space after a token. Tokens inside of it have the same end.
+        let mut run = 0..0;
         while let Some((number, range)) = trie.find(text, at) {
             at = range.end;
             let token = &self.tokens[number];
@@ -230,10 +226,15 @@ impl AddedTokens {
             }
             let mut span = range;
             if token.lstrip {
-                span.start = (span.start - spaces_at_end(before)).max(done);
+                // No further than the match before, so that no white space is looked at twice.
+                let unused = before.get(done..).unwrap_or_default();
+                span.start = span.start.max(done) - spaces_at_end(unused);
             }
             if token.rstrip {
-                span.end += spaces_at_start(after);
+                if !(run.start..=run.end).contains(&span.end) {
+                    run = span.end..span.end + spaces_at_start(after);
+                }
+                span.end = run.end;
             }
             if done < span.start {
                 on_segment(Segment::Text(done..span.start));
@@ -241,7 +242,7 @@ impl AddedTokens {
             done = span.end;
             // All of it can be white space that the match before has taken.
             if !span.is_empty() {
-                on_segment(Segment::Token(number, span));
+                on_segment(Segment::Special(number, span));
             }
         }
         if done < text.len() {

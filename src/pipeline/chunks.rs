@@ -22,6 +22,7 @@
 //! `one` and ` two` for all that follows.
 
 use super::characters::{is_number, is_punctuation};
+use super::matcher::Target;
 use super::model::PipelineModel;
 use super::text::MappedText;
 use super::{Matcher, Metaspace, Normalizer, Pipeline, PreTokenizer};
@@ -154,9 +155,9 @@ impl Cut {
 
     fn replace(&mut self, pattern: &Matcher, content: &str) -> Option<()> {
         let space = self.space;
-        match pattern {
-            Matcher::Text(text) if text.is_empty() => return None,
-            Matcher::Text(text) => {
+        match &pattern.target {
+            Target::Text(text) if text.is_empty() => return None,
+            Target::Text(text) => {
                 self.keep_apart(text);
                 if *text == space.to_string() {
                     self.space = single(content)?;
@@ -166,12 +167,12 @@ impl Cut {
                 self.retain_before(|c| last != Some(c));
                 self.retain_after(|c| first != Some(c));
             }
-            Matcher::Expression(pattern) => {
-                let adjacency = pattern.adjacency()?;
+            Target::Expression(expression) => {
+                let adjacency = expression.adjacency()?;
                 self.retain_before(|c| !adjacency.has(c));
                 self.retain_after(|c| !adjacency.has(c));
                 let step = Normalizer::Replace {
-                    pattern: Matcher::Expression(pattern.clone()),
+                    pattern: pattern.clone(),
                     content: content.to_owned(),
                 };
                 self.space = single(&changed(&step, space)?)?;
@@ -263,27 +264,27 @@ impl Cut {
 
     fn split(&mut self, pattern: &Matcher, behavior: SplitBehavior, invert: bool) -> Option<()> {
         let space = self.space;
-        match pattern {
-            Matcher::Text(_) if invert => return None,
-            Matcher::Text(text) if text.is_empty() => return None,
-            Matcher::Text(text) if *text == space.to_string() => {
+        match &pattern.target {
+            Target::Text(_) if invert => return None,
+            Target::Text(text) if text.is_empty() => return None,
+            Target::Text(text) if *text == space.to_string() => {
                 if behavior == SplitBehavior::MergedWithPrevious {
                     return None;
                 }
                 self.is_made = true;
             }
-            Matcher::Text(text) => {
+            Target::Text(text) => {
                 self.keep_apart(text);
                 let last = text.chars().next_back();
                 if text.contains(space) || behavior == SplitBehavior::MergedWithNext {
                     self.retain_before(|c| last != Some(c));
                 }
             }
-            Matcher::Expression(pattern) => {
-                let adjacency = pattern.adjacency()?;
+            Target::Expression(expression) => {
+                let adjacency = expression.adjacency()?;
                 self.retain_before(|c| !adjacency.has_pair(c, space));
                 let is_kept = match behavior {
-                    SplitBehavior::Isolated => pattern.is_total(),
+                    SplitBehavior::Isolated => expression.is_total(),
                     SplitBehavior::Removed => invert,
                     _ => false,
                 };

@@ -7,8 +7,14 @@ use crate::pattern::{Pattern, PatternError, PatternSyntax};
 
 /// A text or an expression that a step looks for.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Matcher {
+pub struct Matcher {
+    pub(super) target: Target,
+}
+
+/// See [`Matcher`]. An expression may have look-around, which other uses of patterns cannot apply, so
+/// that it is not public.
+#[derive(Debug, Clone)]
+pub(super) enum Target {
     /// A text; an empty one is found between all characters.
     Text(String),
     /// An expression.
@@ -16,13 +22,22 @@ pub enum Matcher {
 }
 
 impl Matcher {
+    /// A text; an empty one is found between all characters.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            target: Target::Text(text.into()),
+        }
+    }
+
     /// An expression of the library tokenizers.
     ///
     /// # Errors
     /// It is malformed, or has a construct that is not supported.
     pub fn expression(expression: &str) -> Result<Self, PatternError> {
         let pattern = Pattern::with_look_around(expression, PatternSyntax::Oniguruma)?;
-        Ok(Self::Expression(pattern))
+        Ok(Self {
+            target: Target::Expression(pattern),
+        })
     }
 
     /// Passes the parts of a text, with whether they match. Matches can be empty, other parts are
@@ -36,13 +51,13 @@ impl Matcher {
         if text.is_empty() {
             return Ok(());
         }
-        match self {
-            Self::Expression(pattern) => {
+        match &self.target {
+            Target::Expression(pattern) => {
                 pattern.try_for_each(text, &mut |begin, end, is_match| {
                     on_part(begin..end, is_match)
                 })?;
             }
-            Self::Text(needle) => {
+            Target::Text(needle) => {
                 let mut done = 0;
                 for (begin, found) in text.match_indices(needle.as_str()) {
                     if done < begin {

@@ -7,8 +7,8 @@ use unicode_normalization_alignments::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::PipelineError;
-use super::characters as bert;
-use super::matcher::Matcher;
+use super::characters::{is_chinese, is_nonspacing_mark, is_removed, is_space, lower_case};
+use super::matcher::{Matcher, Target};
 use super::text::{Change, MappedText, PartWriter};
 use crate::base::WHITESPACE_MARK;
 use crate::normalize::charsmap::{Charsmap, CharsmapError};
@@ -117,12 +117,9 @@ impl Normalizer {
             match self {
                 Self::Bert(_) => {}
                 Self::ByteLevel => byte_chars(part),
-                Self::Lowercase => part.map(bert::lower_case),
+                Self::Lowercase => part.map(lower_case),
                 Self::Unicode(form) => form.apply(part),
-                Self::Nmt => {
-                    // The white space is changed by the next step; see `apply_all`.
-                    part.filter(|c| !is_nmt_control(c));
-                }
+                Self::Nmt => part.filter(|c| !is_nmt_control(c)),
                 Self::Precompiled(charsmap) => precompiled(charsmap, part),
                 Self::Prepend(prefix) if is_start => part.prepend(prefix),
                 Self::Prepend(_) => part.keep(),
@@ -132,27 +129,23 @@ impl Normalizer {
             }
             Ok(())
         })?;
+        // The library changes white space in a second pass, too.
         if let Self::Nmt = self {
             infallible(text, |part| part.map(|c| [nmt_space(c)]));
         }
         Ok(())
     }
-}
 
-impl Normalizer {
     /// Whether the step certainly leaves a text of ASCII as it is.
     fn keeps_ascii(&self, text: &str) -> bool {
         match self {
             Self::Unicode(_) | Self::StripAccents => true,
             Self::Precompiled(rules) => rules.keep_ascii(text.as_bytes()),
             Self::Lowercase => !text.bytes().any(|byte| byte.is_ascii_uppercase()),
-            Self::Replace {
-                pattern: Matcher::Text(needle),
-                ..
-            } => {
-                !needle.is_empty()
-                    && memchr::memmem::find(text.as_bytes(), needle.as_bytes()).is_none()
-            }
+            Self::Replace { pattern, .. } => match &pattern.target {
+                Target::Text(needle) => !needle.is_empty() && !text.contains(needle.as_str()),
+                Target::Expression(_) => false,
+            },
             _ => false,
         }
     }
@@ -161,14 +154,10 @@ impl Normalizer {
     pub(super) fn may_insert_at_start(&self) -> bool {
         match self {
             Self::Prepend(text) => text.is_empty(),
-            Self::Replace {
-                pattern: Matcher::Text(needle),
-                ..
-            } => needle.is_empty(),
-            Self::Replace {
-                pattern: Matcher::Expression(pattern),
-                ..
-            } => pattern.adjacency().is_none(),
+            Self::Replace { pattern, .. } => match &pattern.target {
+                Target::Text(needle) => needle.is_empty(),
+                Target::Expression(expression) => expression.adjacency().is_none(),
+            },
             _ => false,
         }
     }
@@ -188,9 +177,9 @@ impl BertNormalizer {
         if text.is_plain_ascii() {
             infallible(text, |part| {
                 let chars = part.part().text.chars();
-                let kept = chars.filter(|c| !self.clean_text || !bert::is_removed(*c));
+                let kept = chars.filter(|c| !self.clean_text || !is_removed(*c));
                 let changed = kept.map(|c| match c {
-                    _ if self.clean_text && bert::is_space(c) => ' ',
+                    _ if self.clean_text && is_space(c) => ' ',
                     _ if self.lowercase => c.to_ascii_lowercase(),
                     _ => c,
                 });
@@ -199,17 +188,17 @@ impl BertNormalizer {
             return;
         }
         if self.clean_text {
-            infallible(text, |part| part.filter(|c| !bert::is_removed(c)));
+            infallible(text, |part| part.filter(|c| !is_removed(c)));
             infallible(text, |part| {
-                part.map(|c| [if bert::is_space(c) { ' ' } else { c }]);
+                part.map(|c| [if is_space(c) { ' ' } else { c }]);
             });
         }
-        if self.handle_chinese_chars && text.text.chars().any(bert::is_chinese) {
+        if self.handle_chinese_chars && text.text.chars().any(is_chinese) {
             infallible(text, |part| {
                 let chars = part.part().text.chars();
                 let changes = chars.flat_map(|c| {
                     let [before, after] = [Change::new(' ', 0), Change::new(' ', 1)];
-                    match bert::is_chinese(c) {
+                    match is_chinese(c) {
                         true => vec![before, Change::new(c, 1), after],
                         false => vec![Change::new(c, 0)],
                     }
@@ -219,10 +208,10 @@ impl BertNormalizer {
         }
         if self.strip_accents.unwrap_or(self.lowercase) {
             infallible(text, |part| UnicodeForm::Nfd.apply(part));
-            infallible(text, |part| part.filter(|c| !bert::is_nonspacing_mark(c)));
+            infallible(text, |part| part.filter(|c| !is_nonspacing_mark(c)));
         }
         if self.lowercase {
-            infallible(text, |part| part.map(bert::lower_case));
+            infallible(text, |part| part.map(lower_case));
         }
     }
 }

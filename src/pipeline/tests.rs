@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Pipeline, PipelineError, PipelineState};
 use crate::formats::pipeline_from_bytes;
-use crate::tokenizer::{Tokenizer, TokenizerConfig};
+use crate::tokenizer::{EncodeOptions, Tokenizer, TokenizerConfig};
 
 /// Written by `tests/conformance/pipelines.py 1 40` with tokenizers 0.23.3.
 const CASES: &str = include_str!("../../testdata/pipelines/cases.jsonl");
@@ -135,6 +135,33 @@ fn components_that_are_refused_are_named_with_the_reason() {
         let error = pipeline_from_bytes(file.as_bytes()).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
+}
+
+#[test]
+fn white_space_beside_added_tokens_takes_linear_time() {
+    let token = |text: &str, id: u32| {
+        json!({"id": id, "content": text, "single_word": false, "lstrip": true, "rstrip": true,
+            "normalized": false, "special": false})
+    };
+    let tokens = json!([token("  ", 4), token("x", 5)]);
+    let pipeline = pipeline_from_bytes(file(json!({ "added_tokens": tokens })).as_bytes()).unwrap();
+    let text = format!("a{}xb", " ".repeat(1 << 20));
+    let found = results(&pipeline, &text).unwrap();
+    // The first match takes all white space, which leaves nothing for the others.
+    assert_eq!(found["ids"], json!([0, 4, 5, 1]));
+}
+
+#[test]
+fn an_error_of_a_text_does_not_stay_in_the_pool() {
+    let words = json!({"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "<unk>"});
+    let pipeline = pipeline_from_bytes(file(json!({ "model": words })).as_bytes()).unwrap();
+    let tokenizer = Tokenizer::from_pipeline(pipeline, TokenizerConfig::default());
+    assert_eq!(tokenizer.encode("b"), []);
+    let options = EncodeOptions::default();
+    assert_eq!(tokenizer.encode_batch(&["a"], &options).unwrap().len(), 1);
+    assert!(tokenizer.encode_batch(&["a", "b"], &options).is_err());
+    assert!(tokenizer.encode_batch_flat(&["b"], &options).is_err());
+    assert!(tokenizer.encode_long("b", &options).is_err());
 }
 
 #[test]

@@ -59,8 +59,8 @@ impl Tokenizer {
     /// ```
     ///
     /// # Errors
-    /// As [`encoder_with`](Tokenizer::encoder_with): none for the default options. A text has no ids;
-    /// see [`Encoder::take_failure`].
+    /// As [`encoder_with`](Tokenizer::encoder_with): none for the default options. Or a text has no
+    /// ids; see [`Encoder::take_failure`].
     pub fn encode_batch<T: AsRef<[u8]> + Sync>(
         &self,
         texts: &[T],

@@ -199,6 +199,7 @@ impl CachePool {
     /// Takes a cache back, unless the pool is full.
     pub(super) fn give(&self, mut cache: EncodeCache) {
         cache.parts.free_large_buffers();
+        cache.parts.failure = None;
         self.push(cache);
     }
 

@@ -7,6 +7,7 @@
 //!
 //! Ids become a text with one allocation. Pieces given by their texts need one hash lookup each.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Tokenizer;
@@ -148,11 +149,8 @@ impl Tokenizer {
             decode_by(pipeline, &ids.collect::<Vec<_>>(), true, &mut text)?;
             return Ok(lossy_string(&text));
         }
-        let is_shown = |id: &PieceId| {
-            let special = self.special_tokens().find(|(special, _)| special == id);
-            special.is_none()
-        };
-        self.decode(ids.filter(is_shown))
+        let special: HashSet<PieceId> = self.special_tokens().map(|(id, _)| id).collect();
+        self.decode(ids.filter(|id| !special.contains(id)))
     }
 
     /// The text of pieces that are given by their texts. Text that is not a piece stands for
@@ -257,6 +255,9 @@ impl Tokenizer {
     }
 
     /// A decoder that takes ids one by one; see [`IncrementalDecoder`] for an example.
+    ///
+    /// Of a pipeline that is not byte-level, the text comes as a whole at the end; it is empty if a
+    /// pattern of the decoder takes too many steps, which [`decode`](Self::decode) reports.
     pub fn incremental_decoder(&self) -> IncrementalDecoder {
         let decoder = Arc::clone(self.decoder());
         #[cfg(feature = "tokenizer-json")]

@@ -58,19 +58,12 @@ impl SpecialIds {
     /// does not know.
     pub(super) fn of_pipeline(pipeline: &Pipeline) -> Self {
         let ends = pipeline.text_ends();
-        let padding = ["<pad>", "[PAD]", "<|pad|>"].into_iter();
-        let is_special = |text: &&str| {
-            let mut tokens = pipeline.added_tokens().iter();
-            tokens.any(|token| token.special && token.text == **text)
-        };
         Self {
             unk: pipeline.model().unknown().map(PieceId::new),
             bos: ends.before.first().copied().map(PieceId::new),
             eos: ends.after.first().copied().map(PieceId::new),
-            pad: padding
-                .filter(is_special)
-                .find_map(|text| pipeline.id_of(text))
-                .map(PieceId::new),
+            // The file names a token for padding only with its other settings of padding.
+            pad: None,
         }
     }
 }

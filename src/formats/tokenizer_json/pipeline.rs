@@ -9,7 +9,8 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
 use super::parse::{JsonAddedToken, JsonModel, JsonVocab};
-use crate::formats::ReadError;
+use crate::formats::bytes::json_error;
+use crate::formats::{FileFormat, ReadError};
 use crate::pattern::SplitBehavior;
 use crate::piece::MAX_PIECES;
 use crate::pipeline::{
@@ -43,7 +44,7 @@ struct JsonPipeline<'j> {
 /// Reads the text of a `tokenizer.json`.
 pub(in crate::formats) fn read_pipeline(json: &str) -> Result<Pipeline, ReadError> {
     let file: JsonPipeline<'_> = serde_json::from_str(json)
-        .map_err(|error| ReadError::malformed(format!("it is malformed: {error}")))?;
+        .map_err(|error| json_error(FileFormat::TokenizerJson, &error))?;
     if let Some(version) = file.version.filter(|version| version != "1.0") {
         let problem = format!("{version:?} is not known; save the file with tokenizers 0.23");
         return Err(ReadError::component("version", problem));
@@ -278,7 +279,7 @@ impl<'j> Component<'j> {
     /// A text or an expression.
     fn matcher(&self) -> Result<Matcher, ReadError> {
         if let Some(text) = self.optional("String") {
-            return Ok(Matcher::Text(text.text()?.to_owned()));
+            return Ok(Matcher::text(text.text()?));
         }
         let expression = self.field("Regex")?;
         let made = Matcher::expression(expression.text()?);

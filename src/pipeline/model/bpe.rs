@@ -65,7 +65,7 @@ struct Merge {
     id: u32,
 }
 
-type MergeTable = HashMap<u64, Merge, foldhash::fast::FixedState>;
+type MergeTable = HashMap<u64, Merge, foldhash::fast::RandomState>;
 
 fn key(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
@@ -144,7 +144,7 @@ impl BpeModel {
         let prefix = prefix.unwrap_or_default().len();
         let mut table = MergeTable::with_capacity_and_hasher(
             merges.size_hint().1.unwrap_or_default(),
-            foldhash::fast::FixedState::default(),
+            foldhash::fast::RandomState::default(),
         );
         let mut list = Vec::with_capacity(merges.size_hint().1.unwrap_or_default());
         let mut joined = String::new();

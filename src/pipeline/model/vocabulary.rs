@@ -12,7 +12,7 @@ pub struct ModelVocabulary {
     index: TextIndex,
     ids: Vec<u32>,
     /// The number of the text of each id.
-    by_id: HashMap<u32, u32, foldhash::fast::FixedState>,
+    by_id: HashMap<u32, u32, foldhash::fast::RandomState>,
 }
 
 impl ModelVocabulary {
@@ -38,7 +38,7 @@ impl ModelVocabulary {
             texts: TextArena::with_capacity(count, 8 * count),
             index: TextIndex::with_capacity(count),
             ids: Vec::with_capacity(count),
-            by_id: HashMap::with_capacity_and_hasher(count, foldhash::fast::FixedState::default()),
+            by_id: HashMap::with_capacity_and_hasher(count, foldhash::fast::RandomState::default()),
         };
         for (text, id) in tokens {
             let number = vocabulary.ids.len();
