@@ -118,8 +118,9 @@ impl Tokenizer {
                     .map_err(in_file)?;
                 Ok(Self::from_pipeline(pipeline, TokenizerConfig::default()))
             }
-            Ok(None) => Err(refusal),
-            Err(error) => Err(of_pipeline(error, refusal).in_file(path)),
+            // The error of the reader before names the file already.
+            Ok(None) | Err(ReadError::File(_)) => Err(refusal),
+            Err(error) => Err(ModelError::from(error).in_file(path)),
         }
     }
 
@@ -219,7 +220,8 @@ impl Tokenizer {
                 options.refuse_pattern(FileFormat::TokenizerJson)?;
                 Ok(Self::from_pipeline(pipeline, TokenizerConfig::default()))
             }
-            Err(error) => Err(of_pipeline(error, refusal)),
+            Err(ReadError::File(_)) => Err(refusal),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -236,15 +238,6 @@ impl Tokenizer {
         let model = Model::from_bytes(bytes)?;
         options.refuse_pattern(FileFormat::Model)?;
         Ok(Self::new(model))
-    }
-}
-
-/// The error for a file that is no pipeline: that of the pipeline, unless the file is malformed.
-#[cfg(feature = "tokenizer-json")]
-fn of_pipeline(error: ReadError, refusal: ModelError) -> ModelError {
-    match error {
-        ReadError::File(_) => refusal,
-        error => error.into(),
     }
 }
 

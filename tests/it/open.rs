@@ -87,3 +87,16 @@ fn a_missing_file_is_an_error_of_reading() {
     let error = Tokenizer::open("no such file").unwrap_err();
     assert!(matches!(error, ModelError::Read { .. }), "{error}");
 }
+
+#[test]
+fn an_error_of_a_malformed_file_names_the_file_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokenizer.json");
+    std::fs::write(
+        &path,
+        r#"{"added_tokens": [], "model": {"type": "BPE", "vocab":"#,
+    )
+    .unwrap();
+    let error = Tokenizer::open(&path).unwrap_err().to_string();
+    assert_eq!(error.matches("tokenizer.json:").count(), 1, "{error}");
+}
