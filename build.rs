@@ -2,7 +2,7 @@
 //!
 //! - `character_classes.rs`: the classes of characters that patterns of byte-level tokenizers name,
 //!   for `src/pattern/classes.rs`, from the tables of `regex-syntax`.
-//! - `bert_classes.rs`: the same for `src/wordpiece/classes.rs`.
+//! - `bert_classes.rs`: the same for `src/pipeline/classes.rs`.
 //! - `assigned_in_unicode_9.rs` (`train`, `tokenizer-json`): the characters that Unicode 9.0 had assigned, as an
 //!   array of ranges, from the age table of `regex-syntax`. That crate thus is no part of the
 //!   library.
@@ -56,10 +56,10 @@ mod classes {
         (128, r"[\p{Han}&&\p{age:16.0}]"),
     ];
 
-    /// The same for `src/wordpiece/classes.rs`, which says which versions of Unicode these are. Since
+    /// The same for `src/pipeline/classes.rs`, which says which versions of Unicode these are. Since
     /// Unicode 8, U+1885, U+1886, U+A9BD and U+111C9 have become nonspacing marks, U+1734 and U+1171E
     /// have ceased to be, and U+166D and U+111C9 have ceased to be punctuation.
-    pub const BERT: [(u8, &str); 6] = [
+    pub const BERT: [(u8, &str); 5] = [
         (1, r"[[[\p{Cc}\p{Cf}\p{Co}]&&\p{age:8.0}--\t\n\r]\x{FFFD}]"),
         (
             2,
@@ -71,7 +71,6 @@ mod classes {
             16,
             r"[\x{3400}-\x{4DBF}\x{4E00}-\x{9FFF}\x{F900}-\x{FAFF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B81F}\x{2B920}-\x{2CEAF}\x{2F800}-\x{2FA1F}]",
         ),
-        (32, r"\p{age:9.0}"),
     ];
 
     /// Constants of Rust: for each page of 128 characters the number of its block, and the blocks of

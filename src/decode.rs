@@ -23,11 +23,9 @@ mod error;
 pub(crate) mod incremental;
 mod short;
 pub(crate) mod spans;
-pub(crate) mod words;
 
 pub use self::error::DecodeError;
 use self::short::ShortTexts;
-use self::words::FirstTexts;
 use crate::base::{TextArena, WHITESPACE_MARK_STR, decode_char, lossy_string};
 use crate::model::Model;
 use crate::model::validate::byte_of_piece;
@@ -44,8 +42,6 @@ pub(crate) enum Role {
     Unknown,
     Control,
     Byte(u8),
-    /// Text that is another one at the start.
-    Word,
     /// No piece has the id.
     Missing,
 }
@@ -56,8 +52,6 @@ pub(crate) struct Decoder {
     roles: Vec<Role>,
     /// The texts of all pieces, with spaces for whitespace marks.
     texts: TextArena,
-    /// For WordPiece vocabularies.
-    words: Option<FirstTexts>,
     /// The pieces that become their own short text wherever text precedes them.
     short_texts: ShortTexts,
     unknown_surface: Vec<u8>,
@@ -108,13 +102,12 @@ impl Decoder {
             Role::Text | Role::MarkedText => Some(texts.get(index)),
             Role::Unknown => Some(&unknown_surface[..]),
             Role::Control => Some(&b""[..]),
-            Role::Byte(_) | Role::Word | Role::Missing => None,
+            Role::Byte(_) | Role::Missing => None,
         });
         Self {
             short_texts: ShortTexts::new(own_texts),
             roles,
             texts,
-            words: None,
             unknown_surface,
             strips_mark: normalizer_spec.add_dummy_prefix()
                 || normalizer_spec.remove_extra_whitespaces(),
@@ -139,7 +132,6 @@ impl Decoder {
             has_gaps: roles.contains(&Role::Missing),
             roles,
             texts,
-            words: None,
             unknown_surface: Vec::new(),
             strips_mark: false,
             strips_all: false,
@@ -208,7 +200,7 @@ impl Decoder {
         for (text, id) in pieces {
             match id {
                 Some(id) => self.push(id.index(), &mut state, &mut out),
-                None => self.push_given(text, &mut state, &mut out),
+                None => state.push_text(text, &mut out),
             }
         }
         self.finish(&mut state, 0, &mut out);
@@ -225,25 +217,6 @@ impl Decoder {
             Role::MarkedText => self.push_marked_text(text, state, out),
             Role::Unknown => state.push_text(&self.unknown_surface, out),
             Role::Control | Role::Missing => state.push_text(&[], out),
-            Role::Word => match &self.words {
-                Some(first) if state.is_start => {
-                    state.push_text(first.texts.get(index), out);
-                    state.is_start = false;
-                }
-                _ => state.push_text(text, out),
-            },
-        }
-    }
-
-    /// Appends a given text that is no piece.
-    fn push_given(&self, text: &[u8], state: &mut DecodeState, out: &mut Vec<u8>) {
-        match (&self.words, std::str::from_utf8(text)) {
-            (Some(words), Ok(piece)) => {
-                let text = words.decoding.text(piece, state.is_start);
-                state.push_text(text.as_bytes(), out);
-                state.is_start = false;
-            }
-            _ => state.push_text(text, out),
         }
     }
 

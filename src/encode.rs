@@ -20,7 +20,6 @@ pub(crate) mod encoded_lines;
 pub(crate) mod unigram;
 pub(crate) mod vocabulary;
 mod word;
-pub(crate) mod wordpiece;
 
 use std::sync::Arc;
 

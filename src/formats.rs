@@ -7,13 +7,14 @@
 //! |---|---|
 //! | `format` | which format bytes have, and which one a path asks for |
 //! | `opened` | files, opened and read up to where their format shows |
+//! | `folder` | what the files beside a vocabulary say about it |
 //! | `verdict` | reasons why ids can differ |
 //! | `merges` | the merges of a BPE model that text ever executes |
 //! | `order` | an order of these merges for programs that merge by rank |
 //! | `tokenizer_json` | `tokenizer.json` and the folder for `transformers` |
 //! | `gguf` | GGUF files of llama.cpp |
 //! | `bytes` | byte-level vocabularies of tiktoken, GPT-2, Mistral and minbpe |
-//! | `wordpiece` | WordPiece vocabularies of BERT |
+//! | `wordpiece` | the `vocab.txt` of BERT |
 //!
 //! The verdict is derived from the model alone, before anything is written: it holds for every
 //! text, not for a sample of texts. `docs/DESIGN.md` has the argument. Where the analysis cannot
@@ -21,12 +22,11 @@
 //! without an example may not apply to any text.
 
 #[cfg(feature = "tokenizer-json")]
-use std::path::Path;
-
-#[cfg(feature = "tokenizer-json")]
 pub(crate) mod bytes;
 mod error;
 mod format;
+#[cfg(feature = "tokenizer-json")]
+mod folder;
 #[cfg(feature = "gguf")]
 mod gguf;
 #[cfg(feature = "tokenizer-json")]
@@ -51,11 +51,15 @@ pub use self::bytes::{
     PostProcessor,
 };
 pub use self::error::ConvertError;
+#[cfg(feature = "tokenizer-json")]
+pub(crate) use self::folder::options_of_folder;
 pub use self::format::FileFormat;
+#[cfg(all(feature = "gguf", feature = "tokenizer-json"))]
+pub(crate) use self::gguf::GgufContent;
 #[cfg(feature = "gguf")]
 pub use self::gguf::{GgufOptions, GgufVocab};
 #[cfg(feature = "tokenizer-json")]
-use self::opened::OpenedFile;
+pub(crate) use self::opened::OpenedFile;
 #[cfg(feature = "tokenizer-json")]
 pub use self::read_error::ReadError;
 #[cfg(feature = "tokenizer-json")]
@@ -64,28 +68,44 @@ pub use self::tokenizer_json::{
 };
 pub use self::verdict::{Reason, ReasonKind, Verdict};
 #[cfg(feature = "tokenizer-json")]
-pub use self::wordpiece::WordPieceVocabulary;
+pub(crate) use self::wordpiece::read_vocab_txt;
 use crate::model::Model;
 #[cfg(feature = "tokenizer-json")]
 use crate::pipeline::Pipeline;
 
-/// The pipeline of a `tokenizer.json`, or of the one in a folder; `None` for other files, which are
-/// not read as a whole.
+/// The files of a folder that can hold its vocabulary, in the order in which they are looked for.
 #[cfg(feature = "tokenizer-json")]
-pub(crate) fn open_pipeline(path: &Path) -> Result<Option<Pipeline>, ReadError> {
-    match OpenedFile::open(path, &["tokenizer.json"])? {
-        Some(file) if file.format == FileFormat::TokenizerJson => {
-            pipeline_from_bytes(&file.read()?).map(Some)
-        }
-        _ => Ok(None),
-    }
-}
+pub(crate) const FILES_OF_FOLDERS: [&str; 5] = [
+    "tokenizer.json",
+    "tekken.json",
+    "vocab.json",
+    "encoder.json",
+    "vocab.txt",
+];
 
 /// The pipeline of the bytes of a `tokenizer.json`.
 #[cfg(feature = "tokenizer-json")]
-pub(crate) fn pipeline_from_bytes(file: &[u8]) -> Result<Pipeline, ReadError> {
+pub(crate) fn read_pipeline(file: &[u8]) -> Result<Pipeline, ReadError> {
     opened::check_size(FileFormat::TokenizerJson, file)?;
     tokenizer_json::read_pipeline(opened::text(FileFormat::TokenizerJson, file)?)
+}
+
+#[cfg(feature = "tokenizer-json")]
+impl Pipeline {
+    /// The pipeline as a `tokenizer.json`: tokenizers 0.23.3 has the same ids, tokens, spans and texts,
+    /// and so has the pipeline of the file.
+    ///
+    /// ```
+    /// use spiece::Tokenizer;
+    /// let file = br#"{"model": {"type": "WordLevel", "vocab": {"a": 0, "<unk>": 1}, "unk_token": "<unk>"}}"#;
+    /// let tokenizer = Tokenizer::from_bytes(file)?;
+    /// let json = tokenizer.pipeline().expect("it is a tokenizer.json").to_tokenizer_json();
+    /// assert_eq!(Tokenizer::from_bytes(&json)?.encode("b"), tokenizer.encode("b"));
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn to_tokenizer_json(&self) -> Vec<u8> {
+        tokenizer_json::write_pipeline(self)
+    }
 }
 
 /// A model that was read from another format.

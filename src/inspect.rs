@@ -123,7 +123,7 @@ impl Inspection {
     /// Inspects a model. See the [module](self) for the cost and an example.
     ///
     /// # Errors
-    /// [`ModelError::WordPiece`]
+    /// The tokenizer is a pipeline that is neither a SentencePiece model nor byte-level.
     pub fn new(tokenizer: &Tokenizer) -> Result<Self, ModelError> {
         let (unreachable, details) = match tokenizer.byte_bpe() {
             Some(bpe) => {

@@ -38,7 +38,6 @@
 //! | encode with options, spans, n-best lists or sampling, on one thread | [`Encoder`], from [`Tokenizer::encoder`] |
 //! | decode ids while they arrive | [`IncrementalDecoder`] |
 //! | make a tokenizer of a byte-level vocabulary, as those of GPT, Llama 3 and Qwen | [`ByteBpe`], [`Tokenizer::of_bytes`] |
-//! | make a tokenizer of a WordPiece vocabulary, as those of BERT | [`WordPiece`], [`Tokenizer::of_words`] |
 //! | normalize text without a vocabulary | [`TextNormalizer`] |
 //! | read a model file: pieces, scores, specs | [`Model`] |
 //! | make a model from pieces | [`ModelBuilder`] |
@@ -128,7 +127,6 @@ mod encode;
 mod decode;
 mod special;
 pub mod byte_bpe;
-pub mod wordpiece;
 #[cfg(feature = "tokenizer-json")]
 pub mod pipeline;
 mod tokenizer;
@@ -166,4 +164,3 @@ pub use tokenizer::{
 };
 #[cfg(feature = "train")]
 pub use train::{Corpus, TrainError, TrainFlags, TrainOptions, Trainer};
-pub use wordpiece::WordPiece;

@@ -5,12 +5,18 @@
 //! This module stands above the model, the tokenizer and the other formats, which do not know of
 //! it.
 
+#[cfg(feature = "tokenizer-json")]
+use std::borrow::Cow;
+#[cfg(all(feature = "gguf", feature = "tokenizer-json"))]
+use std::io::Read;
 use std::path::Path;
 
+#[cfg(all(feature = "gguf", feature = "tokenizer-json"))]
+use crate::formats::GgufContent;
 #[cfg(feature = "tokenizer-json")]
 use crate::formats::{
-    self, ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, ReadError,
-    WordPieceVocabulary,
+    self, ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, OpenedFile,
+    ReadError,
 };
 #[cfg(feature = "convert")]
 use crate::formats::{ConvertError, ConvertedModel, FileFormat, Verdict};
@@ -105,49 +111,82 @@ impl Tokenizer {
 
     #[cfg(feature = "tokenizer-json")]
     fn open_path(path: &Path, options: &ByteFormatOptions) -> Result<Self, ModelError> {
-        let refusal = match Self::open_known(path, options) {
-            Ok(tokenizer) => return Ok(tokenizer),
-            Err(refusal) => refusal,
+        let Some(file) = OpenedFile::open(path, &formats::FILES_OF_FOLDERS)? else {
+            // The error says which folder it is.
+            return Model::open_path(path).map(Self::new);
         };
-        // A file that is none of these kinds runs as the pipeline that it describes.
-        match formats::open_pipeline(path) {
-            Ok(Some(pipeline)) => {
-                let in_file = |error| ModelError::from(error).in_file(path);
-                options
-                    .refuse_pattern(FileFormat::TokenizerJson)
-                    .map_err(in_file)?;
-                Ok(Self::from_pipeline(pipeline, TokenizerConfig::default()))
+        let file_path = file.path.clone();
+        let options = match path.is_dir() {
+            true => formats::options_of_folder(path, file.format, options),
+            false => Ok(Cow::Borrowed(options)),
+        };
+        let options = options.map_err(|error| in_file(error.into(), path))?;
+        Self::of_opened(file, &options).map_err(|error| in_file(error, &file_path))
+    }
+
+    #[cfg(feature = "tokenizer-json")]
+    fn of_opened(file: OpenedFile, options: &ByteFormatOptions) -> Result<Self, ModelError> {
+        if let Some(content) = OtherContent::of_start(file.start()) {
+            return Err(ModelError::NotAModel { content });
+        }
+        // The weights are not read.
+        #[cfg(feature = "gguf")]
+        if file.format == FileFormat::Gguf {
+            return Self::of_gguf(file.reader(), options);
+        }
+        let path = file.path.clone();
+        Self::of_content(file.read()?, Some(&path), options)
+    }
+
+    /// A tokenizer of the content of a file; `path` is where it stands.
+    #[cfg(feature = "tokenizer-json")]
+    fn of_content(
+        content: Vec<u8>,
+        path: Option<&Path>,
+        options: &ByteFormatOptions,
+    ) -> Result<Self, ModelError> {
+        let config = TokenizerConfig::default();
+        let format = FileFormat::of_content(&content);
+        match format {
+            FileFormat::TokenizerJson => {
+                let pipeline = formats::read_pipeline(&content);
+                let pipeline = pipeline.map_err(|error| match OtherContent::of_file(&content) {
+                    Some(content) if error.is_syntax() => ModelError::NotAModel { content },
+                    _ => error.into(),
+                })?;
+                options.refuse_pattern(format)?;
+                Ok(Self::from_pipeline(pipeline, config))
             }
-            // The error of the reader before names the file already.
-            Ok(None) | Err(ReadError::File(_)) => Err(refusal),
-            Err(error) => Err(ModelError::from(error).in_file(path)),
+            FileFormat::VocabTxt => {
+                let pipeline = formats::read_vocab_txt(&content, options)?;
+                Ok(Self::from_pipeline(pipeline, config))
+            }
+            #[cfg(feature = "gguf")]
+            FileFormat::Gguf => Self::of_gguf(&content[..], options),
+            _ => match ByteVocabulary::of_content(&content, path, options)? {
+                Some(vocabulary) => Ok(Self::of_bytes(vocabulary.into_exact()?, config)),
+                None => {
+                    let model = Model::from_file(content)?;
+                    options.refuse_pattern(FileFormat::Model)?;
+                    Ok(Self::new(model))
+                }
+            },
         }
     }
 
-    /// The kinds of vocabularies that have encoders of their own.
-    #[cfg(feature = "tokenizer-json")]
-    fn open_known(path: &Path, options: &ByteFormatOptions) -> Result<Self, ModelError> {
-        let in_file = |error| match ModelError::from(error) {
-            error @ ModelError::Read { .. } => error,
-            error => error.in_file(path),
-        };
-        // A pipe could not be read again.
-        if path.is_file() || path.is_dir() {
-            let vocabulary = ByteVocabulary::open(path, options).map_err(in_file)?;
-            if let Some(vocabulary) = vocabulary {
-                let bpe = vocabulary.into_exact().map_err(in_file)?;
-                return Ok(Self::of_bytes(bpe, TokenizerConfig::default()));
+    #[cfg(all(feature = "gguf", feature = "tokenizer-json"))]
+    fn of_gguf(reader: impl Read, options: &ByteFormatOptions) -> Result<Self, ModelError> {
+        match GgufContent::read(reader, options)? {
+            GgufContent::Bytes(vocabulary) => {
+                let bpe = vocabulary.into_exact()?;
+                Ok(Self::of_bytes(bpe, TokenizerConfig::default()))
             }
-            let vocabulary = WordPieceVocabulary::open(path, options).map_err(in_file)?;
-            if let Some(vocabulary) = vocabulary {
-                let words = vocabulary.into_exact().map_err(in_file)?;
-                return Ok(Self::of_words(words, TokenizerConfig::default()));
+            GgufContent::Model(converted) => {
+                let model = converted.into_exact()?;
+                options.refuse_pattern(FileFormat::Gguf)?;
+                Ok(Self::new(model))
             }
         }
-        // What is wrong with the file comes first.
-        let model = Model::open_path(path)?;
-        options.refuse_pattern(FileFormat::Model).map_err(in_file)?;
-        Ok(Self::new(model))
     }
 
     /// Like [`open`](Tokenizer::open), for the bytes of a file, which are copied.
@@ -169,9 +208,9 @@ impl Tokenizer {
     }
 
     /// The bytes of a file of which [`from_bytes`](Tokenizer::from_bytes) makes an equal tokenizer:
-    /// the `.model` file, or with the feature `tokenizer-json` the `tokenizer.json` of a byte-level
-    /// vocabulary. A pattern may come back with another expression that cuts every text as this one
-    /// does, and special tokens in the order of their ids.
+    /// the `.model` file, or with the feature `tokenizer-json` the `tokenizer.json` of a pipeline or of a
+    /// byte-level vocabulary. Of the latter, a pattern may come back with another expression that cuts
+    /// every text as this one does, and special tokens in the order of their ids.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -183,8 +222,11 @@ impl Tokenizer {
     /// # Errors
     /// A byte-level vocabulary that no `tokenizer.json` holds: its pattern has no form that means
     /// the same to Oniguruma, or tokenizers would give a special token another id.
-    /// [`ModelError::WordPiece`]: WordPiece vocabularies are not written.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
+        #[cfg(feature = "tokenizer-json")]
+        if let Some(pipeline) = self.pipeline() {
+            return Ok(pipeline.to_tokenizer_json());
+        }
         #[cfg(feature = "tokenizer-json")]
         if let Some(bpe) = self.byte_bpe() {
             let written = bpe.to_format(FileFormat::TokenizerJson, &ByteFileOptions::default())?;
@@ -208,36 +250,16 @@ impl Tokenizer {
     /// As [`open_with`](Self::open_with).
     #[cfg(feature = "tokenizer-json")]
     pub fn from_bytes_with(bytes: &[u8], options: &ByteFormatOptions) -> Result<Self, ModelError> {
-        let refusal = match Self::from_known_bytes(bytes, options) {
-            Ok(tokenizer) => return Ok(tokenizer),
-            Err(refusal) => refusal,
-        };
-        if FileFormat::of_content(bytes) != FileFormat::TokenizerJson {
-            return Err(refusal);
-        }
-        match formats::pipeline_from_bytes(bytes) {
-            Ok(pipeline) => {
-                options.refuse_pattern(FileFormat::TokenizerJson)?;
-                Ok(Self::from_pipeline(pipeline, TokenizerConfig::default()))
-            }
-            Err(ReadError::File(_)) => Err(refusal),
-            Err(error) => Err(error.into()),
-        }
+        Self::of_content(bytes.to_vec(), None, options)
     }
+}
 
-    #[cfg(feature = "tokenizer-json")]
-    fn from_known_bytes(bytes: &[u8], options: &ByteFormatOptions) -> Result<Self, ModelError> {
-        if let Some(vocabulary) = ByteVocabulary::from_bytes(bytes, options)? {
-            let bpe = vocabulary.into_exact()?;
-            return Ok(Self::of_bytes(bpe, TokenizerConfig::default()));
-        }
-        if let Some(vocabulary) = WordPieceVocabulary::from_bytes(bytes, options)? {
-            let words = vocabulary.into_exact()?;
-            return Ok(Self::of_words(words, TokenizerConfig::default()));
-        }
-        let model = Model::from_bytes(bytes)?;
-        options.refuse_pattern(FileFormat::Model)?;
-        Ok(Self::new(model))
+/// The error with the name of the file, which errors of reading have.
+#[cfg(feature = "tokenizer-json")]
+fn in_file(error: ModelError, path: &Path) -> ModelError {
+    match error {
+        ModelError::Read { .. } | ModelError::InFile { .. } => error,
+        error => error.in_file(path),
     }
 }
 

@@ -133,6 +133,12 @@ impl Pattern {
         }
     }
 
+    /// Whether it is applied by backtracking, which can take too many steps.
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn has_look_around(&self) -> bool {
+        matches!(self.engine, Engine::Backtracking(_))
+    }
+
     /// The pattern of a tokenizer, or `None` if the name is not one of these:
     ///
     /// | name | pattern |

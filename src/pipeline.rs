@@ -15,6 +15,7 @@
 //! | `template` | what stands around texts, and which spans tokens have |
 //! | `decoder` | steps from tokens to a text |
 //! | `text` | a text on its way through the stages, with origins |
+//! | `byte_path` | ids of byte-level pipelines, straight from the bytes |
 //! | `chunks` | where a text can be cut before everything else, so that results can be kept |
 //!
 //! A [`Pipeline`] gives the ids, tokens, spans and texts of tokenizers 0.23.3, for every text. It is
@@ -24,9 +25,12 @@
 //! and `world` after the pre-tokenizer, and one token each.
 
 mod added;
+mod bert;
+mod byte_path;
 mod byte_trie;
 mod characters;
 mod chunks;
+mod classes;
 mod decoder;
 mod error;
 mod matcher;
@@ -39,18 +43,22 @@ mod template;
 mod tests;
 mod text;
 
+use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use self::added::AddedTokens;
 pub(crate) use self::added::FoundTokens;
+pub use self::bert::BertNormalizer;
+use self::byte_path::BytePath;
 use self::chunks::Chunks;
 pub use self::decoder::DecoderStep;
 pub use self::error::PipelineError;
 pub use self::matcher::Matcher;
+pub(crate) use self::matcher::MatcherSource;
 pub use self::model::{
-    BpeModel, BpeOptions, ModelVocabulary, PipelineModel, UnigramModel, WordLevelModel,
-    WordPieceModel,
+    BpeModel, BpeOptions, ListedMerge, ModelVocabulary, PipelineModel, UnigramModel,
+    WordLevelModel, WordPieceModel,
 };
 pub(crate) use self::model::{MergeNotInVocabulary, NoUnknownToken};
 use self::model::{ModelState, ModelToken};
@@ -58,11 +66,18 @@ pub use self::normalizer::{Normalizer, PrecompiledRules, UnicodeForm};
 pub use self::pre_tokenizer::{Metaspace, PreTokenizer, PrependScheme};
 pub(crate) use self::template::TextEnds;
 pub use self::template::{PostProcessor, Template, TemplatePart};
-use self::text::{MappedText, Part};
+use self::text::{Malformed, MappedText, Part};
 use crate::base::byte_chars::byte_of;
+use crate::base::is_char_start;
+use crate::byte_bpe::ByteBpe;
+use crate::encode::bpe::BpeCache;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
+use crate::model::Model;
 use crate::piece::PieceId;
 use crate::special::{Segment, SpecialToken};
+
+/// Parts of a long text that threads encode have at least so many bytes.
+const MIN_PART_BYTES: usize = 128 << 10;
 
 /// The stages of a pipeline, as plain data.
 #[derive(Debug)]
@@ -89,8 +104,15 @@ pub struct Pipeline {
     post_processor: Vec<PostProcessor>,
     decoder: Option<Vec<DecoderStep>>,
     ends: TextEnds,
+    /// How ids are made of bytes, if the pipeline is byte-level.
+    byte_path: Option<BytePath>,
+    /// The pipeline as a byte-level vocabulary; see [`byte_bpe`](Self::byte_bpe).
+    byte_bpe: OnceLock<Option<Box<ByteBpe>>>,
+    /// A SentencePiece model with the same ids, until a tokenizer takes it.
+    equal_model: Option<Box<EqualModel>>,
     /// Where texts can be cut before everything else, if they can.
     chunks: Option<Chunks>,
+    malformed: Malformed,
     /// Whether the ids of a text depend on the origins of its bytes.
     needs_origins: bool,
     /// Whether the ids of a text depend on whether it is the start of the caller's text.
@@ -99,6 +121,16 @@ pub struct Pipeline {
     size: usize,
     /// The added tokens that are found without being allowed.
     found_always: FoundTokens,
+}
+
+/// A SentencePiece model with the ids of a pipeline.
+#[derive(Debug)]
+pub(crate) struct EqualModel {
+    pub(crate) model: Model,
+    /// Whether the added tokens are pieces of the model, with their kinds.
+    pub(crate) has_added_tokens: bool,
+    /// Whether it gives the ids of texts without added tokens.
+    pub(crate) serves_parts: bool,
 }
 
 /// A token with its place.
@@ -122,8 +154,10 @@ pub(crate) struct PipelineState {
     cache: ChunkCache,
     /// The ids of parts, as the model gets them.
     parts: ChunkCache,
-    /// The most bytes of the cache.
+    /// The most bytes of the caches.
     max_cache_bytes: usize,
+    /// The cache of the path of bytes, once it was used.
+    bytes: Option<Box<BpeCache>>,
     /// The tokens that are found in the chunks of the cache.
     found: Arc<[bool]>,
 }
@@ -133,7 +167,7 @@ impl PipelineState {
     fn keep_chunks_of(&mut self, found: &FoundTokens) {
         let found = found.in_normalized();
         if !Arc::ptr_eq(found, &self.found) && **found != *self.found {
-            self.cache = ChunkCache::with_max_bytes(self.max_cache_bytes);
+            self.cache = ChunkCache::with_max_bytes(self.max_cache_bytes / 2);
         }
         self.found = Arc::clone(found);
     }
@@ -143,15 +177,24 @@ impl PipelineState {
         Self {
             cache: ChunkCache::with_max_bytes(max_bytes / 2),
             parts: ChunkCache::with_max_bytes(max_bytes / 2),
-            max_cache_bytes: max_bytes / 2,
+            max_cache_bytes: max_bytes,
             ..Self::default()
         }
+    }
+
+    /// The cache of the path of bytes.
+    fn bytes(&mut self) -> &mut BpeCache {
+        let max_bytes = self.max_cache_bytes;
+        let make = || Box::new(BpeCache::with_max_bytes(max_bytes));
+        self.bytes.get_or_insert_with(make)
     }
 
     /// The bytes of memory in use.
     pub(crate) fn memory_usage(&self) -> usize {
         let tokens = self.tokens.capacity() * size_of::<ModelToken>();
-        self.cache.size_bytes() + self.parts.size_bytes() + self.text.memory_usage() + tokens
+        let bytes = self.bytes.as_ref().map_or(0, |cache| cache.size_bytes());
+        let caches = self.cache.size_bytes() + self.parts.size_bytes() + bytes;
+        caches + self.text.memory_usage() + tokens
     }
 }
 
@@ -173,7 +216,24 @@ impl Pipeline {
         let depends_on_start = pre_tokenizer.iter().any(|step| {
             matches!(step, PreTokenizer::Metaspace(it) if it.prepend_scheme == PrependScheme::First)
         });
+        let is_byte_level = normalizer
+            .iter()
+            .any(|step| matches!(step, Normalizer::ByteLevel))
+            || pre_tokenizer
+                .iter()
+                .any(|step| matches!(step, PreTokenizer::ByteLevel { .. }));
+        let byte_path = match needs_origins {
+            true => None,
+            false => BytePath::of(&pre_tokenizer, &model),
+        };
         let mut pipeline = Self {
+            malformed: match is_byte_level {
+                true => Malformed::Kept,
+                false => Malformed::Replaced,
+            },
+            byte_path,
+            byte_bpe: OnceLock::new(),
+            equal_model: None,
             size: largest.map_or(0, |largest| largest as usize + 1),
             found_always: added.found(|_| false, true),
             ends: TextEnds::new(&post_processor),
@@ -187,8 +247,63 @@ impl Pipeline {
             needs_origins,
             depends_on_start,
         };
-        pipeline.chunks = Chunks::of(&pipeline);
+        if pipeline.byte_path.is_none() {
+            pipeline.chunks = Chunks::of(&pipeline);
+        }
         Ok(pipeline)
+    }
+
+    /// A short name of the algorithm.
+    pub(crate) fn model_type_name(&self) -> &'static str {
+        match &self.model {
+            PipelineModel::Bpe(_) if self.malformed == Malformed::Kept => "byte_bpe",
+            PipelineModel::Bpe(_) => "bpe",
+            PipelineModel::Unigram(_) => "unigram",
+            PipelineModel::WordPiece(_) => "wordpiece",
+            PipelineModel::WordLevel(_) => "word_level",
+        }
+    }
+
+    /// Whether the model and the steps are of a kind that SentencePiece models have, too.
+    pub(crate) fn may_equal_model(&self) -> bool {
+        let is_split = |step: &PreTokenizer| {
+            matches!(
+                step,
+                PreTokenizer::Metaspace(_) | PreTokenizer::Split { .. }
+            )
+        };
+        matches!(
+            &self.model,
+            PipelineModel::Bpe(_) | PipelineModel::Unigram(_)
+        ) && self.byte_path.is_none()
+            && self.malformed == Malformed::Replaced
+            && self.pre_tokenizer.iter().all(is_split)
+    }
+
+    pub(crate) fn set_equal_model(&mut self, model: Option<EqualModel>) {
+        self.equal_model = model.map(Box::new);
+    }
+
+    pub(crate) fn take_equal_model(&mut self) -> Option<EqualModel> {
+        self.equal_model.take().map(|model| *model)
+    }
+
+    /// Passes the parts of a text with the added tokens that are found in it as it is, these with
+    /// their ids.
+    pub(crate) fn cut_as_is(
+        &self,
+        text: &[u8],
+        found: &FoundTokens,
+        mut on_segment: impl FnMut(Segment),
+    ) {
+        self.added.cut_as_is(text, found, |segment| {
+            on_segment(match segment {
+                Segment::Special(number, span) => {
+                    Segment::Special(self.added.id_of(number) as usize, span)
+                }
+                text => text,
+            });
+        });
     }
 
     /// The steps that change a text.
@@ -264,7 +379,7 @@ impl Pipeline {
         origins: Option<&mut Vec<usize>>,
     ) -> Result<(), PipelineError> {
         let mut mapped = MappedText::default();
-        mapped.start(text, 0..text.len(), true);
+        mapped.start(text, 0..text.len(), true, Malformed::Replaced);
         for step in &self.normalizer {
             step.apply(&mut mapped, true)?;
         }
@@ -304,6 +419,11 @@ impl Pipeline {
         state: &mut PipelineState,
         out: &mut Vec<PieceId>,
     ) -> Result<(), PipelineError> {
+        if let Some(path) = &self.byte_path
+            && self.encode_bytes(path, &text[range.clone()], found, state, out)?
+        {
+            return Ok(());
+        }
         let Some(chunks) = &self.chunks else {
             return self.encode_part(text, range, true, found, state, out);
         };
@@ -329,6 +449,113 @@ impl Pipeline {
             start = end;
         }
         Ok(())
+    }
+
+    /// Appends the ids of a part of a text by its bytes; false, and nothing is appended, if the other
+    /// stages have to do it.
+    fn encode_bytes(
+        &self,
+        path: &BytePath,
+        text: &[u8],
+        found: &FoundTokens,
+        state: &mut PipelineState,
+        out: &mut Vec<PieceId>,
+    ) -> Result<bool, PipelineError> {
+        let start = out.len();
+        let mut is_complete = true;
+        let mut encode = |text: &[u8], state: &mut PipelineState| {
+            self.added
+                .cut_normalized(text, found, |segment| match segment {
+                    Segment::Text(range) => {
+                        is_complete &= path.encode(&text[range], state.bytes(), out);
+                    }
+                    Segment::Special(number, _) => {
+                        out.push(PieceId::new(self.added.id_of(number)));
+                    }
+                });
+        };
+        if self.normalizer.iter().all(|step| step.keeps(text)) {
+            encode(text, state);
+        } else if std::str::from_utf8(text).is_ok() {
+            let mut mapped = std::mem::take(&mut state.text);
+            mapped.start(text, 0..text.len(), false, self.malformed);
+            let mut steps = self.normalizer.iter();
+            let normalized = steps.try_for_each(|step| step.apply(&mut mapped, true));
+            if normalized.is_ok() {
+                encode(mapped.text.as_bytes(), state);
+            }
+            state.text = mapped;
+            normalized?;
+        } else {
+            return Ok(false);
+        }
+        if !is_complete {
+            out.truncate(start);
+        }
+        Ok(is_complete)
+    }
+
+    /// Appends the ids of a long text. `encode_parts` returns those of consecutive parts, each of
+    /// which [`encode_part_of_long`](Self::encode_part_of_long) can encode on a thread of its own.
+    pub(crate) fn encode_long(
+        &self,
+        text: &[u8],
+        found: &FoundTokens,
+        encode_parts: impl Fn(&[&[u8]]) -> Vec<PieceId>,
+        state: &mut PipelineState,
+        out: &mut Vec<PieceId>,
+    ) -> Result<(), PipelineError> {
+        let mut segments = Vec::new();
+        self.added
+            .cut_as_is(text, found, |segment| segments.push(segment));
+        for segment in segments {
+            let range = match segment {
+                Segment::Special(number, _) => {
+                    out.push(PieceId::new(self.added.id_of(number)));
+                    continue;
+                }
+                Segment::Text(range) => range,
+            };
+            let raw = &text[range.clone()];
+            let is_raw = raw.len() >= 2 * MIN_PART_BYTES
+                && self.normalizer.iter().all(|step| step.keeps(raw));
+            let path = self.byte_path.as_ref().filter(|_| is_raw);
+            let Some(path) = path else {
+                self.encode_segment(text, range, found, state, out)?;
+                continue;
+            };
+            let start = out.len();
+            self.added
+                .cut_normalized(raw, found, |segment| match segment {
+                    Segment::Special(number, _) => {
+                        out.push(PieceId::new(self.added.id_of(number)));
+                    }
+                    Segment::Text(range) => {
+                        let text = &raw[range];
+                        let text = match path.needs_space(text) {
+                            true => Cow::Owned([b" ", text].concat()),
+                            false => Cow::Borrowed(text),
+                        };
+                        out.extend(encode_parts(&path.parts(&text, MIN_PART_BYTES)));
+                    }
+                });
+            if !path.keeps(start, out) {
+                self.encode_segment(text, range, found, state, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the ids of a part of a long text.
+    pub(crate) fn encode_part_of_long(
+        &self,
+        part: &[u8],
+        state: &mut PipelineState,
+        out: &mut Vec<PieceId>,
+    ) {
+        if let Some(path) = &self.byte_path {
+            path.encode_part(part, state.bytes(), out);
+        }
     }
 
     fn encode_part(
@@ -381,13 +608,13 @@ impl Pipeline {
         tracks: bool,
         mapped: &mut MappedText,
     ) -> Result<(), PipelineError> {
-        mapped.start(text, range, tracks);
+        mapped.start(text, range, tracks, self.malformed);
         for step in &self.normalizer {
             step.apply(mapped, is_start)?;
         }
         mapped.cut(|text, on_part| -> Result<(), PipelineError> {
             self.added
-                .cut_normalized(text, found, |segment| match segment {
+                .cut_normalized(text.as_bytes(), found, |segment| match segment {
                     Segment::Text(range) => on_part(range, None),
                     Segment::Special(number, range) => {
                         on_part(range, Some(self.added.id_of(number)))
@@ -406,6 +633,41 @@ impl Pipeline {
         &self,
         text: &[u8],
         found: &FoundTokens,
+        state: &mut PipelineState,
+        on_token: impl FnMut(PipelineToken<'_>),
+    ) -> Result<(), PipelineError> {
+        let encode = |part: &str, state: &mut ModelState, out: &mut Vec<ModelToken>| {
+            self.model.encode(part, state, out)
+        };
+        let path = self.byte_path.as_ref();
+        self.for_each_token_by(text, found, (encode, path), state, on_token)
+    }
+
+    /// Passes the tokens of a text if merges for which `skips_merge` returns true are skipped.
+    pub(crate) fn for_each_sampled_token(
+        &self,
+        text: &[u8],
+        found: &FoundTokens,
+        mut skips_merge: impl FnMut() -> bool,
+        state: &mut PipelineState,
+        on_token: impl FnMut(PipelineToken<'_>),
+    ) -> Result<(), PipelineError> {
+        let encode = |part: &str, state: &mut ModelState, out: &mut Vec<ModelToken>| {
+            self.model.sample(part, &mut skips_merge, state, out)
+        };
+        self.for_each_token_by(text, found, (encode, None), state, on_token)
+    }
+
+    /// Passes the tokens of a text, of which `encode` appends those of a part, and `path` knows
+    /// the ids of some texts.
+    fn for_each_token_by(
+        &self,
+        text: &[u8],
+        found: &FoundTokens,
+        (mut encode, path): (
+            impl FnMut(&str, &mut ModelState, &mut Vec<ModelToken>) -> Result<(), NoUnknownToken>,
+            Option<&BytePath>,
+        ),
         state: &mut PipelineState,
         mut on_token: impl FnMut(PipelineToken<'_>),
     ) -> Result<(), PipelineError> {
@@ -436,6 +698,14 @@ impl Pipeline {
                 }
                 Segment::Text(range) => range,
             };
+            if let Some(path) = path {
+                let raw = &text[range.clone()];
+                let is_kept = path.knows(raw) && self.normalizer.iter().all(|step| step.keeps(raw));
+                if is_kept && std::str::from_utf8(raw).is_ok() {
+                    self.pass_bytes(path, text, range, found, state, &mut word, &mut pass);
+                    continue;
+                }
+            }
             self.cut(text, range, true, found, true, &mut state.text)?;
             let PipelineState {
                 text: mapped,
@@ -444,11 +714,75 @@ impl Pipeline {
                 ..
             } = state;
             for part in &mapped.parts {
-                self.pass_part(mapped, part, model, tokens, word, &mut pass)?;
+                tokens.clear();
+                if part.added.is_none() {
+                    encode(&mapped.text[part.range.clone()], model, tokens)?;
+                }
+                self.pass_part(mapped, part, tokens, word, &mut pass);
                 word += 1;
             }
         }
         Ok(())
+    }
+
+    /// Passes the tokens of a part of a text that the normalizer leaves as it is, by its bytes. Where a
+    /// token begins or ends inside a character, its span has the whole character.
+    #[expect(clippy::too_many_arguments, reason = "a stage with its state")]
+    fn pass_bytes(
+        &self,
+        path: &BytePath,
+        text: &[u8],
+        range: Range<usize>,
+        found: &FoundTokens,
+        state: &mut PipelineState,
+        word: &mut u32,
+        pass: &mut impl FnMut(PipelineToken<'_>, &str),
+    ) {
+        let raw = &text[range.clone()];
+        self.added
+            .cut_normalized(raw, found, |segment| match segment {
+                Segment::Special(number, own) => {
+                    let id = self.added.id_of(number);
+                    let shown = String::from_utf8_lossy(&raw[own.clone()]);
+                    let token = PipelineToken {
+                        id,
+                        span: range.start + own.start..range.start + own.end,
+                        word: *word,
+                        text: Some(&shown),
+                    };
+                    pass(token, &shown);
+                    *word += 1;
+                }
+                Segment::Text(own) => {
+                    let part = &raw[own.clone()];
+                    let start = range.start + own.start;
+                    let with_space = path.needs_space(part).then(|| [b" ", part].concat());
+                    let prefix = usize::from(with_space.is_some());
+                    let encoded = with_space.as_deref().unwrap_or(part);
+                    path.for_each_part(encoded, state.bytes(), |pretoken, ids| {
+                        let mut at = pretoken.start;
+                        for id in ids {
+                            let shown = self.model.vocabulary().text(id.get()).unwrap_or_default();
+                            let end = at + shown.chars().count();
+                            // The space before the text belongs to the first character.
+                            let first = at.saturating_sub(prefix);
+                            let last = end.saturating_sub(prefix).max(first + 1);
+                            let span =
+                                start + char_start(part, first)..start + char_end(part, last);
+                            let token = PipelineToken {
+                                id: id.get(),
+                                span,
+                                word: *word,
+                                // The text of an added token with this id can be another one.
+                                text: Some(shown).filter(|_| self.added.text(id.get()).is_some()),
+                            };
+                            pass(token, shown);
+                            at = end;
+                        }
+                        *word += 1;
+                    });
+                }
+            });
     }
 
     /// Passes the tokens of a part.
@@ -456,11 +790,10 @@ impl Pipeline {
         &self,
         mapped: &MappedText,
         part: &Part,
-        model: &mut ModelState,
-        tokens: &mut Vec<ModelToken>,
+        tokens: &[ModelToken],
         word: u32,
         pass: &mut impl FnMut(PipelineToken<'_>, &str),
-    ) -> Result<(), PipelineError> {
+    ) {
         let text = &mapped.text[part.range.clone()];
         if let Some(id) = part.added {
             let span = mapped.original(part, 0..text.len());
@@ -473,11 +806,9 @@ impl Pipeline {
                 },
                 text,
             );
-            return Ok(());
+            return;
         }
-        tokens.clear();
-        self.model.encode(text, model, tokens)?;
-        for token in &*tokens {
+        for token in tokens {
             let known = || self.model.vocabulary().text(token.id);
             let own = match token.shows_part {
                 true => Some(&text[token.range.clone()]),
@@ -494,7 +825,6 @@ impl Pipeline {
             };
             pass(token, shown.unwrap_or_default());
         }
-        Ok(())
     }
 
     /// The span of a token after the steps that trim it.
@@ -553,6 +883,22 @@ impl Pipeline {
     }
 }
 
+/// The start of the character that a byte belongs to.
+fn char_start(text: &[u8], mut at: usize) -> usize {
+    while at > 0 && text.get(at).is_some_and(|byte| !is_char_start(*byte)) {
+        at -= 1;
+    }
+    at
+}
+
+/// The end of the character that the byte before `at` belongs to.
+fn char_end(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(|byte| !is_char_start(*byte)) {
+        at += 1;
+    }
+    at
+}
+
 /// The position as many characters after `at`.
 fn forward(text: &[u8], mut at: usize, chars: usize) -> usize {
     for _ in 0..chars {
@@ -565,14 +911,7 @@ fn forward(text: &[u8], mut at: usize, chars: usize) -> usize {
 /// The position as many characters before `at`, if there are as many.
 fn backward(text: &[u8], mut at: usize, chars: usize) -> Option<usize> {
     for _ in 0..chars {
-        at = at.checked_sub(1)?;
-        while at > 0
-            && text
-                .get(at)
-                .is_some_and(|byte| !crate::base::is_char_start(*byte))
-        {
-            at -= 1;
-        }
+        at = char_start(text, at.checked_sub(1)?);
     }
     Some(at)
 }

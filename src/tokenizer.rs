@@ -1,7 +1,7 @@
 //! The facade: a model that encodes and decodes.
 //!
 //! A [`Tokenizer`] is made once, of a SentencePiece [`Model`], of a byte-level vocabulary
-//! ([`ByteBpe`]) or of a [`WordPiece`] vocabulary, and then shared by reference among any number of
+//! ([`ByteBpe`]) or of a pipeline, and then shared by reference among any number of
 //! threads. It owns the [`tables`] of any of them (see [`encode`](crate::encode) and
 //! [`decode`](crate::decode)). The mutable state of a worker is in an [`EncodeCache`]; the
 //! tokenizer keeps a bounded number of them between calls.
@@ -42,6 +42,7 @@ mod message;
 #[cfg(feature = "inspect")]
 mod normalized;
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 pub use self::cache::EncodeCache;
@@ -59,6 +60,7 @@ pub(crate) use self::tables::ModelTables;
 use self::tables::{Tables, TablesRef, TokenTables};
 pub use self::token::{Token, TokenRef, Tokens, TokensIter};
 use self::vocabulary::TokenVocabulary;
+use crate::base::byte_chars::{printable, spelled};
 use crate::base::lossy_string;
 use crate::byte_bpe::ByteBpe;
 use crate::decode::Decoder;
@@ -69,7 +71,6 @@ use crate::model::{Model, ModelError, Piece};
 use crate::piece::{PieceId, PieceKind};
 #[cfg(feature = "tokenizer-json")]
 use crate::pipeline::Pipeline;
-use crate::wordpiece::WordPiece;
 
 /// Encodes and decodes with a model; results equal those of SentencePiece 0.2.3.
 ///
@@ -108,6 +109,12 @@ impl<'t> Prepared<'t> {
         let mut texts = texts.iter();
         texts.try_for_each(|text| self.options.check_special(text.as_ref()))
     }
+}
+
+/// Whether a text is that of a special token.
+fn is_special_text(bpe: &ByteBpe, text: &[u8]) -> bool {
+    let mut special = bpe.special_tokens().iter();
+    special.any(|token| token.text.as_bytes() == text)
 }
 
 /// Construction.
@@ -169,31 +176,22 @@ impl Tokenizer {
         }
     }
 
-    /// A tokenizer of a WordPiece vocabulary; [`WordPieceParts`](crate::wordpiece::WordPieceParts)
-    /// has an example.
-    pub fn of_words(words: WordPiece, config: TokenizerConfig) -> Self {
-        Self {
-            config,
-            decoder: OnceLock::new(),
-            special: SpecialIds::of_words(&words),
-            tables: Tables::Tokens(Box::new(TokenTables::new(
-                TokenVocabulary::Words(words),
-                config,
-            ))),
-        }
-    }
-
     /// A tokenizer of a pipeline.
     #[cfg(feature = "tokenizer-json")]
-    pub fn from_pipeline(pipeline: Pipeline, config: TokenizerConfig) -> Self {
+    pub fn from_pipeline(mut pipeline: Pipeline, config: TokenizerConfig) -> Self {
+        let equal = pipeline.take_equal_model();
+        let whole = equal.as_ref().filter(|equal| equal.has_added_tokens);
+        let special = SpecialIds::of_pipeline(&pipeline, whole.map(|equal| &equal.model));
+        let vocabulary = TokenVocabulary::Pipeline(Arc::new(pipeline));
+        let mut tables = TokenTables::new(vocabulary, config);
+        if let Some(equal) = equal {
+            tables = tables.with_equal_model(equal, config);
+        }
         Self {
             config,
             decoder: OnceLock::new(),
-            special: SpecialIds::of_pipeline(&pipeline),
-            tables: Tables::Tokens(Box::new(TokenTables::new(
-                TokenVocabulary::Pipeline(Arc::new(pipeline)),
-                config,
-            ))),
+            special,
+            tables: Tables::Tokens(Box::new(tables)),
         }
     }
 
@@ -202,7 +200,7 @@ impl Tokenizer {
     pub fn pipeline(&self) -> Option<&Arc<Pipeline>> {
         match self.vocabulary()? {
             TokenVocabulary::Pipeline(pipeline) => Some(pipeline),
-            _ => None,
+            TokenVocabulary::Bytes(_) => None,
         }
     }
 
@@ -210,7 +208,8 @@ impl Tokenizer {
     ///
     /// # Errors
     /// [`ModelError::ByteLevel`]: it is a byte-level tokenizer; see [`byte_bpe`](Self::byte_bpe).
-    /// [`ModelError::WordPiece`]: see [`wordpiece`](Self::wordpiece).
+    /// [`ModelError::Pipeline`](crate::ModelError): see [`pipeline`](Self::pipeline), with the feature
+    /// `tokenizer-json`.
     pub fn model(&self) -> Result<&Model, ModelError> {
         Ok(self.model_tables()?.model())
     }
@@ -219,15 +218,52 @@ impl Tokenizer {
     pub fn byte_bpe(&self) -> Option<&ByteBpe> {
         match self.vocabulary()? {
             TokenVocabulary::Bytes(bpe) => Some(bpe),
-            _ => None,
+            #[cfg(feature = "tokenizer-json")]
+            TokenVocabulary::Pipeline(pipeline) => pipeline.byte_bpe(),
         }
     }
 
-    /// The WordPiece vocabulary; `None` for any other tokenizer.
-    pub fn wordpiece(&self) -> Option<&WordPiece> {
-        match self.vocabulary()? {
-            TokenVocabulary::Words(words) => Some(words),
-            _ => None,
+    /// A piece in characters that can be written to a line and read again: if its bytes need not be
+    /// text, each becomes the character with which GPT-2 writes it. Other pieces are as they are.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("small.model");
+    /// std::fs::write(&path, "minbpe v1\n\n0\n32 97\n")?;
+    /// let tokenizer = spiece::Tokenizer::open(&path)?;
+    /// assert_eq!(*tokenizer.printable_piece(b" a"), *"\u{120}a".as_bytes());
+    /// assert_eq!(*tokenizer.piece_of_printable("\u{120}a".as_bytes()), *b" a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn printable_piece<'p>(&self, piece: &'p [u8]) -> Cow<'p, [u8]> {
+        match self.vocabulary() {
+            Some(TokenVocabulary::Bytes(bpe)) if !is_special_text(bpe, piece) => {
+                Cow::Owned(printable(piece).into_bytes())
+            }
+            _ => Cow::Borrowed(piece),
+        }
+    }
+
+    /// The piece of which [`printable_piece`](Self::printable_piece) makes this text.
+    pub fn piece_of_printable<'p>(&self, text: &'p [u8]) -> Cow<'p, [u8]> {
+        match (self.vocabulary(), std::str::from_utf8(text)) {
+            (Some(TokenVocabulary::Bytes(bpe)), Ok(spelling)) if !is_special_text(bpe, text) => {
+                spelled(spelling).map_or(Cow::Borrowed(text), Cow::Owned)
+            }
+            _ => Cow::Borrowed(text),
+        }
+    }
+
+    /// A short name of the algorithm: that of the type of a SentencePiece model (`bpe`, `unigram`,
+    /// `word`, `char`), `byte_bpe`, `wordpiece` or `word_level`.
+    pub fn model_type_name(&self) -> &'static str {
+        if let Ok(model) = self.model() {
+            return model.model_type().name();
+        }
+        match self.vocabulary() {
+            #[cfg(feature = "tokenizer-json")]
+            Some(TokenVocabulary::Pipeline(pipeline)) => pipeline.model_type_name(),
+            _ => "byte_bpe",
         }
     }
 
@@ -410,7 +446,7 @@ impl Tokenizer {
 
 /// The vocabulary.
 impl Tokenizer {
-    /// The number of ids: ids are below it. Some ids of a byte-level or WordPiece
+    /// The number of ids: ids are below it. Some ids of a byte-level
     /// vocabulary may have no piece.
     pub fn vocab_size(&self) -> usize {
         match &self.tables {
@@ -451,7 +487,7 @@ impl Tokenizer {
         }
     }
 
-    /// A piece: text, kind and score. The special tokens of a byte-level or WordPiece vocabulary
+    /// A piece: text, kind and score. The special tokens of a byte-level vocabulary or a pipeline
     /// are control pieces, and its added tokens that every text may contain are user-defined
     /// symbols; its pieces have the score 0.
     pub fn piece(&self, id: PieceId) -> Option<Piece<'_>> {
@@ -468,7 +504,7 @@ impl Tokenizer {
 
     /// The pieces that text yields only if [`EncodeOptions::allowed_special`] names them, by their
     /// ids and texts: the control pieces of a SentencePiece model, the special tokens of a
-    /// byte-level or WordPiece vocabulary.
+    /// byte-level vocabulary or a pipeline.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;

@@ -102,6 +102,10 @@ fn decode_pieces(
     if reversals.count() % 2 == 1 {
         pieces.reverse();
     }
+    let pieces: Vec<_> = pieces
+        .into_iter()
+        .map(|piece| tokenizer.piece_of_printable(piece))
+        .collect();
     out.extend_from_slice(&tokenizer.decode_pieces_to_bytes(&pieces));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `spiece export-vocab`: the pieces of a model as text, with the flags of `spm_export_vocab`.
 //!
 //! Each line has a piece, in the order of the ids, a tab, and its score (`vocab`) or its id
-//! (`syms`).
+//! (`syms`). Pieces without scores stand alone.
 //!
 //! ```text
 //! $ spiece export-vocab --model=testdata/golden/llama2.model --output_format=syms | head -n 3
@@ -11,7 +11,6 @@
 //! ```
 
 use clap::{ArgMatches, Command};
-use spiece::Model;
 
 use super::args;
 use super::io::{self, CliResult};
@@ -34,21 +33,36 @@ pub(crate) fn command() -> Command {
     args::with_common_flags(command)
 }
 
-/// Writes the pieces of the model in the format of `--output_format`.
+/// Writes the pieces of the tokenizer in the format of `--output_format`. Those of vocabularies that
+/// are no SentencePiece models have no scores; bytes are written in printable characters.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
-    let export: fn(&Model) -> Vec<u8> = match args::text(matches, "output_format") {
-        "vocab" => |model| model.to_vocab(true),
-        "syms" => |model| {
-            let mut lines = Vec::new();
-            for piece in model.pieces() {
-                lines.extend_from_slice(piece.text);
-                lines.extend_from_slice(format!("\t{}\n", piece.id).as_bytes());
-            }
-            lines
-        },
+    let has_ids = match args::text(matches, "output_format") {
+        "vocab" => false,
+        "syms" => true,
         other => return Err(args::invalid("output_format", other, "vocab or syms")),
     };
-    let model = args::model(matches)?;
-    warn_of_broken_vocab(&args::messages(matches)?, &model);
-    io::write_output(args::output_file(matches), &export(&model))
+    let tokenizer = args::tokenizer(matches)?;
+    let mut lines = Vec::new();
+    match tokenizer.model() {
+        Ok(model) => {
+            warn_of_broken_vocab(&args::messages(matches)?, model);
+            if !has_ids {
+                lines = model.to_vocab(true);
+            }
+        }
+        Err(_) if !has_ids => {
+            for piece in tokenizer.pieces() {
+                lines.extend_from_slice(&tokenizer.printable_piece(piece.text));
+                lines.push(b'\n');
+            }
+        }
+        Err(_) => {}
+    }
+    if has_ids {
+        for piece in tokenizer.pieces() {
+            lines.extend_from_slice(&tokenizer.printable_piece(piece.text));
+            lines.extend_from_slice(format!("\t{}\n", piece.id).as_bytes());
+        }
+    }
+    io::write_output(args::output_file(matches), &lines)
 }

@@ -74,14 +74,9 @@ impl Loaded {
     /// Bytes that are equal for equal models only.
     fn content(&self) -> Vec<u8> {
         self.tokenizer.to_bytes().unwrap_or_else(|_| {
-            // No file holds some byte-level vocabularies, and none is written for WordPiece.
+            // No file holds some byte-level vocabularies.
             let parts = self.tokenizer.byte_bpe().map(ByteBpe::parts);
-            let words = self.tokenizer.wordpiece().map(|words| {
-                let pieces = self.tokenizer.pieces();
-                let pieces = pieces.map(|piece| (piece.id, piece.kind, piece.text.to_vec()));
-                (words, pieces.collect::<Vec<_>>())
-            });
-            format!("{parts:?} {words:?}").into_bytes()
+            format!("{parts:?}").into_bytes()
         })
     }
 

@@ -178,15 +178,10 @@ impl PyTokenizer {
         self.loaded.tokenizer.vocab_size()
     }
 
-    /// The algorithm: 'bpe', 'unigram', 'word', 'char', 'byte_bpe' or 'wordpiece'.
+    /// The algorithm: 'bpe', 'unigram', 'word', 'char', 'byte_bpe', 'wordpiece' or 'word_level'.
     #[getter]
-    fn model_type(&self) -> String {
-        let tokenizer = &self.loaded.tokenizer;
-        match tokenizer.model() {
-            Ok(model) => model.model_type().to_string(),
-            Err(_) if tokenizer.wordpiece().is_some() => "wordpiece".to_owned(),
-            Err(_) => "byte_bpe".to_owned(),
-        }
+    fn model_type(&self) -> &'static str {
+        self.loaded.tokenizer.model_type_name()
     }
 
     /// The id of the unknown piece, or None.

@@ -132,9 +132,7 @@ impl<'d, 'p> SpanDecoder<'d, 'p> {
             Some(id) => self
                 .decoder
                 .push(id.index(), &mut self.state, &mut self.text),
-            None => self
-                .decoder
-                .push_given(piece.text, &mut self.state, &mut self.text),
+            None => self.state.push_text(piece.text, &mut self.text),
         }
         let span = begin..self.text.len();
         self.add_token(piece, span);

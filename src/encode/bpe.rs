@@ -56,6 +56,8 @@ mod byte_cuts;
 pub(crate) mod bytes;
 mod classes;
 mod lookup;
+#[cfg(feature = "tokenizer-json")]
+pub(crate) mod merge_list;
 #[cfg(any(feature = "inspect", feature = "tokenizer-json"))]
 mod pair_merger;
 mod scan;
@@ -132,11 +134,6 @@ impl BpeCache {
             full: FullMergeState::default(),
             normalized: Vec::new(),
         }
-    }
-
-    /// The cache of chunks, for encoders that merge nothing.
-    pub(super) fn chunks(&mut self) -> &mut ChunkCache {
-        &mut self.chunks
     }
 
     /// The memory that all caches need now, in bytes, pair caches included.

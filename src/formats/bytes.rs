@@ -15,12 +15,10 @@
 //! |---|---|
 //! | [`tokens`] | tokens with their ids, checked: no two equal, no byte missing, no large id |
 //! | [`printable`] | tokens in these characters with a list of merges |
-//! | [`merge_list`] | a list of merges as an order of tokens, and why that is exact |
 //! | [`known`] | patterns and special tokens of published files that lack them |
 
 mod error;
 mod known;
-mod merge_list;
 mod minbpe;
 mod printable;
 mod ranked;
@@ -32,12 +30,12 @@ mod tests;
 mod vocab_merges;
 mod written;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 pub use self::error::{ByteFormatError, Place};
 use self::known::KnownVocabulary;
-use self::merge_list::ListOrder;
 pub(super) use self::minbpe::is_start as is_start_of_minbpe;
 pub(super) use self::printable::PrintableVocabulary;
 #[cfg(feature = "gguf")]
@@ -54,18 +52,13 @@ pub use self::written::{ByteFileOptions, ByteFiles, Missing, PostProcessor};
 pub(crate) use crate::base::byte_chars::printable;
 pub(super) use crate::base::byte_chars::spelled;
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken, TextForm};
+use crate::encode::bpe::merge_list::ListOrder;
 use crate::formats::opened::{OpenedFile, check_size, text};
-use crate::formats::{FileFormat, ReadPostProcessor, Reason, ReasonKind, Verdict};
+use crate::formats::{
+    FILES_OF_FOLDERS, FileFormat, ReadPostProcessor, Reason, ReasonKind, Verdict, options_of_folder,
+};
 use crate::pattern::Pretokenizer;
-use crate::wordpiece::BertNormalizer;
-
-/// The files of a folder that can hold its vocabulary, in the order in which they are looked for.
-const FILES_OF_FOLDERS: [&str; 4] = [
-    "tokenizer.json",
-    "tekken.json",
-    "vocab.json",
-    "encoder.json",
-];
+use crate::pipeline::BertNormalizer;
 
 /// What a vocabulary of tokens needs and its file lacks.
 #[derive(Debug, Clone, Default)]
@@ -78,6 +71,9 @@ pub struct ByteFormatOptions {
     /// The normalizer, for the `vocab.txt` of BERT. Without it, text becomes lower case unless a
     /// piece has an upper-case letter.
     pub bert_normalizer: Option<BertNormalizer>,
+    /// What a folder says of the texts of its vocabulary.
+    pub(crate) text_form: Option<TextForm>,
+    pub(crate) adds_prefix_space: Option<bool>,
 }
 
 impl ByteFormatOptions {
@@ -140,8 +136,22 @@ impl ByteVocabulary {
         if !is_byte_format(file.format) {
             return Ok(None);
         }
-        let path = file.path.clone();
-        read(&file.read()?, Some(&path), options)
+        let file_path = file.path.clone();
+        let options = match path.is_dir() {
+            true => options_of_folder(path, file.format, options)?,
+            false => Cow::Borrowed(options),
+        };
+        read(&file.read()?, Some(&file_path), &options)
+    }
+
+    /// Reads the content of a file of a format other than GGUF; `path` is where it stands. `None` if
+    /// it is no byte-level vocabulary.
+    pub(crate) fn of_content(
+        content: &[u8],
+        path: Option<&Path>,
+        options: &ByteFormatOptions,
+    ) -> Result<Option<Self>, ByteFormatError> {
+        read(content, path, options)
     }
 
     /// Reads a byte-level vocabulary from the bytes of a file; see [`open`](Self::open).
@@ -267,7 +277,10 @@ fn known_or_given(
     };
     Ok(ByteBpeParts {
         special_tokens,
-        text_form: known.map_or(TextForm::AsIs, |known| known.text_form),
+        text_form: options
+            .text_form
+            .unwrap_or(known.map_or(TextForm::AsIs, |known| known.text_form)),
+        adds_prefix_space: options.adds_prefix_space.unwrap_or_default(),
         ..ByteBpeParts::new(pretokenizer)
     })
 }
@@ -282,7 +295,7 @@ impl ByteVocabulary {
         parts: ByteBpeParts,
     ) -> Result<Self, ByteFormatError> {
         let unprintable = vocabulary.add_others(&parts.special_tokens)?;
-        let order = ListOrder::new(&vocabulary.tokens, &vocabulary.pairs);
+        let order = ListOrder::new(vocabulary.tokens.texts(), &vocabulary.pairs);
         let mut read = Self::of_order(&vocabulary.tokens, order, parts)?;
         if let Some(text) = unprintable.filter(|_| read.parts.whole_pretokens_first) {
             let explanation = format!(
@@ -331,13 +344,30 @@ impl ByteVocabulary {
         }
         order.divided.retain(|(at, _)| !only_special.contains(at));
         let mut verdict = Verdict::default();
-        verdict.add_all(order.reason(tokens));
+        verdict.add_all(divided_reason(&order, tokens));
         Ok(Self {
             parts,
             verdict,
             post_processor: None,
         })
     }
+}
+
+/// Why merging in an order can differ from merging by the list: tokens are divided.
+fn divided_reason(order: &ListOrder, tokens: &TokenList) -> Option<Reason> {
+    let parts = order.first_divided(tokens.texts())?;
+    let token = parts.concat();
+    let explanation = format!(
+        "{} tokens are merged although the list does not have the pair, for example {} from {} and {}",
+        order.divided.len(),
+        shown(&token),
+        shown(parts[0]),
+        shown(parts[1]),
+    );
+    Some(Reason {
+        example: String::from_utf8(token).ok(),
+        ..Reason::new(ReasonKind::MergeOrder, explanation)
+    })
 }
 
 /// The index of each special token, by its id. Each must have an id and a text of its own.

@@ -45,7 +45,7 @@ pub(super) use self::bytes::write as write_byte_level;
 use super::bytes::{ByteFormatError, ByteFormatOptions, ByteVocabulary};
 use super::{ConvertedModel, FileFormat, Verdict};
 use crate::formats::ConvertError;
-use crate::model::Model;
+use crate::model::{Model, ModelError};
 
 /// The result of reading or writing a part of a file.
 type GgufResult<T> = Result<T, ConvertError>;
@@ -117,8 +117,14 @@ impl Model {
     /// The bytes are not a little-endian GGUF file of version 2 or 3, or the vocabulary is of
     /// another kind.
     pub fn from_gguf(reader: impl Read) -> Result<ConvertedModel, ConvertError> {
-        let header = header::Header::read(BufReader::with_capacity(1 << 16, reader))?;
-        let (model, reasons) = import::model(&header)?;
+        Self::of_header(&header::Header::read(BufReader::with_capacity(
+            1 << 16,
+            reader,
+        ))?)
+    }
+
+    fn of_header(header: &header::Header) -> Result<ConvertedModel, ConvertError> {
+        let (model, reasons) = import::model(header)?;
         let mut verdict = judge::verdict(&model);
         verdict.add_all(reasons);
         Ok(ConvertedModel { model, verdict })
@@ -136,6 +142,27 @@ impl Model {
         file.read_exact(&mut start).ok()?;
         let is_gguf = FileFormat::of_content(&start) == FileFormat::Gguf;
         is_gguf.then(|| Self::from_gguf((&start[..]).chain(file)))
+    }
+}
+
+/// What the header of a file has.
+#[cfg(feature = "tokenizer-json")]
+pub(crate) enum GgufContent {
+    /// A byte-level vocabulary.
+    Bytes(ByteVocabulary),
+    /// A SentencePiece model.
+    Model(ConvertedModel),
+}
+
+#[cfg(feature = "tokenizer-json")]
+impl GgufContent {
+    /// Reads the header.
+    pub(crate) fn read(reader: impl Read, options: &ByteFormatOptions) -> Result<Self, ModelError> {
+        let header = header::Header::read(BufReader::with_capacity(1 << 16, reader))?;
+        match bytes::read(&header, options)? {
+            Some(vocabulary) => Ok(Self::Bytes(vocabulary)),
+            None => Ok(Self::Model(Model::of_header(&header)?)),
+        }
     }
 }
 

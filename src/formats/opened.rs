@@ -13,16 +13,16 @@ pub(super) const START_BYTES: usize = 1 << 16;
 const MAX_FILE_BYTES: usize = 1 << 31;
 
 /// A file of which the start has been read. Models with weights are not read as a whole.
-pub(super) struct OpenedFile {
-    pub(super) path: PathBuf,
-    pub(super) format: FileFormat,
+pub(crate) struct OpenedFile {
+    pub(crate) path: PathBuf,
+    pub(crate) format: FileFormat,
     start: Vec<u8>,
     rest: File,
 }
 
 impl OpenedFile {
     /// Opens a file, or the first one of `names` that a folder has. `None` if it has none of them.
-    pub(super) fn open(path: &Path, names: &[&str]) -> Result<Option<Self>, ByteFormatError> {
+    pub(crate) fn open(path: &Path, names: &[&str]) -> Result<Option<Self>, ByteFormatError> {
         let mut path = path.to_owned();
         if path.is_dir() {
             let mut files = names.iter().map(|name| path.join(name));
@@ -47,14 +47,19 @@ impl OpenedFile {
         }))
     }
 
+    /// The start of the file: the bytes that decide the format.
+    pub(crate) fn start(&self) -> &[u8] {
+        &self.start
+    }
+
     /// A reader of the whole file.
     #[cfg(feature = "gguf")]
-    pub(super) fn reader(&self) -> impl Read {
+    pub(crate) fn reader(&self) -> impl Read {
         self.start.chain(&self.rest)
     }
 
     /// The content of the whole file.
-    pub(super) fn read(mut self) -> Result<Vec<u8>, ByteFormatError> {
+    pub(crate) fn read(mut self) -> Result<Vec<u8>, ByteFormatError> {
         match self.rest.read_to_end(&mut self.start) {
             Ok(_) => Ok(self.start),
             Err(source) => Err(ByteFormatError::Read {

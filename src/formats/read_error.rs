@@ -37,6 +37,11 @@ pub enum ReadError {
 }
 
 impl ReadError {
+    /// Whether the file is not what its start says, or damaged.
+    pub(crate) fn is_syntax(&self) -> bool {
+        matches!(self, Self::File(ByteFormatError::Syntax { .. }))
+    }
+
     /// About a component of a `tokenizer.json`.
     pub(super) fn component(component: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Component {

@@ -12,10 +12,10 @@
 //! | `folder` | the files for `transformers` |
 //! | `parse` | JSON -> borrowed parts |
 //! | `pipeline` | JSON -> pipeline |
+//! | `write_pipeline` | pipeline -> JSON |
 //! | `components` | normalizers and pre-tokenizers -> flags of a model |
 //! | `import` | parts -> model, and the verdict |
 //! | `byte_level` | byte-level vocabularies |
-//! | `wordpiece` | WordPiece vocabularies |
 //!
 //! # What a model becomes
 //! | part of the model | in `tokenizer.json` |
@@ -46,8 +46,8 @@ mod parse;
 mod pipeline;
 mod post_processor;
 mod symbols;
-mod wordpiece;
 mod write;
+mod write_pipeline;
 
 pub(super) use self::byte_level::{Placement, read_byte_level, vocabulary, write_byte_level};
 use self::export::JsonParts;
@@ -57,7 +57,7 @@ use self::parse::JsonFile;
 pub(super) use self::parse::{JsonText, JsonVocab};
 pub(super) use self::pipeline::read_pipeline;
 pub use self::post_processor::{CopiedPostProcessor, ReadPostProcessor};
-pub(super) use self::wordpiece::read_wordpiece;
+pub(super) use self::write_pipeline::write_pipeline;
 use super::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
 use crate::formats::ConvertError;
 use crate::model::{Model, Piece};

@@ -1,98 +1,31 @@
-//! WordPiece vocabularies: BERT's `vocab.txt`, and tokenizer.json (`tokenizer_json::wordpiece`).
+//! The `vocab.txt` of BERT: WordPiece pieces.
 //!
-//! A `vocab.txt` has a piece in each line; the number of the line, from 0, is its id. White space
-//! at the end of a line does not count, and of equal lines the last one does, as in tokenizers. A
-//! file is recognized by a line `[UNK]` among its first 64 KiB, in which no line has a space or
-//! control character inside.
+//! It has a piece in each line; the number of the line, from 0, is its id. White space at the end of a
+//! line does not count, and of equal lines the last one does, as in tokenizers. A file is recognized
+//! by a line `[UNK]` among its first 64 KiB, in which no line has a space or control character inside.
 //!
 //! Everything else is that of `BertWordPieceTokenizer` of tokenizers. The file does not say whether
 //! text becomes lower case, so this is decided by its pieces, unless the caller does: a piece with
 //! an upper-case letter of ASCII other than the special tokens, which have brackets, is one that
 //! lower-case text never has.
 
-use std::path::Path;
-
 use super::bytes::{ByteFormatError, ByteFormatOptions};
-use super::opened::{OpenedFile, START_BYTES, check_size, text};
-use super::{FileFormat, Verdict};
+use super::opened::{START_BYTES, check_size, text};
+use super::{FileFormat, ReadError};
 use crate::byte_bpe::SpecialToken;
-use crate::piece::PieceId;
-use crate::wordpiece::{BertNormalizer, WordPiece, WordPieceParts};
+use crate::pipeline::{
+    BertNormalizer, DecoderStep, ModelVocabulary, Normalizer, Pipeline, PipelineError,
+    PipelineModel, PipelineParts, PostProcessor, PreTokenizer, Template, TemplatePart,
+    WordPieceModel,
+};
 
 const FORMAT: FileFormat = FileFormat::VocabTxt;
 /// The special tokens of `BertWordPieceTokenizer`.
 const SPECIAL_TOKENS: [&str; 5] = ["[UNK]", "[SEP]", "[CLS]", "[PAD]", "[MASK]"];
-
-/// A WordPiece vocabulary that was read from a file.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct WordPieceVocabulary {
-    /// The parts of the tokenizer.
-    pub parts: WordPieceParts,
-    /// Whether its ids equal those of tokenizers.
-    pub verdict: Verdict,
-}
-
-impl WordPieceVocabulary {
-    /// Reads a `vocab.txt` or tokenizer.json, or a folder with one of these; the content decides.
-    /// `None` if it has another format.
-    ///
-    /// # Errors
-    /// The file cannot be read, is malformed, or asks for something that is not supported.
-    pub fn open(
-        path: impl AsRef<Path>,
-        options: &ByteFormatOptions,
-    ) -> Result<Option<Self>, ByteFormatError> {
-        match OpenedFile::open(path.as_ref(), &["tokenizer.json", "vocab.txt"])? {
-            Some(file) if matches!(file.format, FORMAT | FileFormat::TokenizerJson) => {
-                Self::from_bytes(&file.read()?, options)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Reads the bytes of a file; see [`open`](Self::open).
-    ///
-    /// ```
-    /// use spiece::formats::{ByteFormatOptions, WordPieceVocabulary};
-    ///
-    /// let file = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\nun\n##able\n";
-    /// let vocabulary = WordPieceVocabulary::from_bytes(file, &ByteFormatOptions::default())?.unwrap();
-    /// assert_eq!(vocabulary.parts.pieces[5], ("##able".to_owned(), 5));
-    /// assert!(vocabulary.parts.normalizer.lowercase);
-    /// # Ok::<(), spiece::formats::ByteFormatError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn from_bytes(
-        file: &[u8],
-        options: &ByteFormatOptions,
-    ) -> Result<Option<Self>, ByteFormatError> {
-        let format = FileFormat::of_content(file);
-        if !matches!(format, FORMAT | FileFormat::TokenizerJson) {
-            return Ok(None);
-        }
-        check_size(format, file)?;
-        let text = text(format, file)?;
-        match format {
-            FORMAT => read_vocab_txt(text, options).map(Some),
-            _ => super::tokenizer_json::read_wordpiece(text, options),
-        }
-    }
-
-    /// The tokenizer, if its ids are equal for all text.
-    ///
-    /// # Errors
-    /// [`ByteFormatError::NotExact`] with the reasons, or [`ByteFormatError::Words`].
-    pub fn into_exact(self) -> Result<WordPiece, ByteFormatError> {
-        if !self.verdict.is_exact() {
-            let verdict = self.verdict;
-            return Err(ByteFormatError::NotExact { verdict });
-        }
-        Ok(WordPiece::new(self.parts)?)
-    }
-}
+/// What pieces that continue a word begin with.
+const PREFIX: &str = "##";
+/// Words of more characters are unknown.
+const MAX_CHARS: usize = 100;
 
 /// Whether bytes begin with lines of a `vocab.txt`.
 pub(super) fn is_start(start: &[u8]) -> bool {
@@ -104,38 +37,60 @@ pub(super) fn is_start(start: &[u8]) -> bool {
     lines.clone().any(|line| line == b"[UNK]") && lines.all(is_piece)
 }
 
-fn read_vocab_txt(
-    text: &str,
+/// Reads the content of a file.
+pub(crate) fn read_vocab_txt(
+    file: &[u8],
     options: &ByteFormatOptions,
-) -> Result<WordPieceVocabulary, ByteFormatError> {
+) -> Result<Pipeline, ReadError> {
+    check_size(FORMAT, file)?;
+    let text = text(FORMAT, file)?;
     if options.pretokenizer.is_some() || options.special_tokens.is_some() {
-        return Err(ByteFormatError::PatternGiven { format: FORMAT });
+        return Err(ByteFormatError::PatternGiven { format: FORMAT }.into());
     }
-    let lines = text.lines().map(|line| line.trim_end().to_owned());
-    let pieces: Vec<(String, u32)> = lines.zip(0..).collect();
-    let id_of = |text: &str| {
-        let mut same = pieces.iter().rev().filter(|(piece, _)| piece == text);
-        same.next().map(|(_, id)| *id)
-    };
-    let ends = ["[CLS]", "[SEP]"].map(|text| id_of(text).map(PieceId::new));
+    let vocabulary = ModelVocabulary::new(text.lines().map(str::trim_end).zip(0..));
     let special = SPECIAL_TOKENS.into_iter();
-    let special = special.filter_map(|text| Some(SpecialToken::new(text, id_of(text)?)));
-    let is_upper = |(piece, _): &(String, u32)| {
-        !piece.starts_with('[') && piece.bytes().any(|byte| byte.is_ascii_uppercase())
-    };
-    let by_content = match pieces.iter().any(is_upper) {
+    let special = special.filter_map(|text| Some(SpecialToken::new(text, vocabulary.id(text)?)));
+    let is_upper =
+        |text: &str| !text.starts_with('[') && text.bytes().any(|byte| byte.is_ascii_uppercase());
+    let by_content = match vocabulary.tokens().any(|(text, _)| is_upper(text)) {
         true => BertNormalizer::CASED,
         false => BertNormalizer::default(),
     };
-    let special_tokens = special.collect();
-    let parts = WordPieceParts {
-        special_tokens,
-        normalizer: options.bert_normalizer.unwrap_or(by_content),
-        text_ends: ends,
-        ..WordPieceParts::new(pieces)
+    let parts = PipelineParts {
+        added_tokens: special.collect(),
+        normalizer: vec![Normalizer::Bert(
+            options.bert_normalizer.unwrap_or(by_content),
+        )],
+        pre_tokenizer: vec![PreTokenizer::Bert],
+        post_processor: template(&vocabulary).into_iter().collect(),
+        decoder: Some(vec![DecoderStep::WordPiece {
+            prefix: PREFIX.to_owned(),
+            cleanup: true,
+        }]),
+        model_size: u32::try_from(vocabulary.len()).unwrap_or(u32::MAX),
+        model: PipelineModel::WordPiece(Box::new(
+            WordPieceModel::new(vocabulary, "[UNK]", PREFIX, MAX_CHARS)
+                .map_err(|_| PipelineError::TooLarge)?,
+        )),
     };
-    let verdict = Verdict::default();
-    Ok(WordPieceVocabulary { parts, verdict })
+    Ok(Pipeline::new(parts)?)
+}
+
+/// `[CLS]` before a text and `[SEP]` after each, if there are both.
+fn template(vocabulary: &ModelVocabulary) -> Option<PostProcessor> {
+    let special = |text: &str, type_id| {
+        Some(TemplatePart::Special {
+            ids: vec![vocabulary.id(text)?],
+            tokens: vec![text.to_owned()],
+            type_id,
+        })
+    };
+    let sequence = |is_second, type_id| TemplatePart::Sequence { is_second, type_id };
+    let (first, last) = (special("[CLS]", 0)?, special("[SEP]", 0)?);
+    let single = vec![first, sequence(false, 0), last];
+    let mut pair = single.clone();
+    pair.extend([sequence(true, 1), special("[SEP]", 1)?]);
+    Some(PostProcessor::Template(Template { single, pair }))
 }
 
 #[cfg(test)]
@@ -143,17 +98,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::formats::ReasonKind;
     use crate::model::Model;
-    use crate::wordpiece::WordPieceError;
+    use crate::piece::PieceId;
     use crate::{EncodeError, EncodeOptions, ExtraOption, SampleOptions, Tokenizer};
 
     const VOCAB: &str = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##able\n##s\n.\nzoe\n";
-
-    fn read(file: &[u8]) -> Result<WordPieceVocabulary, ByteFormatError> {
-        let read = WordPieceVocabulary::from_bytes(file, &ByteFormatOptions::default());
-        read.map(|read| read.expect("the format is known"))
-    }
 
     fn file() -> Value {
         let vocab = VOCAB
@@ -181,12 +130,6 @@ mod tests {
         })
     }
 
-    fn changed(pointer: &str, value: Value) -> Vec<u8> {
-        let mut file = file();
-        *file.pointer_mut(pointer).expect("a field of the file") = value;
-        file.to_string().into_bytes()
-    }
-
     #[test]
     fn both_files_give_one_tokenizer() {
         for file in [
@@ -205,7 +148,10 @@ mod tests {
                 surfaces[..5],
                 [&b"Un"[..], b"able", b"s", b".", "Zo\u{eb}".as_bytes()]
             );
-            assert_eq!(tokenizer.decode(ids).unwrap(), "unables. zoe");
+            let text = "unables. zoe [UNK] [UNK] [UNK] [UNK]";
+            assert_eq!(tokenizer.decode(&ids).unwrap(), text);
+            let text = tokenizer.decode_without_special(ids).unwrap();
+            assert_eq!(text, "unables. zoe");
             let ends = tokenizer
                 .piece_to_id("[CLS]")
                 .zip(tokenizer.piece_to_id("[SEP]"));
@@ -270,7 +216,7 @@ mod tests {
                 .collect();
             assert_eq!(json!(spans), row["spans"], "{text:?}");
             assert_eq!(
-                json!(tokenizer.decode(&ids).unwrap()),
+                json!(tokenizer.decode_without_special(&ids).unwrap()),
                 row["decoded"],
                 "{text:?}"
             );
@@ -290,8 +236,11 @@ mod tests {
         let normalizer = |file: &str, given| {
             let mut options = ByteFormatOptions::default();
             options.bert_normalizer = given;
-            let read = WordPieceVocabulary::from_bytes(file.as_bytes(), &options);
-            read.unwrap().unwrap().parts.normalizer
+            let pipeline = read_vocab_txt(file.as_bytes(), &options).unwrap();
+            match pipeline.normalizer() {
+                [Normalizer::Bert(bert)] => *bert,
+                other => panic!("{other:?}"),
+            }
         };
         let cased = format!("{VOCAB}Zoe\n");
         assert_eq!(normalizer(VOCAB, None), BertNormalizer::default());
@@ -301,75 +250,8 @@ mod tests {
     }
 
     #[test]
-    fn components_that_differ_are_named() {
-        for (pointer, value, name) in [
-            ("/normalizer/type", json!("NFKC"), "normalizer is \"NFKC\""),
-            ("/normalizer/lowercase", json!(null), "normalizer.lowercase"),
-            (
-                "/pre_tokenizer/type",
-                json!("Whitespace"),
-                "pre_tokenizer is \"Whitespace\"",
-            ),
-            ("/pre_tokenizer", json!(null), "pre_tokenizer is missing"),
-            (
-                "/decoder/type",
-                json!("BPEDecoder"),
-                "decoder is \"BPEDecoder\"",
-            ),
-            ("/model/unk_token", json!(null), "model.unk_token"),
-            (
-                "/model/continuing_subword_prefix",
-                json!(null),
-                "model.continuing_subword_prefix",
-            ),
-            ("/model/max_input_chars_per_word", json!(-1), "line 1"),
-            ("/model/vocab", json!([["a", 0.0]]), "model.vocab"),
-            ("/added_tokens/0/id", json!(7), "added_tokens[0]"),
-        ] {
-            let error = read(&changed(pointer, value)).unwrap_err().to_string();
-            assert!(error.contains(name), "{pointer}: {error}");
-        }
-        let twice = file().to_string().replace("\"un\":5", "\"un\":5,\"un\":6");
-        assert!(matches!(
-            read(twice.as_bytes()),
-            Err(ByteFormatError::DuplicateToken { .. })
-        ));
-        let set = read(&changed("/truncation", json!({"max_length": 5}))).unwrap();
-        assert!(set.verdict.has(ReasonKind::Setting));
-        assert!(matches!(
-            set.into_exact(),
-            Err(ByteFormatError::NotExact { .. })
-        ));
-        for (pointer, value) in [
-            ("/model/unk_token", json!("<unk>")),
-            ("/model/vocab/un", json!(6)),
-        ] {
-            let error = read(&changed(pointer, value))
-                .unwrap()
-                .into_exact()
-                .unwrap_err();
-            assert!(matches!(
-                error,
-                ByteFormatError::Words(
-                    WordPieceError::NoUnknown { .. } | WordPieceError::RepeatedId { id: 6 }
-                )
-            ));
-        }
-    }
-
-    #[test]
-    fn templates_of_other_forms_have_no_ends() {
-        let ends = |value| {
-            read(&changed("/post_processor", value))
-                .unwrap()
-                .parts
-                .text_ends
-        };
-        assert_eq!(ends(json!(null)), [None; 2]);
-        let bert = json!({"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]});
-        assert_eq!(ends(bert), [Some(2.into()), Some(3.into())]);
-        let tokenizer =
-            Tokenizer::from_bytes(&changed("/post_processor/single", json!([]))).unwrap();
+    fn a_list_without_both_ends_has_no_template() {
+        let tokenizer = Tokenizer::from_bytes(b"[UNK]\n[CLS]\na\n").unwrap();
         let options = EncodeOptions::default().with_extra([ExtraOption::Bos]);
         let error = tokenizer.encoder_with(&options).unwrap_err();
         assert_eq!(error, EncodeError::NoTextEnds { option: "bos" });

@@ -94,7 +94,7 @@ impl OtherContent {
 
     /// The content of a file that begins with these bytes, if it can be large and no message of
     /// protobuf begins with them.
-    pub(super) fn of_start(start: &[u8]) -> Option<Self> {
+    pub(crate) fn of_start(start: &[u8]) -> Option<Self> {
         match start {
             // Checkpoints of PyTorch are zip files that begin with `NAME/data.pkl`.
             [b'P', b'K', 3, 4, rest @ ..] => {

@@ -22,7 +22,7 @@ use super::PipelineError;
 use super::byte_trie::ByteTrie;
 use super::model::ModelVocabulary;
 use super::normalizer::Normalizer;
-use super::text::MappedText;
+use super::text::{Malformed, MappedText};
 use crate::base::decode_char;
 use crate::special::{
     Segment, SpecialToken, first_char, last_char, spaces_at_end, spaces_at_start,
@@ -58,6 +58,9 @@ pub(crate) struct FoundTokens {
     is_found: Vec<bool>,
     /// The same for the tokens that are searched for in normalized text.
     in_normalized: Arc<[bool]>,
+    /// Whether any is found in text as it is, and in normalized text.
+    any_as_is: bool,
+    any_normalized: bool,
 }
 
 impl FoundTokens {
@@ -171,10 +174,16 @@ impl AddedTokens {
             true => allows(&token.text),
             false => finds_added,
         };
+        let any = |normalized: bool| {
+            let mut tokens = self.tokens.iter();
+            tokens.any(|token| token.normalized == normalized && is_found(token))
+        };
         let normalized = self.tokens.iter().filter(|token| token.normalized);
         FoundTokens {
             is_found: self.tokens.iter().map(is_found).collect(),
             in_normalized: normalized.map(is_found).collect(),
+            any_as_is: any(false),
+            any_normalized: any(true),
         }
     }
 
@@ -185,17 +194,19 @@ impl AddedTokens {
         found: &FoundTokens,
         on_segment: impl FnMut(Segment),
     ) {
-        self.cut(&self.as_is, text, found, on_segment);
+        let trie = found.any_as_is.then_some(&self.as_is);
+        self.cut(trie, text, found, on_segment);
     }
 
     /// Passes the parts of a normalized text.
     pub(super) fn cut_normalized(
         &self,
-        text: &str,
+        text: &[u8],
         found: &FoundTokens,
         on_segment: impl FnMut(Segment),
     ) {
-        self.cut(&self.normalized, text.as_bytes(), found, on_segment);
+        let trie = found.any_normalized.then_some(&self.normalized);
+        self.cut(trie, text, found, on_segment);
     }
 
     /// The id of the token with a number.
@@ -205,7 +216,7 @@ impl AddedTokens {
 
     fn cut(
         &self,
-        trie: &TokenTrie,
+        trie: Option<&TokenTrie>,
         text: &[u8],
         found: &FoundTokens,
         mut on_segment: impl FnMut(Segment),
@@ -214,7 +225,7 @@ impl AddedTokens {
         let mut at = 0;
         // The last run of white space after a token. Tokens inside of it have the same end.
         let mut run = 0..0;
-        while let Some((number, range)) = trie.find(text, at) {
+        while let Some((number, range)) = trie.and_then(|trie| trie.find(text, at)) {
             at = range.end;
             let token = &self.tokens[number];
             if !found.is_found(number) {
@@ -254,7 +265,7 @@ impl AddedTokens {
 /// A text after the normalizer.
 fn normalized(normalizer: &[Normalizer], text: &str) -> Result<String, PipelineError> {
     let mut mapped = MappedText::default();
-    mapped.start(text.as_bytes(), 0..text.len(), true);
+    mapped.start(text.as_bytes(), 0..text.len(), true, Malformed::Replaced);
     for step in normalizer {
         step.apply(&mut mapped, true)?;
     }

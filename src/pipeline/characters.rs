@@ -1,6 +1,6 @@
 //! The classes of characters of the components, as the library tokenizers 0.23.3 has them.
 
-use crate::wordpiece::classes::{CHINESE, MARK, PUNCTUATION, REMOVED, SPACE, class};
+use super::classes::{CHINESE, MARK, PUNCTUATION, REMOVED, SPACE, class};
 
 /// What `clean_text` removes.
 pub(super) fn is_removed(c: char) -> bool {
@@ -42,4 +42,53 @@ pub(super) fn lower_case(c: char) -> std::char::ToLowercase {
     char::from_u32(u32::from(c) + distance)
         .unwrap_or(c)
         .to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every character with its class.
+    fn characters() -> impl Iterator<Item = (char, u8)> {
+        ('\0'..=char::MAX).map(|c| (c, class(c)))
+    }
+
+    #[test]
+    fn classes_are_those_of_tokenizers() {
+        let golden = include_str!("../../testdata/wordpiece/classes.tsv");
+        let bits = [
+            ("removed", REMOVED),
+            ("mark", MARK),
+            ("punctuation", PUNCTUATION),
+            ("space", SPACE),
+            ("chinese", CHINESE),
+        ];
+        for ((name, bit), line) in bits.into_iter().zip(golden.lines()) {
+            let ranges = line.strip_prefix(name).unwrap().split_whitespace();
+            let mut expected = vec![false; 0x11_0000];
+            for range in ranges {
+                let (first, last) = range.split_once('-').unwrap();
+                let [first, last] =
+                    [first, last].map(|code| usize::from_str_radix(code, 16).unwrap());
+                expected[first..=last].fill(true);
+            }
+            let differ =
+                characters().filter(|(c, class)| (class & bit != 0) != expected[*c as usize]);
+            let differ: Vec<char> = differ.map(|(c, _)| c).collect();
+            assert!(differ.is_empty(), "{name}: {differ:?}");
+        }
+    }
+
+    #[test]
+    fn new_letters_have_a_lower_case_whatever_the_standard_library_knows() {
+        for (upper, lower) in [
+            ('\u{A7CE}', '\u{A7CF}'),
+            ('\u{A7D2}', '\u{A7D3}'),
+            ('\u{A7D4}', '\u{A7D5}'),
+            ('\u{16EA0}', '\u{16EBB}'),
+            ('\u{16EB8}', '\u{16ED3}'),
+        ] {
+            assert!(lower_case(upper).eq([lower]), "{upper:?}");
+        }
+    }
 }

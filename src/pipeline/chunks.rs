@@ -24,7 +24,7 @@
 use super::characters::{is_number, is_punctuation};
 use super::matcher::Target;
 use super::model::PipelineModel;
-use super::text::MappedText;
+use super::text::{Malformed, MappedText};
 use super::{Matcher, Metaspace, Normalizer, Pipeline, PreTokenizer};
 use crate::base::num::low_u8;
 use crate::pattern::SplitBehavior;
@@ -340,7 +340,12 @@ impl Cut {
 /// What a step makes of a character alone; `None` if it cannot be applied.
 fn changed(step: &Normalizer, c: char) -> Option<String> {
     let mut text = MappedText::default();
-    text.start(c.encode_utf8(&mut [0; 4]).as_bytes(), 0..c.len_utf8(), true);
+    text.start(
+        c.encode_utf8(&mut [0; 4]).as_bytes(),
+        0..c.len_utf8(),
+        true,
+        Malformed::Replaced,
+    );
     step.apply(&mut text, false).ok()?;
     Some(text.text)
 }

@@ -3,7 +3,6 @@
 use super::PipelineError;
 use super::matcher::Matcher;
 use crate::base::byte_chars::byte_of;
-use crate::decode::words::without_spaces_before_punctuation as cleaned;
 
 /// A step from tokens to a text: it changes the texts of tokens, which are joined at the end.
 #[derive(Debug, Clone)]
@@ -191,4 +190,26 @@ fn byte_of_token(token: &str) -> Option<u8> {
         2 => u8::from_str_radix(digits, 16).ok(),
         _ => None,
     }
+}
+
+/// A text without spaces before punctuation and English contractions, as the library leaves them out.
+fn cleaned(text: String) -> String {
+    const REPLACEMENTS: [(&str, &str); 11] = [
+        (" .", "."),
+        (" ?", "?"),
+        (" !", "!"),
+        (" ,", ","),
+        (" ' ", "'"),
+        (" n't", "n't"),
+        (" 'm", "'m"),
+        (" do not", " don't"),
+        (" 's", "'s"),
+        (" 've", "'ve"),
+        (" 're", "'re"),
+    ];
+    let replace = |text: String, (from, to)| match text.contains(from) {
+        true => text.replace(from, to),
+        false => text,
+    };
+    REPLACEMENTS.into_iter().fold(text, replace)
 }

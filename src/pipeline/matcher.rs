@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::PipelineError;
-use crate::pattern::{Pattern, PatternError, PatternSyntax};
+use crate::pattern::{Pattern, PatternError, PatternSyntax, Split, SplitBehavior};
 
 /// A text or an expression that a step looks for.
 #[derive(Debug, Clone)]
@@ -21,7 +21,23 @@ pub(super) enum Target {
     Expression(Pattern),
 }
 
+/// What a [`Matcher`] was made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MatcherSource<'m> {
+    Text(&'m str),
+    /// An expression of the library tokenizers.
+    Expression(&'m str),
+}
+
 impl Matcher {
+    /// What it was made of.
+    pub(crate) fn source(&self) -> MatcherSource<'_> {
+        match &self.target {
+            Target::Text(text) => MatcherSource::Text(text),
+            Target::Expression(pattern) => MatcherSource::Expression(pattern.expression()),
+        }
+    }
+
     /// A text; an empty one is found between all characters.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
@@ -38,6 +54,16 @@ impl Matcher {
         Ok(Self {
             target: Target::Expression(pattern),
         })
+    }
+
+    /// A split at the matches, if finding them cannot fail.
+    pub(super) fn as_split(&self, behavior: SplitBehavior) -> Option<Split> {
+        match &self.target {
+            Target::Text(text) if text.is_empty() => None,
+            Target::Text(text) => Split::at_text(text, behavior).ok(),
+            Target::Expression(pattern) if pattern.has_look_around() => None,
+            Target::Expression(pattern) => Some(Split::new(pattern.clone(), behavior)),
+        }
     }
 
     /// Passes the parts of a text, with whether they match. Matches can be empty, other parts are

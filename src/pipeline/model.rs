@@ -12,7 +12,7 @@ mod wordpiece;
 use std::ops::Range;
 
 pub(crate) use self::bpe::MergeNotInVocabulary;
-pub use self::bpe::{BpeModel, BpeOptions};
+pub use self::bpe::{BpeModel, BpeOptions, ListedMerge};
 pub use self::unigram::UnigramModel;
 pub use self::vocabulary::ModelVocabulary;
 pub use self::word_level::WordLevelModel;
@@ -77,6 +77,21 @@ impl PipelineModel {
             Self::Unigram(unigram) => unigram.encode(part, &mut state.unigram, out),
             Self::WordPiece(wordpiece) => wordpiece.encode(part, out),
             Self::WordLevel(words) => words.encode(part, out),
+        }
+    }
+
+    /// Appends the tokens of a part if merges for which `skips_merge` returns true are skipped.
+    /// Models without merges have one segmentation.
+    pub(super) fn sample(
+        &self,
+        part: &str,
+        skips_merge: &mut dyn FnMut() -> bool,
+        state: &mut ModelState,
+        out: &mut Vec<ModelToken>,
+    ) -> Result<(), NoUnknownToken> {
+        match self {
+            Self::Bpe(bpe) => bpe.sample(part, skips_merge, &mut state.bpe, out),
+            _ => self.encode(part, state, out),
         }
     }
 

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
+use unicode_normalization::{IsNormalized, is_nfc_quick};
 use unicode_normalization_alignments::UnicodeNormalization;
 use unicode_normalization_alignments::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::PipelineError;
 use super::characters::{is_chinese, is_nonspacing_mark, is_removed, is_space, lower_case};
 use super::matcher::{Matcher, Target};
-use super::text::{Change, MappedText, PartWriter};
+use super::text::{Change, MappedText, PartWriter, malformed_byte};
+use super::{BertNormalizer, PipelineError};
 use crate::base::WHITESPACE_MARK;
+use crate::base::byte_chars::byte_char;
 use crate::normalize::charsmap::{Charsmap, CharsmapError};
-use crate::wordpiece::BertNormalizer;
 
 /// A step that changes a text before it is cut.
 #[derive(Debug, Clone)]
@@ -53,6 +54,7 @@ pub enum Normalizer {
 /// The rules of a SentencePiece model.
 #[derive(Debug, Clone)]
 pub struct PrecompiledRules {
+    bytes: Arc<[u8]>,
     charsmap: Arc<Charsmap>,
     /// Whether a byte of ASCII stays as it is.
     kept: Arc<[bool; 256]>,
@@ -73,9 +75,15 @@ impl PrecompiledRules {
             byte.is_some_and(|byte| charsmap.shortest_match(&[byte]).is_none())
         };
         Ok(Self {
+            bytes: bytes.into(),
             kept: Arc::new(std::array::from_fn(is_kept)),
             charsmap: Arc::new(charsmap),
         })
+    }
+
+    /// The bytes of the charsmap.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Whether a text of ASCII has no rule.
@@ -146,6 +154,21 @@ impl Normalizer {
                 Target::Text(needle) => !needle.is_empty() && !text.contains(needle.as_str()),
                 Target::Expression(_) => false,
             },
+            _ => false,
+        }
+    }
+
+    /// Whether the step certainly leaves a text as it is. That is known at once of text of ASCII, and
+    /// of text in form C.
+    pub(super) fn keeps(&self, text: &[u8]) -> bool {
+        if text.is_ascii() {
+            return std::str::from_utf8(text).is_ok_and(|text| self.keeps_ascii(text));
+        }
+        // What newer tables than those of the library leave as it is, those leave, too: characters that
+        // they do not know have no decomposition and no class.
+        let is_nfc = |text: &str| is_nfc_quick(text.chars()) == IsNormalized::Yes;
+        match self {
+            Self::Unicode(UnicodeForm::Nfc) => std::str::from_utf8(text).is_ok_and(is_nfc),
             _ => false,
         }
     }
@@ -232,11 +255,16 @@ impl UnicodeForm {
 /// The character of each byte.
 pub(super) fn byte_chars(part: &mut PartWriter<'_>) {
     let chars = part.part().text.chars();
+    let has_malformed = part.has_malformed();
     let changes = chars.flat_map(|c| {
         let mut bytes = [0; 4];
-        let width = c.encode_utf8(&mut bytes).len();
+        let mut width = c.encode_utf8(&mut bytes).len();
+        if has_malformed && let Some(byte) = malformed_byte(c) {
+            bytes[0] = byte;
+            width = 1;
+        }
         let shifts = [0, 1, 1, 1].into_iter();
-        let chars = bytes.into_iter().map(crate::base::byte_chars::byte_char);
+        let chars = bytes.into_iter().map(byte_char);
         chars.zip(shifts).take(width)
     });
     part.change(changes.map(|(c, shift)| Change::new(c, shift)), 0);

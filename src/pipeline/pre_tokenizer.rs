@@ -9,7 +9,7 @@ use super::matcher::Matcher;
 use super::normalizer::byte_chars;
 use super::scripts;
 use super::text::MappedText;
-use crate::pattern::{Joiner, Pattern, PatternSyntax, SplitBehavior};
+use crate::pattern::{Joiner, Pattern, PatternSyntax, Split, SplitBehavior};
 
 /// A step that cuts a text into the parts that the model gets.
 #[derive(Debug, Clone)]
@@ -86,6 +86,30 @@ static GPT2: LazyLock<Option<Pattern>> = LazyLock::new(|| {
 static WORDS: LazyLock<Option<Pattern>> = LazyLock::new(|| Pattern::new(r"\w+|[^\w\s]+").ok());
 
 impl PreTokenizer {
+    /// The expression of GPT-2.
+    pub(super) fn gpt2() -> Option<&'static Pattern> {
+        GPT2.as_ref()
+    }
+
+    /// The step as a split that cannot fail, if it is one.
+    pub(super) fn as_split(&self) -> Option<Split> {
+        match self {
+            Self::Split {
+                pattern,
+                behavior,
+                invert,
+            } => {
+                let split = pattern.as_split(*behavior)?;
+                Some(Split {
+                    invert: *invert,
+                    ..split
+                })
+            }
+            Self::Digits { individual } => Split::at_numbers(*individual).ok(),
+            _ => None,
+        }
+    }
+
     /// Applies the step.
     pub(super) fn apply(&self, text: &mut MappedText) -> Result<(), PipelineError> {
         match self {

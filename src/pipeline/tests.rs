@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Pipeline, PipelineError, PipelineState};
-use crate::formats::pipeline_from_bytes;
+use crate::formats::read_pipeline;
 use crate::tokenizer::{EncodeOptions, Tokenizer, TokenizerConfig};
 
 /// Written by `tests/conformance/pipelines.py 1 40` with tokenizers 0.23.3.
@@ -38,7 +38,7 @@ fn recorded_texts_have_the_tokens_spans_and_texts_of_the_library() {
     for line in CASES.lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let file = case["file"].to_string();
-        let pipeline = pipeline_from_bytes(file.as_bytes())
+        let pipeline = read_pipeline(file.as_bytes())
             .unwrap_or_else(|error| panic!("seed {}: {error}", case["seed"]));
         for recorded in case["texts"].as_array().unwrap() {
             let text = recorded["text"].as_str().unwrap();
@@ -55,7 +55,7 @@ fn ids_alone_are_those_of_tokens_with_and_without_kept_chunks() {
     for line in CASES.lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let file = case["file"].to_string();
-        let pipeline = pipeline_from_bytes(file.as_bytes()).unwrap();
+        let pipeline = read_pipeline(file.as_bytes()).unwrap();
         let found = [
             pipeline.found(|_| true, true),
             pipeline.found(|_| false, false),
@@ -132,7 +132,7 @@ fn components_that_are_refused_are_named_with_the_reason() {
         ),
     ] {
         let file = file(components);
-        let error = pipeline_from_bytes(file.as_bytes()).unwrap_err();
+        let error = read_pipeline(file.as_bytes()).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
 }
@@ -144,7 +144,7 @@ fn white_space_beside_added_tokens_takes_linear_time() {
             "normalized": false, "special": false})
     };
     let tokens = json!([token("  ", 4), token("x", 5)]);
-    let pipeline = pipeline_from_bytes(file(json!({ "added_tokens": tokens })).as_bytes()).unwrap();
+    let pipeline = read_pipeline(file(json!({ "added_tokens": tokens })).as_bytes()).unwrap();
     let text = format!("a{}xb", " ".repeat(1 << 20));
     let found = results(&pipeline, &text).unwrap();
     // The first match takes all white space, which leaves nothing for the others.
@@ -154,7 +154,7 @@ fn white_space_beside_added_tokens_takes_linear_time() {
 #[test]
 fn an_error_of_a_text_does_not_stay_in_the_pool() {
     let words = json!({"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "<unk>"});
-    let pipeline = pipeline_from_bytes(file(json!({ "model": words })).as_bytes()).unwrap();
+    let pipeline = read_pipeline(file(json!({ "model": words })).as_bytes()).unwrap();
     let tokenizer = Tokenizer::from_pipeline(pipeline, TokenizerConfig::default());
     assert_eq!(tokenizer.encode("b"), []);
     let options = EncodeOptions::default();
@@ -167,7 +167,7 @@ fn an_error_of_a_text_does_not_stay_in_the_pool() {
 #[test]
 fn texts_without_a_result_are_errors() {
     let words = json!({"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "<unk>"});
-    let pipeline = pipeline_from_bytes(file(json!({ "model": words })).as_bytes()).unwrap();
+    let pipeline = read_pipeline(file(json!({ "model": words })).as_bytes()).unwrap();
     assert_eq!(
         results(&pipeline, "b").unwrap_err(),
         PipelineError::NoUnknownToken
@@ -181,7 +181,7 @@ fn incremental_decoding_gives_the_text_of_all_ids() {
         json!({"type": "ByteLevel"}),
         json!({"type": "WordPiece", "prefix": "##", "cleanup": true}),
     ] {
-        let pipeline = pipeline_from_bytes(file(json!({ "decoder": decoder })).as_bytes()).unwrap();
+        let pipeline = read_pipeline(file(json!({ "decoder": decoder })).as_bytes()).unwrap();
         let tokenizer = Tokenizer::from_pipeline(pipeline, TokenizerConfig::default());
         let ids = tokenizer.encode("ab ba");
         let mut incremental = tokenizer.incremental_decoder();

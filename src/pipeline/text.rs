@@ -50,8 +50,35 @@ pub(super) struct MappedText {
     pub(super) parts: Vec<Part>,
     /// Whether origins are kept; if not, there are none.
     tracks: bool,
+    /// Whether characters stand for malformed bytes; see [`malformed_byte`].
+    has_malformed: bool,
     /// The buffers of the step before.
     next: Buffers,
+}
+
+/// What becomes of the malformed bytes of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Malformed {
+    /// Each byte is U+FFFD.
+    Replaced,
+    /// Each byte is a character of its own until it becomes the one that stands for a byte.
+    Kept,
+}
+
+/// The first of the characters that stand for malformed bytes: private ones, which are no letters,
+/// numbers, punctuation or white space. In a text that has malformed bytes these characters are not
+/// told from the bytes.
+const MALFORMED: u32 = 0x10_FE00;
+
+/// The character of a malformed byte.
+fn malformed_char(byte: u8) -> char {
+    char::from_u32(MALFORMED + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// The malformed byte that a character stands for in a text with malformed bytes.
+pub(super) fn malformed_byte(c: char) -> Option<u8> {
+    let code = u32::from(c).checked_sub(MALFORMED)?;
+    u8::try_from(code).ok().filter(|byte| !byte.is_ascii())
 }
 
 #[derive(Debug, Default)]
@@ -81,6 +108,7 @@ pub(super) struct PartWriter<'w> {
     text: &'w mut String,
     origins: &'w mut Vec<Origin>,
     tracks: bool,
+    has_malformed: bool,
     part: OldPart<'w>,
 }
 
@@ -97,6 +125,11 @@ impl<'w> PartWriter<'w> {
     /// The part before the change.
     pub(super) fn part(&self) -> OldPart<'w> {
         self.part
+    }
+
+    /// Whether characters stand for malformed bytes.
+    pub(super) fn has_malformed(&self) -> bool {
+        self.has_malformed
     }
 
     /// The text as it is.
@@ -233,19 +266,23 @@ impl<'w> PartWriter<'w> {
 }
 
 impl MappedText {
-    /// Begins with a range of a text as one part, in which malformed bytes are U+FFFD. Origins are
-    /// kept if `tracks`.
-    pub(super) fn start(&mut self, text: &[u8], range: Range<usize>, tracks: bool) {
+    /// Begins with a range of a text as one part. Origins are kept if `tracks`.
+    pub(super) fn start(
+        &mut self,
+        text: &[u8],
+        range: Range<usize>,
+        tracks: bool,
+        malformed: Malformed,
+    ) {
         self.text.clear();
         self.origins.clear();
         self.parts.clear();
         self.next.origins.clear();
         self.tracks = tracks;
-        if tracks {
-            self.push_with_origins(text, range.clone());
-        } else {
-            self.text
-                .push_str(&String::from_utf8_lossy(&text[range.clone()]));
+        self.has_malformed = false;
+        match std::str::from_utf8(&text[range.clone()]) {
+            Ok(text) if !tracks => self.text.push_str(text),
+            _ => self.push_chunks(text, range.clone(), malformed),
         }
         self.parts.push(Part {
             range: 0..self.text.len(),
@@ -261,27 +298,41 @@ impl MappedText {
         !self.tracks && self.text.is_ascii()
     }
 
-    fn push_with_origins(&mut self, text: &[u8], range: Range<usize>) {
+    fn push_chunks(&mut self, text: &[u8], range: Range<usize>, malformed: Malformed) {
         let mut at = range.start;
-        for chunk in text[range.clone()].utf8_chunks() {
-            self.text.push_str(chunk.valid());
+        for chunk in text[range].utf8_chunks() {
             for c in chunk.valid().chars() {
-                let end = at + c.len_utf8();
-                let origin = Origin { begin: at, end };
-                self.origins
-                    .extend(std::iter::repeat_n(origin, c.len_utf8()));
-                at = end;
+                self.push(c, at..at + c.len_utf8());
+                at += c.len_utf8();
             }
-            let malformed = chunk.invalid().len();
-            if malformed > 0 {
-                let c = char::REPLACEMENT_CHARACTER;
-                let end = at + malformed;
-                let origin = Origin { begin: at, end };
-                self.text.push(c);
-                self.origins
-                    .extend(std::iter::repeat_n(origin, c.len_utf8()));
-                at = end;
+            let invalid = chunk.invalid();
+            match malformed {
+                _ if invalid.is_empty() => {}
+                Malformed::Replaced => {
+                    for at in at..at + invalid.len() {
+                        self.push(char::REPLACEMENT_CHARACTER, at..at + 1);
+                    }
+                }
+                Malformed::Kept => {
+                    self.has_malformed = true;
+                    for (at, byte) in (at..).zip(invalid) {
+                        self.push(malformed_char(*byte), at..at + 1);
+                    }
+                }
             }
+            at += invalid.len();
+        }
+    }
+
+    fn push(&mut self, c: char, origin: Range<usize>) {
+        self.text.push(c);
+        if self.tracks {
+            let origin = Origin {
+                begin: origin.start,
+                end: origin.end,
+            };
+            self.origins
+                .extend(std::iter::repeat_n(origin, c.len_utf8()));
         }
     }
 
@@ -309,6 +360,7 @@ impl MappedText {
                 text: &mut next.text,
                 origins: &mut next.origins,
                 tracks: self.tracks,
+                has_malformed: self.has_malformed,
                 part: old,
             };
             match part.added {

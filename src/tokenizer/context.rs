@@ -137,7 +137,7 @@ impl<'t> EncodeContext<'t> {
             ids,
             |model, parts, text, ids| model.encode_segment(parts, text, ids),
             |tokens, special, parts, text, ids| {
-                tokens.vocabulary.encode_into(text, special, parts, ids);
+                tokens.encode_into(text, special, parts, ids);
             },
         );
     }

@@ -127,7 +127,7 @@ impl Tokenizer {
     /// An id is not in the model; `text` is then unchanged.
     pub fn decode_into(&self, ids: &[PieceId], text: &mut Vec<u8>) -> Result<(), DecodeError> {
         #[cfg(feature = "tokenizer-json")]
-        if let Some(pipeline) = self.pipeline() {
+        if let Some(pipeline) = self.pipeline().filter(|pipeline| !pipeline.joins_bytes()) {
             return decode_by(pipeline, ids, false, text);
         }
         self.decoder().decode(ids, text)

@@ -14,7 +14,6 @@ use super::options::{
 };
 use super::tables::TablesRef;
 use super::token::Tokens;
-use super::vocabulary::{Found, TokenVocabulary};
 use crate::base::rng::Rng;
 use crate::encode::EncodeError;
 use crate::encode::ModelEncoder;
@@ -155,30 +154,19 @@ impl<'t> EncodeContext<'t> {
                 model.assign_spans(&mut parts.buffers, 0);
             }
             (TablesRef::Tokens(tokens), SampleOptions::Dropout { probability }) => {
-                let TokenVocabulary::Bytes(bpe) = &tokens.vocabulary else {
-                    return Err(EncodeError::NoSampling);
-                };
-                let CacheParts { state, buffers, .. } = &mut *parts;
                 let skips_merge = || rng.0.unit() < f64::from(probability);
-                let push = |id, span| buffers.tokens.push(id, span);
-                let state = &mut state.bpe;
-                match self.special_of(tokens) {
-                    Found::Set(special) => {
-                        bpe.for_each_sampled_token(text, special, skips_merge, state, push);
-                    }
-                    #[cfg(feature = "tokenizer-json")]
-                    Found::Tokens(_) => {}
-                }
+                let special = self.special_of(tokens);
+                tokens
+                    .vocabulary
+                    .sample(text, special, skips_merge, parts)?;
             }
             (TablesRef::Tokens(tokens), _) => {
                 return Err(match tokens.vocabulary {
-                    #[cfg(feature = "tokenizer-json")]
-                    TokenVocabulary::Pipeline(_) => EncodeError::NoSampling,
-                    TokenVocabulary::Words(_) => EncodeError::NoSampling,
-                    TokenVocabulary::Bytes(_) => {
+                    ref vocabulary if vocabulary.has_merges() => {
                         let model_type = ModelType::Bpe;
                         EncodeError::WrongSampling { model_type }
                     }
+                    _ => EncodeError::NoSampling,
                 });
             }
         }

@@ -9,7 +9,6 @@ use crate::model::validate::byte_of_piece;
 use crate::piece::{PieceId, PieceKind};
 #[cfg(feature = "tokenizer-json")]
 use crate::pipeline::Pipeline;
-use crate::wordpiece::WordPiece;
 
 /// The special pieces that a model may have.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,38 +31,20 @@ impl SpecialIds {
     }
 }
 
-impl SpecialIds {
-    /// A WordPiece vocabulary says which tokens are around a text, and which one stands for unknown
-    /// words; the name of the token for padding is that of BERT.
-    pub(super) fn of_words(words: &WordPiece) -> Self {
-        let [bos, eos] = words.text_ends();
-        let is_special = |text| {
-            words
-                .special_tokens()
-                .iter()
-                .any(|token| token.text == text)
-        };
-        Self {
-            unk: Some(words.unknown()),
-            bos,
-            eos,
-            pad: words.bytes_to_id("[PAD]").filter(|_| is_special("[PAD]")),
-        }
-    }
-}
-
 #[cfg(feature = "tokenizer-json")]
 impl SpecialIds {
     /// The template says which tokens are around a text, and the model which one stands for what it
-    /// does not know.
-    pub(super) fn of_pipeline(pipeline: &Pipeline) -> Self {
+    /// does not know. What they do not say, `model`, which has the same ids, says by its names.
+    pub(super) fn of_pipeline(pipeline: &Pipeline, model: Option<&Model>) -> Self {
         let ends = pipeline.text_ends();
+        let named = model.map(Self::new).unwrap_or_default();
+        let first = |ids: &[u32]| ids.first().copied().map(PieceId::new);
         Self {
             unk: pipeline.model().unknown().map(PieceId::new),
-            bos: ends.before.first().copied().map(PieceId::new),
-            eos: ends.after.first().copied().map(PieceId::new),
+            bos: first(&ends.before).or(named.bos),
+            eos: first(&ends.after).or(named.eos),
             // The file names a token for padding only with its other settings of padding.
-            pad: None,
+            pad: named.pad,
         }
     }
 }

@@ -3,25 +3,25 @@
 //! Everything above this module is the same for all: options, extra pieces, caches, batches. What
 //! differs is behind [`TablesRef`], which [`EncodeContext`](super::context::EncodeContext) asks.
 //!
-//! | | SentencePiece model | byte-level BPE | WordPiece |
+//! | | SentencePiece model | byte-level BPE | pipeline |
 //! |---|---|---|---|
 //! | found by allowance | control pieces | special tokens | special tokens |
 //! | found in every text | user-defined symbols | added tokens that are not special | added tokens that are not special |
-//! | normalizer | that of the model | NFC or nothing | that of BERT |
-//! | text without a piece | unknown, or byte pieces | none: every byte is a token | unknown words |
-//! | long text on threads | split where no piece can cross (BPE) | split between pretokens | split between words |
-//! | random segmentations | of the model's type | dropout | none |
+//! | normalizer | that of the model | NFC or nothing | a list of steps |
+//! | text without a piece | unknown, or byte pieces | none: every byte is a token | what the model says |
+//! | long text on threads | split where no piece can cross (BPE) | split between pretokens | the same if it is byte-level |
+//! | random segmentations | of the model's type | dropout | dropout of BPE |
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use super::Tokenizer;
-use super::cache::CachePool;
+use super::cache::{CacheParts, CachePool};
 use super::config::TokenizerConfig;
 use super::context::ModelContext;
 use super::pipeline::Pipeline;
 use super::special_ids::byte_ids;
-use super::vocabulary::TokenVocabulary;
+use super::vocabulary::{Found, TokenVocabulary};
 use crate::encode::EncodeError;
 #[cfg(feature = "inspect")]
 use crate::encode::ModelEncoder;
@@ -30,6 +30,10 @@ use crate::model::{Model, ModelError, Piece};
 #[cfg(feature = "inspect")]
 use crate::normalize::Normalizer;
 use crate::piece::{PieceId, PieceKind};
+#[cfg(feature = "tokenizer-json")]
+use crate::pipeline::EqualModel;
+#[cfg(feature = "tokenizer-json")]
+use crate::special::Segment;
 use crate::trie::TrieTooLarge;
 
 /// See the [module page](self).
@@ -154,7 +158,19 @@ pub(super) struct TokenTables {
     pub(super) vocabulary: TokenVocabulary,
     /// The kinds of the tokens that are not normal.
     kinds: HashMap<u32, PieceKind>,
+    /// The tables of a SentencePiece model with the same ids.
+    #[cfg(feature = "tokenizer-json")]
+    equal_model: Option<EqualTables>,
     pub(super) pool: CachePool,
+}
+
+/// The tables of a model that has the ids of a pipeline; see [`EqualModel`].
+#[cfg(feature = "tokenizer-json")]
+#[derive(Debug)]
+struct EqualTables {
+    tables: ModelTables,
+    has_added_tokens: bool,
+    serves_parts: bool,
 }
 
 impl TokenTables {
@@ -162,8 +178,72 @@ impl TokenTables {
         Self {
             kinds: vocabulary.kinds().collect(),
             vocabulary,
+            #[cfg(feature = "tokenizer-json")]
+            equal_model: None,
             pool: CachePool::new(Arc::default(), config),
         }
+    }
+
+    /// Adds a model that has the ids of the pipeline.
+    #[cfg(feature = "tokenizer-json")]
+    pub(super) fn with_equal_model(self, equal: EqualModel, config: TokenizerConfig) -> Self {
+        let equal_model = Some(EqualTables {
+            tables: ModelTables::new(equal.model, config),
+            has_added_tokens: equal.has_added_tokens,
+            serves_parts: equal.serves_parts,
+        });
+        Self {
+            equal_model,
+            ..self
+        }
+    }
+
+    /// Appends the ids of a text.
+    #[inline]
+    pub(super) fn encode_into(
+        &self,
+        text: &[u8],
+        found: Found<'_>,
+        parts: &mut CacheParts,
+        ids: &mut Vec<PieceId>,
+    ) {
+        let encode =
+            |model: &ModelContext<'_>, parts: &mut CacheParts, text: &[u8], ids: &mut _| {
+                model.encode_segment(parts, text, ids);
+            };
+        if !self.encode_by_model(text, found, encode, parts, ids) {
+            self.vocabulary.encode_into(text, found, parts, ids);
+        }
+    }
+
+    /// Appends the ids of a text by the model that is equal to the pipeline, of which `encode`
+    /// appends those of a part; false if there is none.
+    #[cfg_attr(
+        not(feature = "tokenizer-json"),
+        expect(unused_variables, reason = "pipelines alone have equal models")
+    )]
+    #[inline]
+    pub(super) fn encode_by_model(
+        &self,
+        text: &[u8],
+        found: Found<'_>,
+        encode: impl Fn(&ModelContext<'_>, &mut CacheParts, &[u8], &mut Vec<PieceId>),
+        parts: &mut CacheParts,
+        ids: &mut Vec<PieceId>,
+    ) -> bool {
+        #[cfg(feature = "tokenizer-json")]
+        if let Some(equal) = self.equal_model.as_ref().filter(|it| it.serves_parts)
+            && let (TokenVocabulary::Pipeline(pipeline), Found::Tokens(found)) =
+                (&self.vocabulary, found)
+        {
+            let model = equal.tables.context();
+            pipeline.cut_as_is(text, found, |segment| match segment {
+                Segment::Text(range) => encode(&model, parts, &text[range], ids),
+                Segment::Special(id, _) => ids.push(PieceId::from_index(id)),
+            });
+            return true;
+        }
+        false
     }
 
     /// A token as a piece. It has no score.
@@ -182,15 +262,20 @@ impl Tokenizer {
     /// The model with its tables.
     ///
     /// # Errors
-    /// [`ModelError::ByteLevel`], [`ModelError::WordPiece`]
+    /// [`ModelError::ByteLevel`], `ModelError::Pipeline`
     pub(crate) fn model_tables(&self) -> Result<&ModelTables, ModelError> {
         match &self.tables {
             Tables::Model(tables) => Ok(tables),
             Tables::Tokens(tokens) => Err(match tokens.vocabulary {
-                TokenVocabulary::Bytes(_) => ModelError::ByteLevel,
-                TokenVocabulary::Words(_) => ModelError::WordPiece,
                 #[cfg(feature = "tokenizer-json")]
-                TokenVocabulary::Pipeline(_) => ModelError::Pipeline,
+                TokenVocabulary::Pipeline(_) => {
+                    let equal = tokens.equal_model.as_ref();
+                    return match equal.filter(|equal| equal.has_added_tokens) {
+                        Some(equal) => Ok(&equal.tables),
+                        None => Err(ModelError::Pipeline),
+                    };
+                }
+                TokenVocabulary::Bytes(_) => ModelError::ByteLevel,
             }),
         }
     }

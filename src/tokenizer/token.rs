@@ -16,6 +16,7 @@
 //! | 2 | of `▁` | 2..3 | `" "` | `▁` |
 //! | 3 | unknown | 3..6 | `"日"` | `日`, or `<unk>` with [`ExtraOption::UnkPiece`] |
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -134,6 +135,11 @@ impl<'e> TokenRef<'e> {
     #[inline]
     pub fn id(&self) -> PieceId {
         self.token.id
+    }
+
+    /// The [piece](Self::piece) in [printable](Tokenizer::printable_piece) characters.
+    pub fn printable_piece(&self) -> Cow<'e, [u8]> {
+        self.tokens.tokenizer.printable_piece(self.piece())
     }
 
     /// The bytes of the caller's text that the token stands for. With byte fallback, all bytes of a

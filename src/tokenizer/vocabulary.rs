@@ -1,4 +1,4 @@
-//! A vocabulary of tokens, which is no SentencePiece model: byte-level BPE, WordPiece or a pipeline.
+//! A vocabulary of tokens, which is no SentencePiece model: byte-level BPE or a pipeline.
 //!
 //! The facade asks the same of all; each method calls that of the same name.
 
@@ -9,20 +9,17 @@ use std::sync::Arc;
 use super::cache::CacheParts;
 use crate::byte_bpe::{ByteBpe, ByteBpeError};
 use crate::decode::Decoder;
-#[cfg(feature = "tokenizer-json")]
 use crate::encode::EncodeError;
 use crate::piece::{PieceId, PieceKind};
 #[cfg(feature = "tokenizer-json")]
-use crate::pipeline::{FoundTokens, Pipeline, PipelineError};
+use crate::pipeline::{FoundTokens, Pipeline, PipelineError, PipelineModel, PipelineToken};
 use crate::special::{SpecialNames, SpecialSet, SpecialToken};
-use crate::wordpiece::WordPiece;
 
 /// See the [module page](self).
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "tables are boxed")]
 pub(super) enum TokenVocabulary {
     Bytes(ByteBpe),
-    Words(WordPiece),
     #[cfg(feature = "tokenizer-json")]
     Pipeline(Arc<Pipeline>),
 }
@@ -57,7 +54,6 @@ impl TokenVocabulary {
     pub(super) fn vocab_size(&self) -> usize {
         match self {
             Self::Bytes(bpe) => bpe.vocab_size(),
-            Self::Words(words) => words.vocab_size(),
             #[cfg(feature = "tokenizer-json")]
             Self::Pipeline(pipeline) => pipeline.vocab_size(),
         }
@@ -66,7 +62,6 @@ impl TokenVocabulary {
     pub(super) fn id_to_bytes(&self, id: PieceId) -> Option<&[u8]> {
         match self {
             Self::Bytes(bpe) => bpe.id_to_bytes(id),
-            Self::Words(words) => words.id_to_bytes(id),
             #[cfg(feature = "tokenizer-json")]
             Self::Pipeline(pipeline) => Some(pipeline.text_of(id.get())?.as_bytes()),
         }
@@ -75,7 +70,6 @@ impl TokenVocabulary {
     pub(super) fn bytes_to_id(&self, text: impl AsRef<[u8]>) -> Option<PieceId> {
         match self {
             Self::Bytes(bpe) => bpe.bytes_to_id(text),
-            Self::Words(words) => words.bytes_to_id(text),
             #[cfg(feature = "tokenizer-json")]
             Self::Pipeline(pipeline) => {
                 let text = std::str::from_utf8(text.as_ref()).ok()?;
@@ -87,7 +81,6 @@ impl TokenVocabulary {
     pub(super) fn special_tokens(&self) -> &[SpecialToken] {
         match self {
             Self::Bytes(bpe) => bpe.special_tokens(),
-            Self::Words(words) => words.special_tokens(),
             #[cfg(feature = "tokenizer-json")]
             Self::Pipeline(pipeline) => pipeline.added_tokens(),
         }
@@ -97,7 +90,6 @@ impl TokenVocabulary {
     pub(super) fn kinds(&self) -> impl Iterator<Item = (u32, PieceKind)> {
         let unknown = match self {
             Self::Bytes(_) => None,
-            Self::Words(words) => Some(words.unknown().get()),
             #[cfg(feature = "tokenizer-json")]
             Self::Pipeline(pipeline) => pipeline.model().unknown(),
         };
@@ -116,7 +108,6 @@ impl TokenVocabulary {
     pub(super) fn found_always(&self) -> Found<'_> {
         match self {
             Self::Bytes(bpe) => Found::Set(bpe.found_always()),
-            Self::Words(words) => Found::Set(words.found_always()),
             #[cfg(feature = "tokenizer-json")]
             Self::Pipeline(pipeline) => Found::Tokens(pipeline.found_always()),
         }
@@ -129,7 +120,6 @@ impl TokenVocabulary {
     ) -> Result<FoundOfCall, ByteBpeError> {
         let set = match self {
             Self::Bytes(bpe) => bpe.special_set_with(allowed, finds_added),
-            Self::Words(words) => words.special_set_with(allowed, finds_added),
             #[cfg(feature = "tokenizer-json")]
             Self::Pipeline(pipeline) => {
                 let allows = |text: &str| match allowed {
@@ -151,7 +141,6 @@ impl TokenVocabulary {
     ) {
         match self {
             Self::Bytes(bpe) => bpe.normalize(text, out, origins),
-            Self::Words(words) => words.normalize(text, out, origins),
             #[cfg(feature = "tokenizer-json")]
             Self::Pipeline(pipeline) => {
                 if pipeline.normalize(text, out, origins).is_err() {
@@ -172,7 +161,6 @@ impl TokenVocabulary {
         let cache = &mut parts.state.bpe;
         match (self, found) {
             (Self::Bytes(bpe), Found::Set(set)) => bpe.encode_into(text, set, cache, ids),
-            (Self::Words(words), Found::Set(set)) => words.encode_into(text, set, cache, ids),
             #[cfg(feature = "tokenizer-json")]
             (Self::Pipeline(pipeline), Found::Tokens(found)) => {
                 let encoded = pipeline.encode(text, found, &mut parts.pipeline, ids);
@@ -189,9 +177,10 @@ impl TokenVocabulary {
         let cache = &mut parts.state.bpe;
         match self {
             Self::Bytes(bpe) => bpe.encode_part(part, cache, ids),
-            Self::Words(words) => words.encode_part(part, cache, ids),
             #[cfg(feature = "tokenizer-json")]
-            Self::Pipeline(_) => self.encode_into(part, self.found_always(), parts, ids),
+            Self::Pipeline(pipeline) => {
+                pipeline.encode_part_of_long(part, &mut parts.pipeline, ids);
+            }
         }
     }
 
@@ -211,11 +200,16 @@ impl TokenVocabulary {
             (Self::Bytes(bpe), Found::Set(set)) => {
                 bpe.encode_long_into(text, set, encode_parts, ids);
             }
-            (Self::Words(words), Found::Set(set)) => {
-                words.encode_long_into(text, set, encode_parts, ids);
+            #[cfg(feature = "tokenizer-json")]
+            (Self::Pipeline(pipeline), Found::Tokens(found)) => {
+                let state = &mut parts.pipeline;
+                let encoded = pipeline.encode_long(text, found, encode_parts, state, ids);
+                if let Err(error) = encoded {
+                    parts.failure = Some(no_result(error));
+                }
             }
             #[cfg(feature = "tokenizer-json")]
-            _ => self.encode_into(text, found, parts, ids),
+            _ => debug_assert!(false, "the call found tokens of another vocabulary"),
         }
     }
 
@@ -228,7 +222,6 @@ impl TokenVocabulary {
             (Self::Bytes(bpe), Found::Set(set)) => {
                 bpe.for_each_token(text, set, cache, push);
             }
-            (Self::Words(words), Found::Set(set)) => words.for_each_token(text, set, push),
             #[cfg(feature = "tokenizer-json")]
             (Self::Pipeline(pipeline), Found::Tokens(found)) => {
                 let encoded = pipeline.for_each_token(text, found, &mut parts.pipeline, |token| {
@@ -243,18 +236,48 @@ impl TokenVocabulary {
         }
     }
 
+    /// Whether tokens are made by merges, some of which can be skipped.
+    pub(super) fn has_merges(&self) -> bool {
+        match self {
+            Self::Bytes(_) => true,
+            #[cfg(feature = "tokenizer-json")]
+            Self::Pipeline(pipeline) => matches!(pipeline.model(), PipelineModel::Bpe(_)),
+        }
+    }
+
+    /// Pushes the tokens of a text into the buffer if merges for which `skips_merge` returns true
+    /// are skipped.
+    pub(super) fn sample(
+        &self,
+        text: &[u8],
+        found: Found<'_>,
+        skips_merge: impl FnMut() -> bool,
+        parts: &mut CacheParts,
+    ) -> Result<(), EncodeError> {
+        let tokens = &mut parts.buffers.tokens;
+        match (self, found) {
+            (Self::Bytes(bpe), Found::Set(special)) => {
+                let push = |id, span| tokens.push(id, span);
+                let cache = &mut parts.state.bpe;
+                bpe.for_each_sampled_token(text, special, skips_merge, cache, push);
+                Ok(())
+            }
+            #[cfg(feature = "tokenizer-json")]
+            (Self::Pipeline(pipeline), Found::Tokens(found)) if self.has_merges() => {
+                let push = |token: PipelineToken<'_>| tokens.push_pipeline_token(token);
+                let state = &mut parts.pipeline;
+                let sampled =
+                    pipeline.for_each_sampled_token(text, found, skips_merge, state, push);
+                sampled.map_err(no_result)
+            }
+            _ => Err(EncodeError::NoSampling),
+        }
+    }
+
     pub(super) fn decoder(&self) -> Decoder {
         let ids = (0..self.vocab_size()).map(PieceId::from_index);
         match self {
             Self::Bytes(bpe) => Decoder::of_tokens(ids.map(|id| bpe.id_to_bytes(id))),
-            Self::Words(words) => {
-                let added = words.decoded_special_tokens();
-                let piece = |id: PieceId| match added.get(&id) {
-                    Some(text) => Some(text.as_deref()),
-                    None => Some(Some(words.id_to_bytes(id)?)),
-                };
-                Decoder::of_words(ids.map(piece), words.decoding())
-            }
             // Only the bytes of byte-level vocabularies are those of the texts; see
             // `Pipeline::joins_bytes`.
             #[cfg(feature = "tokenizer-json")]

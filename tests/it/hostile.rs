@@ -80,8 +80,8 @@ fn byte_level_vocabularies_make_tokenizers_or_are_refused() {
 
 #[cfg(feature = "tokenizer-json")]
 #[test]
-fn wordpiece_vocabularies_make_tokenizers_or_are_refused() {
-    run("wordpiece", 300, 100);
+fn pipelines_make_tokenizers_or_are_refused() {
+    run("pipelines", 300, 300);
 }
 
 #[test]

@@ -245,11 +245,7 @@ impl CoreTokenizer {
     /// What kind of vocabulary it is.
     #[wasm_bindgen(getter, js_name = modelType)]
     pub fn model_type(&self) -> String {
-        match self.tokenizer.model() {
-            Ok(model) => model.model_type().to_string(),
-            Err(_) if self.tokenizer.byte_bpe().is_some() => "byte_bpe".to_owned(),
-            Err(_) => "wordpiece".to_owned(),
-        }
+        self.tokenizer.model_type_name().to_owned()
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn write(format: Format, tokens: &Tokens<'_>, out: &mut Vec<u8>) {
     match format {
         Format::Piece => {
             for token in tokens.iter() {
-                out.extend_from_slice(token.piece());
+                out.extend_from_slice(&token.printable_piece());
                 out.push(b' ');
             }
             end_line(start, out);
@@ -61,7 +61,10 @@ struct JsonToken<'t> {
 fn write_json(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
     let pieces = tokens.iter().map(|token| JsonToken {
         id: token.id().get(),
-        piece: String::from_utf8_lossy(token.piece()),
+        piece: match token.printable_piece() {
+            Cow::Borrowed(piece) => String::from_utf8_lossy(piece),
+            Cow::Owned(piece) => Cow::Owned(String::from_utf8_lossy(&piece).into_owned()),
+        },
         surface: String::from_utf8_lossy(token.surface()),
         begin: token.span().start,
         end: token.span().end,

@@ -74,7 +74,7 @@ class Model:
 
     @property
     def model_type(self) -> str:
-        """The algorithm: 'bpe', 'unigram', 'word', 'char', 'byte_bpe' or 'wordpiece'."""
+        """The algorithm: 'bpe', 'unigram', 'word', 'char', 'byte_bpe', 'wordpiece' or 'word_level'."""
         return self._tokenizer.model_type
 
     def tokenizer(self) -> Tokenizer:

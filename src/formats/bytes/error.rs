@@ -7,9 +7,8 @@ use std::path::PathBuf;
 use crate::byte_bpe::ByteBpeError;
 use crate::formats::{FileFormat, Verdict};
 use crate::pattern::PatternError;
-use crate::wordpiece::WordPieceError;
 
-/// A byte-level or WordPiece vocabulary that cannot be read or written.
+/// A vocabulary that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ByteFormatError {
@@ -176,9 +175,6 @@ pub enum ByteFormatError {
     /// The parts are no vocabulary.
     #[error("the vocabulary: {0}")]
     Parts(#[from] ByteBpeError),
-    /// The parts are no WordPiece vocabulary.
-    #[error("the vocabulary: {0}")]
-    Words(#[from] WordPieceError),
 }
 
 impl ByteFormatError {

@@ -11,9 +11,9 @@
 //! vocabulary with the same hash gets a known pattern for it, as if the pattern were written in the
 //! file: nothing is trusted because a vocabulary is known.
 
-use super::merge_list::ListOrder;
 use super::tokens::TokenList;
 use crate::byte_bpe::{SpecialToken, TextForm};
+use crate::encode::bpe::merge_list::ListOrder;
 
 /// What the program of a published vocabulary knows.
 #[derive(Debug)]

@@ -16,12 +16,12 @@
 //! error here.
 
 use super::error::{ByteFormatError, Place};
-use super::merge_list::{ListOrder, ListedPair, symbol_of_token};
 use super::ranked::RankedTokens;
 use super::tokens::{TokenList, checked_id, shown, syntax};
 use super::written::{as_it_is_reasons, has_properties, one_pattern, pattern_reason};
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary};
 use crate::byte_bpe::{ByteBpeParts, SpecialToken};
+use crate::encode::bpe::merge_list::{ListOrder, ListedPair, symbol_of_token};
 use crate::formats::FileFormat;
 use crate::pattern::{Pattern, Pretokenizer};
 
@@ -64,7 +64,7 @@ pub(super) fn read(
         whole_pretokens_first: false,
         ..ByteBpeParts::new(pretokenizer)
     };
-    let order = ListOrder::new(&tokens, &pairs);
+    let order = ListOrder::new(tokens.texts(), &pairs);
     ByteVocabulary::of_order(&tokens, order, parts)
 }
 
@@ -147,7 +147,7 @@ fn read_merges<'t>(
         }
         tokens.push(&token, u64::from(joined), place)?;
         // The id of a token is its position.
-        let symbol = |id: u32| symbol_of_token(&tokens, id as usize);
+        let symbol = |id: u32| symbol_of_token(tokens.texts(), id as usize);
         let [left, right] = ids.map(symbol);
         pairs.push(ListedPair {
             left,

@@ -5,10 +5,10 @@
 use std::collections::HashSet;
 
 use super::error::{ByteFormatError, Place};
-use super::merge_list::{ListedPair, symbol_of_token};
 use super::tokens::TokenList;
 use crate::base::byte_chars::{append_bytes, spelled};
 use crate::byte_bpe::SpecialToken;
+use crate::encode::bpe::merge_list::{ListedPair, symbol_of_token};
 use crate::formats::FileFormat;
 
 /// The tokens of a vocabulary and its merges.
@@ -90,7 +90,7 @@ impl<'j> PrintableVocabulary<'j> {
                 }
             };
             let symbol = |bytes: &[u8], text: &str| match tokens.find(bytes) {
-                Some(at) => Ok(symbol_of_token(tokens, at)),
+                Some(at) => Ok(symbol_of_token(tokens.texts(), at)),
                 None => Err(missing(text)),
             };
             let left = symbol(&bytes[..middle], left)?;
@@ -104,7 +104,7 @@ impl<'j> PrintableVocabulary<'j> {
             self.pairs.push(ListedPair {
                 left,
                 right,
-                joined: symbol_of_token(tokens, joined),
+                joined: symbol_of_token(tokens.texts(), joined),
             });
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! A vocabulary of ranks as a list of merges: the reverse of [`merge_list`](super::merge_list).
+//! A vocabulary of ranks as a list of merges: the reverse of [`merge_list`](crate::encode::bpe::merge_list).
 //!
 //! Whenever text is merged to a token, the last merge is the one that merging the bytes of the
 //! token alone ends with (locality). So the list that has this pair for each token, in the order of

@@ -15,10 +15,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::error::{ByteFormatError, Place};
-use super::merge_list::ListOrder;
 use super::tokens::{TokenList, checked_id, syntax};
 use super::{ByteFormatOptions, ByteVocabulary, json_error};
 use crate::byte_bpe::{ByteBpeParts, SpecialToken};
+use crate::encode::bpe::merge_list::ListOrder;
 use crate::formats::FileFormat;
 use crate::formats::tokenizer_json::JsonText;
 use crate::pattern::{Pattern, Pretokenizer};
@@ -133,7 +133,7 @@ pub(super) fn read(
         special_tokens,
         ..ByteBpeParts::new(Pretokenizer::of(pattern))
     };
-    ByteVocabulary::of_order(&tokens, ListOrder::by_id(&tokens), parts)
+    ByteVocabulary::of_order(&tokens, ListOrder::by_id(tokens.ids()), parts)
 }
 
 /// The tokens, whose ids follow after those of `special_count` special ones.

@@ -12,13 +12,13 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::error::{ByteFormatError, Place};
-use super::merge_list::ListOrder;
 use super::ranked::{PretokenRule, RankedTokens};
 use super::tokens::{TokenList, syntax};
 use super::written::{
     as_it_is_reasons, ascending_ids, has_properties, one_pattern, pattern_reason,
 };
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, known_or_given};
+use crate::encode::bpe::merge_list::ListOrder;
 use crate::formats::FileFormat;
 use crate::pattern::{Pretokenizer, SplitBehavior};
 
@@ -27,7 +27,7 @@ const FORMAT: FileFormat = FileFormat::Tiktoken;
 /// Whether bytes begin with lines of such a file.
 pub(in crate::formats) fn is_start(start: &[u8]) -> bool {
     // The last line can be cut off.
-    let lines = start.split(|byte| *byte == b'\n').take(3);
+    let lines = without_mark(start).split(|byte| *byte == b'\n').take(3);
     let mut lines = lines
         .filter(|line| !line.trim_ascii().is_empty())
         .peekable();
@@ -52,7 +52,7 @@ pub(super) fn read(
     let mut token = Vec::new();
     // The lines of the tokens, unless it is the line after that of the token before.
     let mut lines = Vec::new();
-    for (line, text) in (1..).zip(file.split(|byte| *byte == b'\n')) {
+    for (line, text) in (1..).zip(without_mark(file).split(|byte| *byte == b'\n')) {
         let text = text.trim_ascii();
         if text.is_empty() {
             continue;
@@ -77,7 +77,7 @@ pub(super) fn read(
         lines.push(line);
     }
     tokens.check(|at| Place::Line(lines[at]))?;
-    let order = ListOrder::by_id(&tokens);
+    let order = ListOrder::by_id(tokens.ids());
     let parts = known_or_given(&tokens, &order, options)?;
     ByteVocabulary::of_order(&tokens, order, parts)
 }
@@ -115,6 +115,11 @@ fn pattern_of(pretokenizer: &Pretokenizer) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The text without a byte order mark, which tiktoken skips as what is no base64.
+fn without_mark(file: &[u8]) -> &[u8] {
+    file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file)
 }
 
 /// The two fields of a line.

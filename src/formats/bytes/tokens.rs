@@ -43,6 +43,16 @@ impl TokenList {
         self.ids[at]
     }
 
+    /// The bytes of all tokens.
+    pub(super) fn texts(&self) -> &TextArena {
+        &self.texts
+    }
+
+    /// The ids of all tokens.
+    pub(super) fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
     /// The position of the token with these bytes.
     pub(super) fn find(&self, bytes: &[u8]) -> Option<usize> {
         if let [byte] = bytes {

@@ -4,7 +4,6 @@
 //! line, after a line that begins with `#version`. Neither has the pattern or the special tokens.
 
 use super::error::{ByteFormatError, Place};
-use super::merge_list::ListOrder;
 use super::printable::PrintableVocabulary;
 use super::ranked::{PretokenRule, RankedTokens};
 use super::tokens::syntax;
@@ -12,6 +11,7 @@ use super::written::{as_it_is_reasons, has_properties, one_pattern};
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, json_error, known_or_given};
 use crate::base::byte_chars::printable;
 use crate::byte_bpe::ByteBpeParts;
+use crate::encode::bpe::merge_list::ListOrder;
 use crate::formats::FileFormat;
 use crate::formats::tokenizer_json::{JsonVocab, Placement, vocabulary};
 
@@ -107,7 +107,7 @@ pub(super) fn read(
     vocabulary.add_merges(pairs.into_iter(), |index| Place::Line(lines[index]))?;
     vocabulary.add_others(options.special_tokens.as_deref().unwrap_or_default())?;
     let tokens = &vocabulary.tokens;
-    let order = ListOrder::new(tokens, &vocabulary.pairs);
+    let order = ListOrder::new(tokens.texts(), &vocabulary.pairs);
     let parts = ByteBpeParts {
         whole_pretokens_first: false,
         ..known_or_given(tokens, &order, options)?

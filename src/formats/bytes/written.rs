@@ -177,6 +177,16 @@ pub(super) fn has_properties(token: &SpecialToken) -> bool {
     !token.special || token.normalized || token.lstrip || token.rstrip || token.single_word
 }
 
+/// The tokens as they are found. If text is taken as it is, searching for all of them after
+/// normalization is searching for them as they are.
+fn as_found(bpe: &ByteBpe) -> Vec<SpecialToken> {
+    let mut tokens = bpe.special_tokens().to_vec();
+    if bpe.text_form() == TextForm::AsIs && tokens.iter().all(|token| token.normalized) {
+        tokens.iter_mut().for_each(|token| token.normalized = false);
+    }
+    tokens
+}
+
 /// Reasons for a program that takes text as it is, and finds special tokens differently if they have
 /// the properties that `is_other` is about.
 pub(in crate::formats) fn as_it_is_reasons(
@@ -194,8 +204,8 @@ pub(in crate::formats) fn as_it_is_reasons(
         let explanation = format!("{program} puts no space before the text");
         reasons.push(Reason::new(ReasonKind::Whitespace, explanation).with_example("a"));
     }
-    let mut special = bpe.special_tokens().iter();
-    if let Some(token) = special.find(|token| is_other(token)) {
+    let special = as_found(bpe);
+    if let Some(token) = special.iter().find(|token| is_other(token)) {
         let explanation = format!(
             "{program} does not find the special token {:?} as its properties say",
             token.text

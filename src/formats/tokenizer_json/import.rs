@@ -39,7 +39,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
     }
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(syntax)?;
-    let file = JsonFile::parse(text).map_err(syntax)?;
+    convert(&JsonFile::parse(text).map_err(syntax)?)
+}
+
+/// The model of a file that was parsed.
+pub(super) fn convert(file: &JsonFile<'_>) -> Result<ConvertedModel, ConvertError> {
     let model = &file.model;
     let kind = model.kind.as_deref();
     if let Some(kind) = kind.filter(|kind| !matches!(*kind, "BPE" | "Unigram")) {
@@ -64,7 +68,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
             return Err(unsupported(name, format!("{text:?}")));
         }
     }
-    if is_byte_level(&file) {
+    if is_byte_level(file) {
         return Err(ConvertError::Unsupported {
             format: FileFormat::TokenizerJson,
             component: "pre_tokenizer".to_owned(),
@@ -74,8 +78,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
     }
     let entries = VocabularyEntries::new(vocab, file.tokens())?;
     let mut import = Import {
-        flags: JsonFlags::of_file(&file)?,
-        file: &file,
+        flags: JsonFlags::of_file(file)?,
+        file,
         verdict: Verdict::default(),
         model_type,
         has_byte_fallback: false,

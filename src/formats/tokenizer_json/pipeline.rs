@@ -6,21 +6,21 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::parse::{JsonAddedToken, JsonModel, JsonVocab};
+use super::parse::{JsonAddedToken, JsonComponent, JsonFile, JsonModel, JsonVocab};
 use crate::formats::bytes::json_error;
 use crate::formats::{FileFormat, ReadError};
 use crate::pattern::SplitBehavior;
 use crate::piece::MAX_PIECES;
 use crate::pipeline::{
-    BpeModel, BpeOptions, DecoderStep, Matcher, MergeNotInVocabulary, Metaspace, ModelVocabulary,
-    Normalizer, Pipeline, PipelineModel, PipelineParts, PostProcessor, PreTokenizer,
-    PrecompiledRules, PrependScheme, Template, TemplatePart, UnicodeForm, UnigramModel,
-    WordLevelModel, WordPieceModel,
+    BertNormalizer, BpeModel, BpeOptions, DecoderStep, EqualModel, Matcher, MergeNotInVocabulary,
+    Metaspace, ModelVocabulary, Normalizer, Pipeline, PipelineModel, PipelineParts, PostProcessor,
+    PreTokenizer, PrecompiledRules, PrependScheme, Template, TemplatePart, UnicodeForm,
+    UnigramModel, WordLevelModel, WordPieceModel,
 };
 use crate::special::SpecialToken;
-use crate::wordpiece::BertNormalizer;
 
 /// The file.
 #[derive(Debug, serde::Deserialize)]
@@ -45,7 +45,7 @@ struct JsonPipeline<'j> {
 pub(in crate::formats) fn read_pipeline(json: &str) -> Result<Pipeline, ReadError> {
     let file: JsonPipeline<'_> = serde_json::from_str(json)
         .map_err(|error| json_error(FileFormat::TokenizerJson, &error))?;
-    if let Some(version) = file.version.filter(|version| version != "1.0") {
+    if let Some(version) = file.version.as_ref().filter(|version| *version != "1.0") {
         let problem = format!("{version:?} is not known; save the file with tokenizers 0.23");
         return Err(ReadError::component("version", problem));
     }
@@ -75,8 +75,8 @@ pub(in crate::formats) fn read_pipeline(json: &str) -> Result<Pipeline, ReadErro
     };
     let model = read_model(&file.model)?;
     let model_size = model_size.unwrap_or(model.vocabulary().len());
-    let added_tokens = file.added_tokens.into_iter().map(|token| SpecialToken {
-        text: token.content.0.into_owned(),
+    let added_tokens = file.added_tokens.iter().map(|token| SpecialToken {
+        text: token.content.to_string(),
         id: token.id,
         special: token.special,
         normalized: token.normalized,
@@ -93,7 +93,54 @@ pub(in crate::formats) fn read_pipeline(json: &str) -> Result<Pipeline, ReadErro
         post_processor,
         decoder,
     };
-    Pipeline::new(parts).map_err(ReadError::from)
+    let mut pipeline = Pipeline::new(parts)?;
+    if pipeline.may_equal_model() {
+        pipeline.set_equal_model(equal_model(file));
+    }
+    Ok(pipeline)
+}
+
+/// The SentencePiece model that has the same ids, if there is one.
+fn equal_model(file: JsonPipeline<'_>) -> Option<EqualModel> {
+    let are_cut_out = file.added_tokens.iter().all(|token| !token.normalized);
+    let are_special = file.added_tokens.iter().all(|token| token.special);
+    // Models have no symbols that are found before normalization. That such a file equals one is not
+    // worth the time that a look at each piece takes.
+    if are_cut_out && !are_special {
+        return None;
+    }
+    let has_added_tokens = !file.added_tokens.is_empty();
+    let [normalizer, pre_tokenizer] = [&file.normalizer, &file.pre_tokenizer].map(|json| {
+        let component = json.as_ref().map(JsonComponent::deserialize);
+        component.transpose().ok()
+    });
+    let mut json = JsonFile {
+        truncation: None,
+        padding: None,
+        normalizer: normalizer?,
+        pre_tokenizer: pre_tokenizer?,
+        post_processor: None,
+        added_tokens: Some(file.added_tokens),
+        model: file.model,
+    };
+    let exact = |json: &JsonFile<'_>| super::import::convert(json).ok()?.into_exact().ok();
+    if let Some(model) = exact(&json) {
+        return Some(EqualModel {
+            model,
+            has_added_tokens: true,
+            serves_parts: are_cut_out && are_special,
+        });
+    }
+    if !are_cut_out || !has_added_tokens {
+        return None;
+    }
+    // The added tokens are cut out before; between them the model alone decides.
+    json.added_tokens = None;
+    Some(EqualModel {
+        model: exact(&json)?,
+        has_added_tokens: false,
+        serves_parts: true,
+    })
 }
 
 fn read_model(json: &JsonModel<'_>) -> Result<PipelineModel, ReadError> {

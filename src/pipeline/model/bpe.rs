@@ -16,6 +16,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::{ModelToken, ModelVocabulary, NoUnknownToken};
 use crate::base::num::low_u32;
@@ -45,15 +46,27 @@ pub struct BpeOptions {
 #[derive(Debug)]
 pub struct BpeModel {
     vocabulary: ModelVocabulary,
-    merges: MergeTable,
-    /// The ids of the pairs, in the order of the list.
-    list: Vec<[u32; 2]>,
+    /// In the order of the file.
+    list: Vec<ListedMerge>,
+    /// The same by pairs; made when it is first needed.
+    merges: OnceLock<MergeTable>,
     options: BpeOptions,
     unknown: Option<u32>,
     /// The tokens of bytes.
     bytes: Box<[Option<u32>; 256]>,
     /// The tokens of ASCII characters without prefix and suffix.
     ascii: Box<[Option<u32>; 128]>,
+}
+
+/// The ids of two tokens that merge, and of what they become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListedMerge {
+    /// The first token.
+    pub left: u32,
+    /// The second token.
+    pub right: u32,
+    /// What they become.
+    pub joined: u32,
 }
 
 /// A merge of the list.
@@ -133,6 +146,16 @@ fn first_merge(merges: &[Merge]) -> Option<(usize, Merge)> {
     first
 }
 
+/// Appends the tokens of what is left after all merges.
+fn push_tokens(state: &BpeState, out: &mut Vec<ModelToken>) {
+    let mut at = 0;
+    for symbol in state.symbols.iter().filter(|symbol| symbol.length > 0) {
+        let end = at + symbol.length as usize;
+        out.push(ModelToken::new(symbol.id, at..end));
+        at = end;
+    }
+}
+
 impl BpeModel {
     /// `merges` are the texts of the pairs, in the order of the list.
     pub(crate) fn new<'m>(
@@ -142,10 +165,6 @@ impl BpeModel {
     ) -> Result<Self, MergeNotInVocabulary> {
         let prefix = options.continuing_subword_prefix.as_deref();
         let prefix = prefix.unwrap_or_default().len();
-        let mut table = MergeTable::with_capacity_and_hasher(
-            merges.size_hint().1.unwrap_or_default(),
-            foldhash::fast::RandomState::default(),
-        );
         let mut list = Vec::with_capacity(merges.size_hint().1.unwrap_or_default());
         let mut joined = String::new();
         for (merge, [left, right]) in merges.enumerate() {
@@ -156,17 +175,16 @@ impl BpeModel {
                     text: text.to_owned(),
                 })
             };
-            let pair = [id_of(left)?, id_of(right)?];
+            let [left_id, right_id] = [id_of(left)?, id_of(right)?];
             joined.clear();
             joined.push_str(left);
             // The library counts bytes and does not look at them.
             joined.push_str(right.get(prefix..).unwrap_or_default());
-            let merge = Merge {
-                rank: low_u32(merge as u64),
-                id: id_of(&joined)?,
-            };
-            table.insert(key(pair[0], pair[1]), merge);
-            list.push(pair);
+            list.push(ListedMerge {
+                left: left_id,
+                right: right_id,
+                joined: id_of(&joined)?,
+            });
         }
         let byte = |byte: usize| vocabulary.id(&format!("<0x{byte:02X}>"));
         let has_affix = [
@@ -186,7 +204,7 @@ impl BpeModel {
             ascii: Box::new(std::array::from_fn(ascii)),
             unknown: (options.unknown_token.as_deref()).and_then(|text| vocabulary.id(text)),
             vocabulary,
-            merges: table,
+            merges: OnceLock::new(),
             list,
             options,
         })
@@ -202,9 +220,21 @@ impl BpeModel {
         &self.options
     }
 
-    /// The ids of the pairs, in the order of the list.
-    pub fn merges(&self) -> &[[u32; 2]] {
+    /// The merges, in the order of the list.
+    pub fn merges(&self) -> &[ListedMerge] {
         &self.list
+    }
+
+    /// The merges by pairs. Of equal pairs, the last one counts.
+    fn table(&self) -> &MergeTable {
+        self.merges.get_or_init(|| {
+            let merges = (0..).zip(&self.list);
+            let merges = merges.map(|(rank, merge)| {
+                let id = merge.joined;
+                (key(merge.left, merge.right), Merge { rank, id })
+            });
+            merges.collect()
+        })
     }
 
     pub(super) fn unknown(&self) -> Option<u32> {
@@ -225,12 +255,22 @@ impl BpeModel {
         }
         self.push_symbols(part, state)?;
         self.merge(state);
-        let mut at = 0;
-        for symbol in state.symbols.iter().filter(|symbol| symbol.length > 0) {
-            let end = at + symbol.length as usize;
-            out.push(ModelToken::new(symbol.id, at..end));
-            at = end;
-        }
+        push_tokens(state, out);
+        Ok(())
+    }
+
+    /// Appends the tokens of a part if some merges are skipped. Whether the part is a token as a
+    /// whole does not matter.
+    pub(super) fn sample(
+        &self,
+        part: &str,
+        skips_merge: &mut dyn FnMut() -> bool,
+        state: &mut BpeState,
+        out: &mut Vec<ModelToken>,
+    ) -> Result<(), NoUnknownToken> {
+        self.push_symbols(part, state)?;
+        self.merge_by_heap(skips_merge, state);
+        push_tokens(state, out);
         Ok(())
     }
 
@@ -334,7 +374,7 @@ impl BpeModel {
         if state.symbols.len() <= MAX_SCANNED && self.vocabulary.has_unique_ids() {
             self.merge_short(state);
         } else {
-            self.merge_by_heap(state);
+            self.merge_by_heap(|| false, state);
         }
     }
 
@@ -343,8 +383,9 @@ impl BpeModel {
         let BpeState {
             symbols, merges, ..
         } = state;
+        let table = self.table();
         let find = |left: Symbol, right: Symbol| {
-            let merge = self.merges.get(&key(left.id, right.id));
+            let merge = table.get(&key(left.id, right.id));
             merge.copied().unwrap_or(NO_MERGE)
         };
         merges.clear();
@@ -364,16 +405,25 @@ impl BpeModel {
         }
     }
 
-    fn merge_by_heap(&self, state: &mut BpeState) {
+    /// Makes the merges in their order. A merge for which `skips_merge` returns true waits until
+    /// another one is made, as in the library.
+    fn merge_by_heap(&self, mut skips_merge: impl FnMut() -> bool, state: &mut BpeState) {
         let BpeState { symbols, queue, .. } = state;
+        let table = self.table();
         queue.clear();
         let candidate = |at: u32, left: u32, right: u32| {
-            let Merge { rank, id } = *self.merges.get(&key(left, right))?;
+            let Merge { rank, id } = *table.get(&key(left, right))?;
             Some(Reverse(Candidate { rank, at, id }))
         };
         let pairs = (0..).zip(symbols.windows(2));
         queue.extend(pairs.filter_map(|(at, pair)| candidate(at, pair[0].id, pair[1].id)));
+        let mut skipped = Vec::new();
         while let Some(Reverse(next)) = queue.pop() {
+            if skips_merge() {
+                skipped.push(Reverse(next));
+                continue;
+            }
+            queue.extend(skipped.drain(..));
             let Symbol {
                 id,
                 length,
@@ -384,7 +434,7 @@ impl BpeModel {
                 continue;
             }
             let right = symbols[after as usize];
-            let merge = self.merges.get(&key(id, right.id));
+            let merge = table.get(&key(id, right.id));
             if merge.is_none_or(|merge| merge.id != next.id) {
                 continue;
             }

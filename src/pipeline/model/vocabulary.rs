@@ -77,10 +77,14 @@ impl ModelVocabulary {
         self.index.get(&self.texts, text.as_bytes())
     }
 
+    /// The number of the token with an id.
+    pub(in crate::pipeline) fn number_of_id(&self, id: u32) -> Option<usize> {
+        self.by_id.get(&id).map(|number| *number as usize)
+    }
+
     /// The text of an id.
     pub fn text(&self, id: u32) -> Option<&str> {
-        let number = *self.by_id.get(&id)?;
-        std::str::from_utf8(self.texts.get(number as usize)).ok()
+        std::str::from_utf8(self.texts.get(self.number_of_id(id)?)).ok()
     }
 
     /// The tokens with their ids, in the order of the file.
@@ -91,7 +95,7 @@ impl ModelVocabulary {
     }
 
     /// Whether no two tokens have one id.
-    pub(super) fn has_unique_ids(&self) -> bool {
+    pub(in crate::pipeline) fn has_unique_ids(&self) -> bool {
         self.by_id.len() == self.ids.len()
     }
 

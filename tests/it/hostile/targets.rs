@@ -17,7 +17,7 @@
 //! | `counting.rs` | tables of word counts |
 //! | `records.rs` | corpora in JSON Lines |
 //! | `byte_formats.rs` | files of byte-level vocabularies |
-//! | `wordpiece.rs` | files of WordPiece vocabularies |
+//! | `pipelines.rs` | `tokenizer.json` and `vocab.txt` as pipelines |
 //! | `byte_training.rs` | training of byte-level BPE |
 //! | `byte_adapting.rs` | extension, pruning and merging of byte-level vocabularies |
 //! | `patterns.rs` | expressions that cut texts |
@@ -45,7 +45,7 @@ mod patterns;
 mod records;
 pub mod seeds;
 #[cfg(feature = "tokenizer-json")]
-mod wordpiece;
+mod pipelines;
 
 use arbitrary::Unstructured;
 pub use byte_adapting::{byte_extend, byte_merge, byte_prune};
@@ -55,10 +55,10 @@ pub use byte_training::byte_train;
 #[cfg(feature = "tokenizer-json")]
 pub use converting::{converted_model, tokenizer_json};
 pub use patterns::pattern;
+#[cfg(feature = "tokenizer-json")]
+pub use pipelines::pipelines;
 use spiece::inspect::{ComparisonCounter, Inspection, TextCounter};
 use spiece::{Corpus, Model, PieceId, TextNormalizer, Tokenizer, TrainFlags};
-#[cfg(feature = "tokenizer-json")]
-pub use wordpiece::wordpiece;
 
 use checks::exercise;
 
@@ -109,7 +109,7 @@ pub const ALL: &[Target] = &[
     #[cfg(feature = "tokenizer-json")]
     ("byte_level_json", byte_level_json),
     #[cfg(feature = "tokenizer-json")]
-    ("wordpiece", wordpiece),
+    ("pipelines", pipelines),
 ];
 
 /// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own

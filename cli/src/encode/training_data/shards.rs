@@ -34,7 +34,7 @@ use crate::progress::Messages;
 use crate::stream::Stream;
 use spiece::input::plain_size;
 use spiece::output::check_writable;
-use spiece::{EncodeOptions, Model, Tokenizer};
+use spiece::{EncodeOptions, Tokenizer};
 
 /// The maximum number of shards: their numbers have five digits.
 const MAX_SHARDS: u32 = 99_999;
@@ -85,14 +85,10 @@ pub(super) fn identity(
 /// vocabulary and the rules by which it cuts text.
 fn content(tokenizer: &Tokenizer) -> Vec<u8> {
     // How text is cut is a part of it.
-    let rules = match (tokenizer.byte_bpe(), tokenizer.wordpiece()) {
-        (Some(bpe), _) => format!("{:?}", bpe.pretokenizer()),
-        (None, Some(words)) => format!("{words:?}"),
-        (None, None) => {
-            let model = tokenizer.model();
-            return model.map(Model::to_bytes).unwrap_or_default();
-        }
+    let Some(bpe) = tokenizer.byte_bpe() else {
+        return tokenizer.to_bytes().unwrap_or_default();
     };
+    let rules = format!("{:?}", bpe.pretokenizer());
     let pieces = tokenizer.pieces();
     let tokens = pieces.map(|piece| format!("{} {:?} {:?}", piece.id, piece.kind, piece.text));
     let lines: Vec<String> = tokens.chain([rules]).collect();

@@ -1,11 +1,11 @@
-//! WordPiece vocabularies that no program wrote: a `vocab.txt` or a `tokenizer.json`, or a small one
-//! with changes. What is read makes a tokenizer that encodes every text in the same way however it is
-//! called, or is refused.
+//! Pipelines that no program wrote: any bytes, a `vocab.txt` with changes, or a `tokenizer.json` with
+//! changes, of BERT or one of those that the library tokenizers wrote. What is read makes a tokenizer
+//! that encodes every text in the same way however it is called, and of which the file that it writes
+//! makes an equal one; or it is refused.
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
-use spiece::formats::{ByteFormatOptions, WordPieceVocabulary};
-use spiece::{EncodeOptions, ExtraOption, Tokenizer, TokenizerConfig, WordPiece};
+use spiece::{EncodeOptions, ExtraOption, Tokenizer};
 
 use super::byte_formats::changed_bytes;
 use super::converting::change_value;
@@ -15,8 +15,15 @@ const PIECES: [&str; 14] = [
     "\u{1112}", "",
 ];
 
-pub fn wordpiece(data: &[u8]) {
+/// A line has a file and what the library makes of texts.
+const RECORDED: &str = include_str!("../../../testdata/pipelines/cases.jsonl");
+
+pub fn pipelines(data: &[u8]) {
     check(data, data);
+    let mut input = Unstructured::new(data);
+    if let Ok(file) = recorded_file(&mut input) {
+        check(file.as_bytes(), input.take_rest());
+    }
     let mut input = Unstructured::new(data);
     let file = list(&mut input);
     if let Ok(file) = file {
@@ -58,28 +65,41 @@ fn json_file(input: &mut Unstructured<'_>) -> Result<String> {
     Ok(file.to_string())
 }
 
+fn recorded_file(input: &mut Unstructured<'_>) -> Result<String> {
+    let lines: Vec<&str> = RECORDED.lines().collect();
+    let line: Value = serde_json::from_str(input.choose(&lines)?).expect("the line is JSON");
+    let mut file = line["file"].clone();
+    for _ in 0..input.int_in_range(0..=2)? {
+        change_value(input, &mut file)?;
+    }
+    Ok(file.to_string())
+}
+
 fn check(file: &[u8], text: &[u8]) {
-    let parts = match WordPieceVocabulary::from_bytes(file, &ByteFormatOptions::default()) {
-        Ok(Some(vocabulary)) => vocabulary.parts,
-        Ok(None) => return,
+    let tokenizer = match Tokenizer::from_bytes(file) {
+        Ok(tokenizer) => tokenizer,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    let words = match WordPiece::new(parts) {
-        Ok(words) => words,
-        Err(error) => return assert!(!error.to_string().is_empty()),
-    };
-    let tokenizer = Tokenizer::of_words(words, TokenizerConfig::default());
+    if tokenizer.pipeline().is_none() {
+        return;
+    }
+    let written = tokenizer.to_bytes().expect("every pipeline has a file");
+    let copy = Tokenizer::from_bytes(&written).expect("what was written is read");
     let options = EncodeOptions::default();
     for text in [
         text,
         "aab \u{c9}<A>\u{4e2d}a\u{301}.\0".as_bytes(),
         &text.repeat(200),
     ] {
-        let ids = tokenizer.encode(text);
-        assert_eq!(
-            tokenizer.encode_long(text, &options).expect("no options"),
-            ids
-        );
+        let mut encoder = tokenizer.encoder();
+        let ids = encoder.encode(text).to_vec();
+        // Some texts have no ids: the model has no unknown token, or a pattern takes too many steps.
+        if encoder.take_failure().is_some() {
+            continue;
+        }
+        assert_eq!(copy.encode(text), ids);
+        let long = tokenizer.encode_long(text, &options);
+        assert_eq!(long.expect("the text has ids"), ids);
         let tokens = tokenizer.encode_to_tokens(text);
         assert!(tokens.iter().map(|token| token.id).eq(ids.iter().copied()));
         assert!(
@@ -87,7 +107,9 @@ fn check(file: &[u8], text: &[u8]) {
                 .iter()
                 .all(|token| token.begin <= token.end && token.end <= text.len())
         );
-        let decoded = tokenizer.decode(&ids).expect("ids of texts decode");
+        let Ok(decoded) = tokenizer.decode(&ids) else {
+            continue;
+        };
         let mut decoder = tokenizer.incremental_decoder();
         let mut joined = String::new();
         for id in ids {
@@ -98,6 +120,6 @@ fn check(file: &[u8], text: &[u8]) {
     }
     let ends = options.with_extra([ExtraOption::Bos, ExtraOption::Eos]);
     if let Ok(mut encoder) = tokenizer.encoder_with(&ends) {
-        assert_eq!(encoder.encode("").len(), 2);
+        assert!(encoder.encode("").len() >= 2);
     }
 }

@@ -32,8 +32,8 @@
 //! merged and its last pair is l and r, which is in the list. Both rules have the same candidates,
 //! compare them by the place of p, and take the leftmost of several places of one token. ∎
 //!
-//! A divided token would be merged by rank but not by the list. It is a [`Reason`], with its own
-//! bytes as the counterexample. No published vocabulary that we know has one.
+//! A divided token would be merged by rank but not by the list; its own bytes are the counterexample.
+//! No published vocabulary that we know has one.
 //!
 //! Example: the tokens `a b c ab bc abc` and the list `a b`, `b c`, `a bc`. Alone, `abc` becomes
 //! `ab c`, which is not listed: `abc` is divided. With `ab c` in the list at any place it is
@@ -43,26 +43,25 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
-use super::tokens::{TokenList, shown};
+use super::pair_merger::PairMerger;
+use crate::base::TextArena;
 use crate::base::num::low_u32;
-use crate::encode::bpe::PairMerger;
-use crate::formats::{Reason, ReasonKind};
 
-/// The number of bytes.
+/// The number of bytes: the symbol of the first token.
 const BYTES: u32 = 256;
 
 /// A pair of a list, by *symbols*: bytes by value, and from 256 on tokens by position.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ListedPair {
-    pub(super) left: u32,
-    pub(super) right: u32,
+pub(crate) struct ListedPair {
+    pub(crate) left: u32,
+    pub(crate) right: u32,
     /// What it becomes.
-    pub(super) joined: u32,
+    pub(crate) joined: u32,
 }
 
 /// The symbol of the token at a position. There are at most 2^24 tokens.
-pub(super) fn symbol_of_token(tokens: &TokenList, at: usize) -> u32 {
-    match tokens.bytes(at) {
+pub(crate) fn symbol_of_token(tokens: &TextArena, at: usize) -> u32 {
+    match tokens.get(at) {
         [byte] => u32::from(*byte),
         _ => BYTES + low_u32(at as u64),
     }
@@ -70,21 +69,21 @@ pub(super) fn symbol_of_token(tokens: &TokenList, at: usize) -> u32 {
 
 /// The order of tokens that a list of merges stands for.
 #[derive(Debug)]
-pub(super) struct ListOrder {
+pub(crate) struct ListOrder {
     /// The positions of all tokens: single bytes, merged tokens in the order of their places, and
     /// tokens that no text is merged to.
-    pub(super) tokens: Vec<usize>,
+    pub(crate) tokens: Vec<usize>,
     /// How many of them are single bytes or merged.
-    pub(super) merging: usize,
+    pub(crate) merging: usize,
     /// The divided tokens, and the two symbols that remain of each.
-    pub(super) divided: Vec<(usize, [u32; 2])>,
+    pub(crate) divided: Vec<(usize, [u32; 2])>,
 }
 
 impl ListOrder {
-    /// The order of a list. The tokens have all single bytes.
+    /// The order of a list. A byte that is no token stands in no pair.
     ///
     /// It takes a few searches for each pair, and merges few tokens.
-    pub(super) fn new(tokens: &TokenList, pairs: &[ListedPair]) -> Self {
+    pub(crate) fn new(tokens: &TextArena, pairs: &[ListedPair]) -> Self {
         let (list, repeated) = PairList::new(pairs);
         let mut last_merges = vec![None; BYTES as usize + tokens.len()];
         for (pair, place) in pairs.iter().zip(0..) {
@@ -104,7 +103,7 @@ impl ListOrder {
         let mut divided = Vec::new();
         let mut merger = PairMerger::default();
         for (at, known) in last_merges[BYTES as usize..].iter().enumerate() {
-            let bytes = tokens.bytes(at);
+            let bytes = tokens.get(at);
             if let Some(merge) = known {
                 merged.push((merge.place, at));
                 continue;
@@ -139,36 +138,25 @@ impl ListOrder {
         }
     }
 
-    /// The order of a file whose ids are ranks: that of the ids.
-    pub(super) fn by_id(tokens: &TokenList) -> Self {
-        let mut order: Vec<usize> = (0..tokens.len()).collect();
-        order.sort_by_key(|at| tokens.id(*at));
+    /// The order of tokens whose ids are ranks.
+    pub(crate) fn by_id(ids: &[u32]) -> Self {
+        let mut order: Vec<usize> = (0..ids.len()).collect();
+        order.sort_by_key(|at| ids[*at]);
         Self {
+            merging: order.len(),
             tokens: order,
-            merging: tokens.len(),
             divided: Vec::new(),
         }
     }
 
-    /// Why merging in this order can differ from merging by the list: tokens are divided.
-    pub(super) fn reason(&self, tokens: &TokenList) -> Option<Reason> {
+    /// The bytes of the first divided token, in two parts: those of the symbols that remain of it.
+    pub(crate) fn first_divided<'t>(&self, tokens: &'t TextArena) -> Option<[&'t [u8]; 2]> {
         let (at, [left, _]) = *self.divided.first()?;
-        let token = tokens.bytes(at);
         let middle = match left.checked_sub(BYTES) {
-            Some(at) => tokens.bytes(at as usize).len(),
+            Some(at) => tokens.get(at as usize).len(),
             None => 1,
         };
-        let explanation = format!(
-            "{} tokens are merged although the list does not have the pair, for example {} from {} and {}",
-            self.divided.len(),
-            shown(token),
-            shown(&token[..middle]),
-            shown(&token[middle..]),
-        );
-        Some(Reason {
-            example: std::str::from_utf8(token).ok().map(str::to_owned),
-            ..Reason::new(ReasonKind::MergeOrder, explanation)
-        })
+        Some(tokens.get(at).split_at(middle).into())
     }
 }
 
@@ -275,21 +263,23 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::formats::FileFormat;
-    use crate::formats::bytes::Place;
 
     /// All bytes, then these tokens.
-    fn tokens(texts: &[Vec<u8>]) -> TokenList {
-        let mut tokens = TokenList::new(FileFormat::TokenizerJson);
+    fn tokens(texts: &[Vec<u8>]) -> TextArena {
+        let mut tokens = TextArena::default();
         let bytes = (0..=u8::MAX).map(|byte| vec![byte]);
-        for (text, id) in bytes.chain(texts.iter().cloned()).zip(0..) {
-            tokens.push(&text, id, || Place::File).unwrap();
+        for text in bytes.chain(texts.iter().cloned()) {
+            tokens.push(&text);
         }
         tokens
     }
 
-    fn symbol(tokens: &TokenList, text: &[u8]) -> Option<u32> {
-        tokens.find(text).map(|at| symbol_of_token(tokens, at))
+    fn position(tokens: &TextArena, text: &[u8]) -> Option<usize> {
+        tokens.iter().position(|token| token == text)
+    }
+
+    fn symbol(tokens: &TextArena, text: &[u8]) -> Option<u32> {
+        position(tokens, text).map(|at| symbol_of_token(tokens, at))
     }
 
     /// The definition of both rules: the lowest rank first, the leftmost of equal ranks first.
@@ -363,11 +353,11 @@ mod tests {
                 pairs.iter().rposition(|listed| [listed.left, listed.right] == pair)
             };
             let by_rank = |left: &[u8], right: &[u8]| {
-                let joined = tokens.find(&[left, right].concat())?;
+                let joined = position(&tokens, &[left, right].concat())?;
                 order.tokens.iter().position(|at| *at == joined)
             };
             let mut counts = counts.borrow_mut();
-            match &order.reason(&tokens) {
+            match order.first_divided(&tokens) {
                 None => {
                     *counts.0 += 1;
                     for text in &all_texts {
@@ -375,10 +365,11 @@ mod tests {
                         prop_assert_eq!(list, rank, "{:?}", text);
                     }
                 }
-                Some(reason) => {
+                Some(parts) => {
                     *counts.1 += 1;
-                    let text = reason.example.as_ref().unwrap().as_bytes();
-                    prop_assert_ne!(merge_naively(text, by_list), merge_naively(text, by_rank));
+                    let text = parts.concat();
+                    prop_assert_eq!(merge_naively(&text, by_list), parts);
+                    prop_assert_ne!(merge_naively(&text, by_list), merge_naively(&text, by_rank));
                 }
             }
         });
@@ -405,7 +396,7 @@ mod tests {
         let order = ListOrder::new(&tokens, &list);
         let merged: Vec<&[u8]> = order.tokens[256..]
             .iter()
-            .map(|at| tokens.bytes(*at))
+            .map(|at| tokens.get(*at))
             .collect();
         // `aaaa` becomes `aa aa`, not `aaa a`: its place is 2.
         assert_eq!(merged, [&b"ab"[..], b"aaaa", b"aa", b"aaa"]);

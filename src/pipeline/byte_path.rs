@@ -1,0 +1,299 @@
+//! The ids of byte-level pipelines, without the characters that stand for bytes.
+//!
+//! If the last step before the model is `ByteLevel`, and the model merges without affixes, then a part
+//! of a text is its bytes, and merging the characters that stand for them is merging bytes. So the
+//! text is cut as it is, and [`ByteEncoder`] merges by rank. The order of its tokens is that of the
+//! list of merges ([`merge_list`](crate::encode::bpe::merge_list)). Tokens that no text is merged to
+//! are left out, unless parts that are a token as a whole are looked up.
+//!
+//! A byte without a token is a placeholder here, which merges with nothing because no pair of the
+//! list has it. Where one is left in a result, the model decides what becomes of such bytes.
+//!
+//! Example: the merge of `Ġ` and `a` is one of the bytes 20 and 61, of which ` a` is made.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::model::{BpeModel, ListedMerge, PipelineModel};
+use super::pre_tokenizer::PreTokenizer;
+use super::{Normalizer, Pipeline, UnicodeForm};
+use crate::base::TextArena;
+use crate::base::byte_chars::{append_bytes, printable};
+use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, TextForm};
+use crate::encode::bpe::BpeCache;
+use crate::encode::bpe::bytes::ByteEncoder;
+use crate::encode::bpe::merge_list::{ListOrder, ListedPair, symbol_of_token};
+use crate::pattern::{Pretokenizer, Split, SplitBehavior};
+use crate::piece::{PieceId, PieceKind, PieceTable};
+
+/// The id of bytes without a token.
+const NO_TOKEN: PieceId = PieceId::new(u32::MAX);
+
+/// See the [module page](self).
+#[derive(Debug)]
+pub(super) struct BytePath {
+    encoder: ByteEncoder,
+    pretokenizer: Pretokenizer,
+    /// Whether a space is put before a text that does not begin with one.
+    adds_prefix_space: bool,
+    /// Whether a byte has no token, and which ones.
+    lacks_bytes: bool,
+    is_missing: Box<[bool; 256]>,
+}
+
+impl BytePath {
+    /// `None` if the steps and the model are not byte-level.
+    pub(super) fn of(steps: &[PreTokenizer], model: &PipelineModel) -> Option<Self> {
+        let PipelineModel::Bpe(bpe) = model else {
+            return None;
+        };
+        let (last, before) = steps.split_last()?;
+        let PreTokenizer::ByteLevel {
+            add_prefix_space,
+            use_regex,
+        } = last
+        else {
+            return None;
+        };
+        // Each part would get a space.
+        if *add_prefix_space && !before.is_empty() {
+            return None;
+        }
+        let splits: Option<Vec<Split>> = before.iter().map(PreTokenizer::as_split).collect();
+        let mut splits = splits?;
+        if *use_regex {
+            let pattern = PreTokenizer::gpt2()?.clone();
+            splits.push(Split::new(pattern, SplitBehavior::Isolated));
+        }
+        let tokens = ByteTokens::of(bpe)?;
+        let looks_up = bpe.options().whole_parts_first;
+        let ranked = match looks_up {
+            // By rank, divided tokens would be merged.
+            true if !tokens.order.divided.is_empty() => return None,
+            true => &tokens.order.tokens[..],
+            false => &tokens.order.tokens[..tokens.order.merging],
+        };
+        let mut table = PieceTable::with_capacity(ranked.len(), tokens.texts.items().len());
+        let mut ids = Vec::with_capacity(ranked.len());
+        for at in ranked {
+            table.push(tokens.texts.get(*at), 0.0, PieceKind::Normal);
+            ids.push(PieceId::new(tokens.ids[*at]));
+        }
+        let missing = tokens.missing_bytes();
+        let lacks_bytes = !missing.is_empty();
+        let mut is_missing = Box::new([false; 256]);
+        for byte in missing {
+            is_missing[usize::from(byte)] = true;
+            table.push(&[byte], 0.0, PieceKind::Normal);
+            ids.push(NO_TOKEN);
+        }
+        Some(Self {
+            encoder: ByteEncoder::new(table, ids, looks_up).ok()?,
+            pretokenizer: Pretokenizer::new(splits),
+            adds_prefix_space: *add_prefix_space,
+            lacks_bytes,
+            is_missing,
+        })
+    }
+
+    /// Appends the ids of a text without added tokens, after the normalizer; false, and nothing is
+    /// appended, if it has a byte without a token.
+    #[inline]
+    pub(super) fn encode(&self, text: &[u8], cache: &mut BpeCache, out: &mut Vec<PieceId>) -> bool {
+        let start = out.len();
+        match self.needs_space(text) {
+            true => self.encode_part(&[b" ", text].concat(), cache, out),
+            false => self.encode_part(text, cache, out),
+        }
+        self.keeps(start, out)
+    }
+
+    /// Appends the ids of a text that needs no space before it, or of a part of one that was cut at
+    /// [boundaries](Self::parts). It can have bytes without a token.
+    #[inline]
+    pub(super) fn encode_part(&self, text: &[u8], cache: &mut BpeCache, out: &mut Vec<PieceId>) {
+        self.encoder.encode(&self.pretokenizer, text, cache, out);
+    }
+
+    /// Whether the ids from `start` on have no byte without a token. If they have one, they are
+    /// removed.
+    pub(super) fn keeps(&self, start: usize, out: &mut Vec<PieceId>) -> bool {
+        let is_kept = !self.lacks_bytes || !out[start..].contains(&NO_TOKEN);
+        if !is_kept {
+            out.truncate(start);
+        }
+        is_kept
+    }
+
+    /// Passes the parts of a text that needs no space before it, each with its ids.
+    pub(super) fn for_each_part(
+        &self,
+        text: &[u8],
+        cache: &mut BpeCache,
+        on_part: impl FnMut(Range<usize>, &[PieceId]),
+    ) {
+        let pretokens = (&self.pretokenizer, text);
+        self.encoder.for_each_pretoken(pretokens, cache, on_part);
+    }
+
+    /// Whether each byte of a text has a token.
+    pub(super) fn knows(&self, text: &[u8]) -> bool {
+        !self.lacks_bytes || !text.iter().any(|byte| self.is_missing[usize::from(*byte)])
+    }
+
+    /// Whether a space is put before a text.
+    pub(super) fn needs_space(&self, text: &[u8]) -> bool {
+        self.adds_prefix_space && !text.is_empty() && !text.starts_with(b" ")
+    }
+
+    /// The parts of a long text, of at least `bytes` each, that can be encoded one by one.
+    pub(super) fn parts<'t>(&self, text: &'t [u8], bytes: usize) -> Vec<&'t [u8]> {
+        let boundaries = self.pretokenizer.find_boundaries(text, bytes);
+        let mut start = 0;
+        let ends = boundaries.into_iter().chain([text.len()]);
+        ends.map(|end| &text[std::mem::replace(&mut start, end)..end])
+            .collect()
+    }
+}
+
+/// The tokens that stand for bytes.
+struct ByteTokens {
+    /// In the order of the file.
+    texts: TextArena,
+    ids: Vec<u32>,
+    /// The order of their ranks.
+    order: ListOrder,
+}
+
+impl ByteTokens {
+    /// `None` if the model does more than to merge, or if two tokens have one id.
+    fn of(bpe: &BpeModel) -> Option<Self> {
+        let options = bpe.options();
+        let affixes = [
+            &options.continuing_subword_prefix,
+            &options.end_of_word_suffix,
+        ];
+        let has_affix = affixes.into_iter().flatten().any(|affix| !affix.is_empty());
+        let vocabulary = bpe.vocabulary();
+        if has_affix || !vocabulary.has_unique_ids() {
+            return None;
+        }
+        let mut texts = TextArena::with_capacity(vocabulary.len(), 8 * vocabulary.len());
+        let mut ids = Vec::with_capacity(vocabulary.len());
+        // By the number of the token.
+        let mut symbols = Vec::with_capacity(vocabulary.len());
+        let mut bytes = Vec::new();
+        for (text, id) in vocabulary.tokens() {
+            bytes.clear();
+            if text.is_empty() || !append_bytes(text, &mut bytes) {
+                symbols.push(None);
+                continue;
+            }
+            texts.push(&bytes);
+            symbols.push(Some(symbol_of_token(&texts, ids.len())));
+            ids.push(id);
+        }
+        let symbol = |id: u32| symbols[vocabulary.number_of_id(id)?];
+        // No text has a pair of other tokens.
+        let pair = |merge: &ListedMerge| {
+            Some(ListedPair {
+                left: symbol(merge.left)?,
+                right: symbol(merge.right)?,
+                joined: symbol(merge.joined)?,
+            })
+        };
+        let pairs: Vec<ListedPair> = bpe.merges().iter().filter_map(pair).collect();
+        let order = ListOrder::new(&texts, &pairs);
+        Some(Self { texts, ids, order })
+    }
+
+    /// The bytes that are no token.
+    fn missing_bytes(&self) -> Vec<u8> {
+        let mut has_token = [false; 256];
+        for text in self.texts.iter() {
+            if let [byte] = text {
+                has_token[usize::from(*byte)] = true;
+            }
+        }
+        let bytes = 0..=u8::MAX;
+        bytes
+            .filter(|byte| !has_token[usize::from(*byte)])
+            .collect()
+    }
+}
+
+impl Pipeline {
+    /// The pipeline as a byte-level vocabulary, if it is one: without a normalizer or with NFC, with a
+    /// token for each byte, and so that its tokens merge by rank. It is made when it is first needed.
+    pub fn byte_bpe(&self) -> Option<&ByteBpe> {
+        let vocabulary = self
+            .byte_bpe
+            .get_or_init(|| self.to_byte_bpe().map(Box::new));
+        vocabulary.as_deref()
+    }
+
+    fn to_byte_bpe(&self) -> Option<ByteBpe> {
+        let path = self.byte_path.as_ref()?;
+        let PipelineModel::Bpe(bpe) = &self.model else {
+            return None;
+        };
+        let text_form = match &self.normalizer[..] {
+            [] => TextForm::AsIs,
+            [Normalizer::Unicode(UnicodeForm::Nfc)] => TextForm::Nfc,
+            _ => return None,
+        };
+        let tokens = ByteTokens::of(bpe)?;
+        let special_tokens = self.added_tokens().to_vec();
+        let mut parts = ByteBpeParts {
+            special_tokens,
+            whole_pretokens_first: bpe.options().whole_parts_first,
+            text_form,
+            adds_prefix_space: path.adds_prefix_space,
+            ..ByteBpeParts::new(path.pretokenizer.clone())
+        };
+        let special: HashMap<u32, &str> = parts
+            .special_tokens
+            .iter()
+            .map(|token| (token.id, &*token.text))
+            .collect();
+        let mut only_special = HashSet::new();
+        for (rank, at) in tokens.order.tokens.iter().enumerate() {
+            let (bytes, id) = (tokens.texts.get(*at), tokens.ids[*at]);
+            if let Some(text) = special.get(&id) {
+                // By rank, it would be merged if its bytes become two symbols.
+                let is_found = rank < tokens.order.merging
+                    || parts.whole_pretokens_first && parts.pretokenizer.may_cut_out(bytes);
+                let is_same = text.as_bytes() == bytes;
+                if !is_found && (is_same || *text == printable(bytes)) {
+                    only_special.insert(*at);
+                    continue;
+                }
+                if !is_same {
+                    return None;
+                }
+            }
+            parts.tokens.push(ByteToken {
+                bytes: bytes.into(),
+                id,
+            });
+        }
+        let mut divided = tokens.order.divided.iter();
+        if divided.any(|(at, _)| !only_special.contains(at)) {
+            return None;
+        }
+        // Tokens with characters that stand for no byte; no text is merged to them.
+        for (text, id) in bpe.vocabulary().tokens() {
+            if append_bytes(text, &mut Vec::new()) || special.get(&id) == Some(&text) {
+                continue;
+            }
+            if parts.whole_pretokens_first {
+                return None;
+            }
+            parts.tokens.push(ByteToken {
+                bytes: text.as_bytes().into(),
+                id,
+            });
+        }
+        ByteBpe::new(parts).ok()
+    }
+}
