@@ -136,9 +136,11 @@ impl BytePath {
         self.encoder.for_each_pretoken(pretokens, cache, on_part);
     }
 
-    /// Whether each byte of a text has a token.
+    /// Whether each byte of a text, and of the space before it, has a token.
     pub(super) fn knows(&self, text: &[u8]) -> bool {
-        !self.lacks_bytes || !text.iter().any(|byte| self.is_missing[usize::from(*byte)])
+        let is_missing = |byte: &u8| self.is_missing[usize::from(*byte)];
+        let may_lack_space = self.adds_prefix_space && is_missing(&b' ');
+        !self.lacks_bytes || !may_lack_space && !text.iter().any(is_missing)
     }
 
     /// Whether a space is put before a text.

@@ -1,13 +1,17 @@
-"""Random pipelines of the library tokenizers, with what it makes of hostile texts.
+"""Random pipelines of the library tokenizers, and its files, with what it makes of hostile texts.
 
 Usage: pipelines.py FIRST LAST > cases.jsonl
+       pipelines.py --files COUNT FILE... > cases.jsonl
+       SPIECE_PIPELINES=cases.jsonl cargo test --release --lib --all-features pipeline::tests::cases_of_a_file -- --ignored
 
 Needs tokenizers 0.23.3. Each number from FIRST to LAST is the seed of a tokenizer with random components and a made-up
-model. A line has its tokenizer.json, and for each text the ids, tokens, offsets in bytes, parts and decoded texts, with
-and without special tokens. `testdata/pipelines/cases.jsonl` is written by it, and read by the tests of the library.
+model. A line has its tokenizer.json, or the path of a FILE, and for each text the ids, tokens, offsets in bytes, parts
+and decoded texts, with and without special tokens. A FILE gets COUNT random texts. `testdata/pipelines/cases.jsonl` is
+written by it, and read by the tests of the library; the last command compares other cases.
 """
 
 import json
+import pathlib
 import random
 import sys
 
@@ -24,11 +28,50 @@ EXPRESSIONS = [
     r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
 ]  # fmt: skip
 BEHAVIORS = ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
+# The seeds that are recorded in the repository; later ones have components that were added after.
+RECORDED = 40
 BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
+
+
+MODEL_WITH_RULES = pathlib.Path(__file__).parents[2] / "testdata/golden/nfkc.model"
+
+
+def fields(message):
+    """The numbers and values of the fields of a message of protobuf that have a length."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        key = varint()
+        if key & 7 == 2:
+            length = varint()
+            at += length
+            yield key >> 3, message[at - length : at]
+        elif key & 7 == 0:
+            varint()
+        else:
+            at += {1: 8, 5: 4}[key & 7]
+
+
+def charsmap():
+    """The rules of a SentencePiece model."""
+    spec = dict(fields(MODEL_WITH_RULES.read_bytes()))[3]
+    return dict(fields(spec))[2]
 
 
 class Maker:
     def __init__(self, seed):
+        self.seed = seed
         self.random = random.Random(seed)
 
     def is_on(self, share=0.5):
@@ -51,6 +94,7 @@ class Maker:
             lambda: n.Prepend(pick(["▁", "a", " "])),
             lambda: n.Replace(self.pattern(), pick(["", "▁", " ", "xy"])),
             lambda: n.Strip(self.is_on(), self.is_on()),
+            *[lambda: n.Precompiled(charsmap())] * (self.seed > RECORDED),
         ]  # fmt: skip
         nested = [lambda: self.sequence(n.Sequence, self.normalizer)] * 3
         return pick(makers + nested * may_nest)()
@@ -177,7 +221,41 @@ def results(tokenizer, text):
     }
 
 
+def texts_of_files(count):
+    """Random texts: words of real text, characters of all planes, and the alphabet of the random pipelines."""
+    maker = Maker(1)
+    lines = (MODEL_WITH_RULES.parents[1] / "udhr.txt").read_text().splitlines()
+    words = [word for line in lines for word in line.split(" ") if word]
+    parts = [" ", "  ", "\n", "\t", "<s>", "</s>", "<unk>", "[MASK]", "<|endoftext|>", "<pad>"]
+    texts = maker.random.sample(lines, min(count // 4, len(lines)))
+    while len(texts) < count:
+        kind = maker.random.randint(0, 2)
+        if kind == 0:
+            texts.append(maker.text(40))
+        elif kind == 1:
+            chosen = maker.random.choices(words, k=6) + maker.random.choices(parts, k=4)
+            maker.random.shuffle(chosen)
+            texts.append(maker.random.choice(["", " "]).join(chosen))
+        else:
+            codes = [maker.random.choice([0x80, 0x800, 0x10000, 0x20000]) for _ in range(12)]
+            chars = [chr(maker.random.randrange(limit)) for limit in codes]
+            texts.append("".join(c for c in chars if not 0xD800 <= ord(c) < 0xE000))
+    return texts
+
+
+def compare_files(count, paths):
+    texts = texts_of_files(count)
+    for path in paths:
+        tokenizer = Tokenizer.from_file(path)
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        found = [results(tokenizer, text) for text in texts]
+        print(json.dumps({"path": path, "texts": found}, ensure_ascii=False))
+
+
 def main():
+    if sys.argv[1] == "--files":
+        return compare_files(int(sys.argv[2]), sys.argv[3:])
     first, last = map(int, sys.argv[1:])
     for seed in range(first, last + 1):
         maker = Maker(seed)
