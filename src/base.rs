@@ -16,7 +16,6 @@
 //! | [`utf8`] | step over characters of text that need not be UTF-8 |
 
 pub(crate) mod arena;
-#[cfg(feature = "tokenizer-json")]
 pub(crate) mod byte_chars;
 pub(crate) mod hash;
 pub(crate) mod heap;

@@ -101,8 +101,8 @@
 //! | `compressed` | training on files in gzip and Zstandard; implies `train` |
 //! | `jsonl` | training on the texts of JSON Lines files; implies `train` |
 //! | `convert` | what the formats of other programs have in common; implied by each of them |
-//! | `tokenizer-json` | models from and to the `tokenizer.json` of the library `tokenizers`; byte-level vocabularies from it and from the files of tiktoken, GPT-2, Mistral and minbpe; WordPiece vocabularies from it and from `vocab.txt`; any other `tokenizer.json` as a pipeline |
-//! | `nfc` | byte-level vocabularies that encode text in normalization form C, and WordPiece vocabularies that remove accents; implied by `tokenizer-json` |
+//! | `tokenizer-json` | every `tokenizer.json` of the library `tokenizers` as a pipeline; models from and to it; byte-level vocabularies from the files of tiktoken, GPT-2, Mistral and minbpe; `vocab.txt` |
+//! | `nfc` | byte-level vocabularies that encode text in normalization form C; implied by `tokenizer-json` |
 //! | `gguf` | models from and to the GGUF files of llama.cpp |
 //! | `serde` | `Serialize` and `Deserialize` for plain data: ids, kinds, tokens, options of encoding |
 //! | `proto` | the messages of model files as types of `prost` |

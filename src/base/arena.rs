@@ -112,7 +112,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// All slices, by index.
-    #[cfg(any(feature = "train", test))]
+    #[cfg(any(feature = "train", feature = "tokenizer-json", test))]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[T]> {
         (0..self.len()).map(|index| self.get(index))
     }

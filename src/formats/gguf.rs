@@ -151,7 +151,7 @@ pub(crate) enum GgufContent {
     /// A byte-level vocabulary.
     Bytes(ByteVocabulary),
     /// A SentencePiece model.
-    Model(ConvertedModel),
+    Model(Box<ConvertedModel>),
 }
 
 #[cfg(feature = "tokenizer-json")]
@@ -161,7 +161,7 @@ impl GgufContent {
         let header = header::Header::read(BufReader::with_capacity(1 << 16, reader))?;
         match bytes::read(&header, options)? {
             Some(vocabulary) => Ok(Self::Bytes(vocabulary)),
-            None => Ok(Self::Model(Model::of_header(&header)?)),
+            None => Ok(Self::Model(Box::new(Model::of_header(&header)?))),
         }
     }
 }

@@ -143,14 +143,18 @@ impl Tokenizer {
             &mut ids,
             |model, parts, text, ids| model.encode_long_segment(&context, parts, text, ids),
             |tokens, special, parts, text, ids| {
-                let encode_segment = |model: &ModelContext<'_>,
-                                      parts: &mut CacheParts,
-                                      text: &[u8],
-                                      ids: &mut Vec<PieceId>| {
-                    model.encode_long_segment(&context, parts, text, ids);
-                };
-                if tokens.encode_by_model(text, special, encode_segment, parts, ids) {
-                    return;
+                #[cfg(feature = "tokenizer-json")]
+                {
+                    let encode_segment =
+                        |model: &ModelContext<'_>,
+                         parts: &mut CacheParts,
+                         text: &[u8],
+                         ids: &mut Vec<PieceId>| {
+                            model.encode_long_segment(&context, parts, text, ids);
+                        };
+                    if tokens.encode_by_model(text, special, encode_segment, parts, ids) {
+                        return;
+                    }
                 }
                 let encode_parts = |parts: &[&[u8]]| {
                     let encode = |encoder: &mut Encoder<'_>, part: &&[u8]| {

@@ -154,6 +154,9 @@ impl<'t> EncodeContext<'t> {
         encode_tokens: impl Fn(&TokenTables, Found<'_>, &mut CacheParts, &[u8], &mut Vec<PieceId>),
     ) {
         let parts = self.tables.pool().parts_of(cache);
+        if self.is_refused(text, parts) {
+            return;
+        }
         let start = ids.len();
         match (&self.tables, &self.options.special) {
             (TablesRef::Model(model), FoundSpecial::Pieces(allowed)) => {
@@ -228,8 +231,9 @@ impl<'t> EncodeContext<'t> {
         text: &[u8],
         lines: &mut EncodedLines,
     ) -> bool {
-        let changes_ids =
-            !matches!(self.options.special, FoundSpecial::Always) || !self.options.extra.is_empty();
+        let changes_ids = !matches!(self.options.special, FoundSpecial::Always)
+            || !self.options.extra.is_empty()
+            || self.options.refused.is_some();
         let TablesRef::Model(model) = &self.tables else {
             return false;
         };
@@ -272,6 +276,9 @@ impl<'t> EncodeContext<'t> {
     {
         let parts = self.tables.pool().parts_of(cache);
         parts.buffers.tokens.clear();
+        if self.is_refused(text, parts) {
+            return self.view(&parts.buffers, text);
+        }
         match (&self.tables, &self.options.special) {
             (TablesRef::Model(model), FoundSpecial::Pieces(allowed)) => {
                 for segment in allowed.segments(text) {
@@ -304,12 +311,31 @@ impl<'t> EncodeContext<'t> {
             let ends = self.tokenizer.text_ends();
             buffers.tokens.apply_extra(extra, &ends, text.len());
         }
+        self.view(buffers, text)
+    }
+
+    /// The tokens in the buffer.
+    fn view<'e>(&self, buffers: &'e TextBuffers, text: &'e [u8]) -> Tokens<'e>
+    where
+        't: 'e,
+    {
         Tokens {
             buffer: &buffers.tokens,
             text,
             tokenizer: self.tokenizer,
-            shows_unk_piece: extra.contains(&ExtraOption::UnkPiece),
+            shows_unk_piece: self.options.extra.contains(&ExtraOption::UnkPiece),
         }
+    }
+
+    /// Whether the options refuse a text, which is then the failure of the worker.
+    #[inline]
+    fn is_refused(&self, text: &[u8], parts: &mut CacheParts) -> bool {
+        let refused = self.options.check_special(text).err();
+        let is_refused = refused.is_some();
+        if is_refused {
+            parts.failure = refused;
+        }
+        is_refused
     }
 }
 

@@ -81,8 +81,8 @@ impl<'t> Encoder<'t> {
     }
 
     /// Refuses a text with a special piece that is not allowed, if
-    /// [`refuses_special`](crate::EncodeOptions::refuses_special) is set. The other methods encode
-    /// such a piece as ordinary text.
+    /// [`refuses_special`](crate::EncodeOptions::refuses_special) is set. The other methods give no
+    /// ids for such a text, and [`take_failure`](Self::take_failure) has the error.
     ///
     /// ```
     /// use spiece::{EncodeError, EncodeOptions, Tokenizer};
@@ -94,6 +94,9 @@ impl<'t> Encoder<'t> {
     /// assert_eq!(encoder.check_special("<s> and text"), Ok(()));
     /// let error = encoder.check_special("text</s>").unwrap_err();
     /// assert!(matches!(error, EncodeError::RefusedSpecial { begin: 4, .. }));
+    /// let mut encoder = encoder;
+    /// assert!(encoder.encode("text</s>").is_empty());
+    /// assert_eq!(encoder.take_failure(), Some(error));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -104,10 +107,10 @@ impl<'t> Encoder<'t> {
         options.check_special(text.as_ref())
     }
 
-    /// Why a text since the last call has no ids: some tokenizers of a `tokenizer.json` refuse some
-    /// texts, as the library tokenizers does. All others have ids for every text.
-    ///
-    /// Such a text has the ids of what stands before. Batches return the error.
+    /// Why a text since the last call has no ids, or only those of what stands before: some tokenizers
+    /// of a `tokenizer.json` refuse some texts, as the library tokenizers does, and
+    /// [`refuses_special`](crate::EncodeOptions::refuses_special) refuses special pieces. Batches return
+    /// the error.
     pub fn take_failure(&mut self) -> Option<EncodeError> {
         self.cache.as_mut()?.take_failure()
     }

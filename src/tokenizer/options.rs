@@ -103,10 +103,10 @@ pub struct EncodeOptions {
     /// [`Tokenizer::special_tokens`](crate::Tokenizer::special_tokens) has them all.
     pub allowed_special: Vec<Vec<u8>>,
     /// Whether texts with control pieces or special tokens that are not allowed are refused, as
-    /// tiktoken does by default: by batches,
-    /// [`Tokenizer::encode_long`](crate::Tokenizer::encode_long) and
-    /// [`Encoder::check_special`](crate::Encoder::check_special). Otherwise, and in all calls that
-    /// cannot fail, they are ordinary text.
+    /// tiktoken does by default. Such a text has no ids: batches and
+    /// [`Tokenizer::encode_long`](crate::Tokenizer::encode_long) return the error, and
+    /// [`Encoder::take_failure`](crate::Encoder::take_failure) has it after a call that cannot fail.
+    /// Otherwise they are ordinary text.
     pub refuses_special: bool,
     /// The time limit for the search of an n-best list. A search that takes longer gives only the
     /// best segmentation. `None`, the default, means no limit; the reference's limit is 30 seconds.

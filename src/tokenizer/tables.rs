@@ -207,21 +207,22 @@ impl TokenTables {
         parts: &mut CacheParts,
         ids: &mut Vec<PieceId>,
     ) {
-        let encode =
-            |model: &ModelContext<'_>, parts: &mut CacheParts, text: &[u8], ids: &mut _| {
-                model.encode_segment(parts, text, ids);
-            };
-        if !self.encode_by_model(text, found, encode, parts, ids) {
-            self.vocabulary.encode_into(text, found, parts, ids);
+        #[cfg(feature = "tokenizer-json")]
+        {
+            let encode =
+                |model: &ModelContext<'_>, parts: &mut CacheParts, text: &[u8], ids: &mut _| {
+                    model.encode_segment(parts, text, ids);
+                };
+            if self.encode_by_model(text, found, encode, parts, ids) {
+                return;
+            }
         }
+        self.vocabulary.encode_into(text, found, parts, ids);
     }
 
     /// Appends the ids of a text by the model that is equal to the pipeline, of which `encode`
     /// appends those of a part; false if there is none.
-    #[cfg_attr(
-        not(feature = "tokenizer-json"),
-        expect(unused_variables, reason = "pipelines alone have equal models")
-    )]
+    #[cfg(feature = "tokenizer-json")]
     #[inline]
     pub(super) fn encode_by_model(
         &self,
@@ -231,7 +232,6 @@ impl TokenTables {
         parts: &mut CacheParts,
         ids: &mut Vec<PieceId>,
     ) -> bool {
-        #[cfg(feature = "tokenizer-json")]
         if let Some(equal) = self.equal_model.as_ref().filter(|it| it.serves_parts)
             && let (TokenVocabulary::Pipeline(pipeline), Found::Tokens(found)) =
                 (&self.vocabulary, found)

@@ -17,7 +17,10 @@ use crate::special::{SpecialNames, SpecialSet, SpecialToken};
 
 /// See the [module page](self).
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "tables are boxed")]
+#[cfg_attr(
+    feature = "tokenizer-json",
+    expect(clippy::large_enum_variant, reason = "tables are boxed")
+)]
 pub(super) enum TokenVocabulary {
     Bytes(ByteBpe),
     #[cfg(feature = "tokenizer-json")]
@@ -270,6 +273,7 @@ impl TokenVocabulary {
                     pipeline.for_each_sampled_token(text, found, skips_merge, state, push);
                 sampled.map_err(no_result)
             }
+            #[cfg(feature = "tokenizer-json")]
             _ => Err(EncodeError::NoSampling),
         }
     }

@@ -59,7 +59,7 @@ class Reference:
         return self.tokenizer.encode_batch(lines, add_special_tokens=self.ends)
 
     def decode(self, ids):
-        return self.tokenizer.decode_batch(ids, skip_special_tokens=True)
+        return self.tokenizer.decode_batch(ids, skip_special_tokens=False)
 
 
 def trained(folder, rng):
