@@ -225,7 +225,19 @@ impl Tokenizer {
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
         #[cfg(feature = "tokenizer-json")]
         if let Some(pipeline) = self.pipeline() {
-            return Ok(pipeline.to_tokenizer_json());
+            let file = pipeline.to_tokenizer_json();
+            // What was written of a byte-level vocabulary comes back as it was.
+            let options = ByteFileOptions::default();
+            let bpe = pipeline.byte_bpe();
+            let written = bpe.map(|bpe| bpe.to_format(FileFormat::TokenizerJson, &options));
+            if let Some(Ok(written)) = written
+                && let [(_, other)] = &written.files[..]
+                && let Ok(read) = formats::read_pipeline(other)
+                && read.to_tokenizer_json() == file
+            {
+                return Ok(other.clone());
+            }
+            return Ok(file);
         }
         #[cfg(feature = "tokenizer-json")]
         if let Some(bpe) = self.byte_bpe() {

@@ -334,7 +334,8 @@ impl CoreBpe {
     fn ids_with(&self, py: Python<'_>, text: &str, allowed: &Allowed) -> PyResult<Vec<PieceId>> {
         let tokenizer = &self.loaded.tokenizer;
         let encode = || -> Result<Vec<PieceId>, EncodeError> {
-            let prepared = self.loaded.prepared(self.options(allowed))?;
+            let options = self.options(allowed).with_refuses_special(false);
+            let prepared = self.loaded.prepared(options)?;
             Ok(tokenizer.encoder_of(&prepared)?.encode(text).to_vec())
         };
         let ids = detached_if(py, is_long(text.as_bytes()), encode);
