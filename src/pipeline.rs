@@ -145,6 +145,13 @@ pub(crate) struct PipelineToken<'t> {
     pub(crate) text: Option<&'t str>,
 }
 
+/// Which tokens a part of a text has.
+enum Segmentation<'s> {
+    Best,
+    /// Those that are left if merges are skipped for which the function returns true.
+    Sampled(&'s mut dyn FnMut() -> bool),
+}
+
 /// The buffers of a worker.
 #[derive(Debug, Default)]
 pub(crate) struct PipelineState {
@@ -636,11 +643,7 @@ impl Pipeline {
         state: &mut PipelineState,
         on_token: impl FnMut(PipelineToken<'_>),
     ) -> Result<(), PipelineError> {
-        let encode = |part: &str, state: &mut ModelState, out: &mut Vec<ModelToken>| {
-            self.model.encode(part, state, out)
-        };
-        let path = self.byte_path.as_ref();
-        self.for_each_token_by(text, found, (encode, path), state, on_token)
+        self.for_each_token_of(Segmentation::Best, text, found, state, on_token)
     }
 
     /// Passes the tokens of a text if merges for which `skips_merge` returns true are skipped.
@@ -652,22 +655,15 @@ impl Pipeline {
         state: &mut PipelineState,
         on_token: impl FnMut(PipelineToken<'_>),
     ) -> Result<(), PipelineError> {
-        let encode = |part: &str, state: &mut ModelState, out: &mut Vec<ModelToken>| {
-            self.model.sample(part, &mut skips_merge, state, out)
-        };
-        self.for_each_token_by(text, found, (encode, None), state, on_token)
+        let sampled = Segmentation::Sampled(&mut skips_merge);
+        self.for_each_token_of(sampled, text, found, state, on_token)
     }
 
-    /// Passes the tokens of a text, of which `encode` appends those of a part, and `path` knows
-    /// the ids of some texts.
-    fn for_each_token_by(
+    fn for_each_token_of(
         &self,
+        mut segmentation: Segmentation<'_>,
         text: &[u8],
         found: &FoundTokens,
-        (mut encode, path): (
-            impl FnMut(&str, &mut ModelState, &mut Vec<ModelToken>) -> Result<(), NoUnknownToken>,
-            Option<&BytePath>,
-        ),
         state: &mut PipelineState,
         mut on_token: impl FnMut(PipelineToken<'_>),
     ) -> Result<(), PipelineError> {
@@ -698,7 +694,7 @@ impl Pipeline {
                 }
                 Segment::Text(range) => range,
             };
-            if let Some(path) = path {
+            if let (Segmentation::Best, Some(path)) = (&segmentation, &self.byte_path) {
                 let raw = &text[range.clone()];
                 let is_kept = path.knows(raw) && self.normalizer.iter().all(|step| step.keeps(raw));
                 if is_kept && std::str::from_utf8(raw).is_ok() {
@@ -715,8 +711,13 @@ impl Pipeline {
             } = state;
             for part in &mapped.parts {
                 tokens.clear();
-                if part.added.is_none() {
-                    encode(&mapped.text[part.range.clone()], model, tokens)?;
+                let own = &mapped.text[part.range.clone()];
+                match &mut segmentation {
+                    _ if part.added.is_some() => {}
+                    Segmentation::Best => self.model.encode(own, model, tokens)?,
+                    Segmentation::Sampled(skips_merge) => {
+                        self.model.sample(own, skips_merge, model, tokens)?;
+                    }
                 }
                 self.pass_part(mapped, part, tokens, word, &mut pass);
                 word += 1;

@@ -62,8 +62,7 @@ test("a vocabulary without a pattern takes one, and says so if it lacks it", asy
   const file = read("testdata/bytes/gpt2.tiktoken");
   await assert.rejects(load(file), /pattern/);
   const [of_tiktoken, of_json] = [await load(file, { pattern: "gpt2" }), await open("testdata/bytes/gpt2.json")];
-  const texts = (tokenizer, line) => tokenizer.tokens(line).map(({ start, end }) => line.slice(start, end));
-  for (const line of LINES) assert.deepEqual(texts(of_tiktoken, line), texts(of_json, line));
+  for (const line of LINES) assert.deepEqual(of_tiktoken.encode(line), of_json.encode(line));
   await assert.rejects(load(file, { pattern: "(" }), Error);
   await assert.rejects(load(file, { pattern: "gtp2" }), /no pattern has the name gtp2/);
   const pair = ["vocab.json", "merges.txt"].map((name) => read(`testdata/bytes/gpt2-${name}`));
