@@ -330,6 +330,11 @@ impl<'t> EncodeContext<'t> {
     /// Whether the options refuse a text, which is then the failure of the worker.
     #[inline]
     fn is_refused(&self, text: &[u8], parts: &mut CacheParts) -> bool {
+        self.options.refused.is_some() && self.refuse(text, parts)
+    }
+
+    #[inline(never)]
+    fn refuse(&self, text: &[u8], parts: &mut CacheParts) -> bool {
         let refused = self.options.check_special(text).err();
         let is_refused = refused.is_some();
         if is_refused {

@@ -177,22 +177,25 @@ impl ChunkScanner<'_> {
     #[inline]
     fn scan_ascii<const RAW: bool, const LINES: bool>(
         &mut self,
-        chunk: &mut PendingChunk,
+        pending: &mut PendingChunk,
         mut at: usize,
         last: u32,
         out: &mut Vec<PieceId>,
     ) -> (usize, u32) {
         let tables = self.tables;
         let text = self.text.text();
+        // Its fields are in registers. Copied from memory, where they were written one by one, each
+        // chunk would wait for the stores.
+        let mut chunk = *pending;
         if !tables.bigrams.can_precede_ascii(last, text[at]) {
-            self.start_ascii_chunk::<RAW, LINES>(chunk, at, out);
+            self.start_ascii_chunk::<RAW, LINES>(&mut chunk, at, out);
         }
         at += 1;
         loop {
             let (mut starts, count) = tables.ascii.chunk_starts(text, at);
             while starts != 0 {
                 let start = at + starts.trailing_zeros() as usize;
-                self.start_ascii_chunk::<RAW, LINES>(chunk, start, out);
+                self.start_ascii_chunk::<RAW, LINES>(&mut chunk, start, out);
                 starts &= starts - 1;
             }
             at += count;
@@ -210,9 +213,10 @@ impl ChunkScanner<'_> {
                     true => chunk.first_class,
                     false => self.ascii_class_at::<RAW>(at - 1),
                 };
+                *pending = chunk;
                 return (at, last);
             }
-            self.start_ascii_chunk::<RAW, LINES>(chunk, at, out);
+            self.start_ascii_chunk::<RAW, LINES>(&mut chunk, at, out);
             at += 1;
         }
     }
