@@ -55,7 +55,7 @@ use self::chunks::Chunks;
 pub use self::decoder::DecoderStep;
 pub use self::error::PipelineError;
 pub use self::matcher::Matcher;
-pub(crate) use self::matcher::MatcherSource;
+pub(crate) use self::matcher::MatcherTarget;
 pub use self::model::{
     BpeModel, BpeOptions, ListedMerge, ModelVocabulary, PipelineModel, UnigramModel,
     WordLevelModel, WordPieceModel,
@@ -66,7 +66,7 @@ pub use self::normalizer::{Normalizer, PrecompiledRules, UnicodeForm};
 pub use self::pre_tokenizer::{Metaspace, PreTokenizer, PrependScheme};
 pub(crate) use self::template::TextEnds;
 pub use self::template::{PostProcessor, Template, TemplatePart};
-use self::text::{Malformed, MappedText, Part};
+use self::text::{Malformed, MappedText};
 use crate::base::byte_chars::byte_of;
 use crate::base::is_char_start;
 use crate::byte_bpe::ByteBpe;
@@ -150,6 +150,45 @@ enum Segmentation<'s> {
     Best,
     /// Those that are left if merges are skipped for which the function returns true.
     Sampled(&'s mut dyn FnMut() -> bool),
+}
+
+/// Passes the tokens of a text, with their spans trimmed.
+struct TokenPass<'p, F> {
+    pipeline: &'p Pipeline,
+    text: &'p [u8],
+    /// The number of the part at hand.
+    word: u32,
+    is_first: bool,
+    on_token: F,
+}
+
+impl<F: FnMut(PipelineToken<'_>)> TokenPass<'_, F> {
+    /// An added token, which is a part of its own; `own` is its text.
+    fn added(&mut self, id: u32, span: Range<usize>, own: &str) {
+        self.pass(id, span, Some(own), own);
+        self.word += 1;
+    }
+
+    /// A token of the part at hand. Its text is that of its id, unless it is `own`.
+    fn token(&mut self, id: u32, span: Range<usize>, own: Option<&str>) {
+        let pipeline = self.pipeline;
+        let known = || pipeline.model.vocabulary().text(id);
+        // The text of an added token with this id can be another one.
+        let own = own.or_else(|| known().filter(|_| pipeline.added.text(id).is_some()));
+        let shown = own.or_else(known);
+        self.pass(id, span, own, shown.unwrap_or_default());
+    }
+
+    fn pass(&mut self, id: u32, span: Range<usize>, text: Option<&str>, shown: &str) {
+        let span = self.pipeline.trimmed(self.text, span, shown, self.is_first);
+        self.is_first = false;
+        (self.on_token)(PipelineToken {
+            id,
+            span,
+            word: self.word,
+            text,
+        });
+    }
 }
 
 /// The buffers of a worker.
@@ -546,7 +585,7 @@ impl Pipeline {
                         out.extend(encode_parts(&path.parts(&text, MIN_PART_BYTES)));
                     }
                 });
-            if !path.keeps(start, out) {
+            if !path.undo_if_incomplete(start, out) {
                 self.encode_segment(text, range, found, state, out)?;
             }
         }
@@ -665,31 +704,23 @@ impl Pipeline {
         text: &[u8],
         found: &FoundTokens,
         state: &mut PipelineState,
-        mut on_token: impl FnMut(PipelineToken<'_>),
+        on_token: impl FnMut(PipelineToken<'_>),
     ) -> Result<(), PipelineError> {
         let mut segments = Vec::new();
         self.added
             .cut_as_is(text, found, |segment| segments.push(segment));
-        let mut word = 0;
-        let mut is_first = true;
-        let mut pass = |token: PipelineToken<'_>, own: &str| {
-            let span = self.trimmed(text, token.span, own, is_first);
-            is_first = false;
-            on_token(PipelineToken { span, ..token });
+        let mut pass = TokenPass {
+            pipeline: self,
+            text,
+            word: 0,
+            is_first: true,
+            on_token,
         };
         for segment in segments {
             let range = match segment {
                 Segment::Special(number, span) => {
-                    let id = self.added.id_of(number);
                     let own = String::from_utf8_lossy(&text[span.clone()]);
-                    let token = PipelineToken {
-                        id,
-                        span,
-                        word,
-                        text: Some(&own),
-                    };
-                    pass(token, &own);
-                    word += 1;
+                    pass.added(self.added.id_of(number), span, &own);
                     continue;
                 }
                 Segment::Text(range) => range,
@@ -698,7 +729,7 @@ impl Pipeline {
                 let raw = &text[range.clone()];
                 let is_kept = path.knows(raw) && self.normalizer.iter().all(|step| step.keeps(raw));
                 if is_kept && std::str::from_utf8(raw).is_ok() {
-                    self.pass_bytes(path, text, range, found, state, &mut word, &mut pass);
+                    self.pass_bytes(path, range, found, state, &mut pass);
                     continue;
                 }
             }
@@ -710,122 +741,65 @@ impl Pipeline {
                 ..
             } = state;
             for part in &mapped.parts {
-                tokens.clear();
                 let own = &mapped.text[part.range.clone()];
+                if let Some(id) = part.added {
+                    pass.added(id, mapped.original(part, 0..own.len()), own);
+                    continue;
+                }
+                tokens.clear();
                 match &mut segmentation {
-                    _ if part.added.is_some() => {}
                     Segmentation::Best => self.model.encode(own, model, tokens)?,
                     Segmentation::Sampled(skips_merge) => {
                         self.model.sample(own, skips_merge, model, tokens)?;
                     }
                 }
-                self.pass_part(mapped, part, tokens, word, &mut pass);
-                word += 1;
+                for token in &*tokens {
+                    let own = token.shows_part.then(|| &own[token.range.clone()]);
+                    pass.token(token.id, mapped.original(part, token.range.clone()), own);
+                }
+                pass.word += 1;
             }
         }
         Ok(())
     }
 
-    /// Passes the tokens of a part of a text that the normalizer leaves as it is, by its bytes. Where a
-    /// token begins or ends inside a character, its span has the whole character.
-    #[expect(clippy::too_many_arguments, reason = "a stage with its state")]
+    /// Passes the tokens of a range of the text that the normalizer leaves as it is, by its bytes. Where
+    /// a token begins or ends inside a character, its span has the whole character.
     fn pass_bytes(
         &self,
         path: &BytePath,
-        text: &[u8],
         range: Range<usize>,
         found: &FoundTokens,
         state: &mut PipelineState,
-        word: &mut u32,
-        pass: &mut impl FnMut(PipelineToken<'_>, &str),
+        pass: &mut TokenPass<'_, impl FnMut(PipelineToken<'_>)>,
     ) {
-        let raw = &text[range.clone()];
-        self.added
-            .cut_normalized(raw, found, |segment| match segment {
-                Segment::Special(number, own) => {
-                    let id = self.added.id_of(number);
-                    let shown = String::from_utf8_lossy(&raw[own.clone()]);
-                    let token = PipelineToken {
-                        id,
-                        span: range.start + own.start..range.start + own.end,
-                        word: *word,
-                        text: Some(&shown),
-                    };
-                    pass(token, &shown);
-                    *word += 1;
+        let raw = &pass.text[range.clone()];
+        self.added.cut_normalized(raw, found, |segment| {
+            let (Segment::Special(_, own) | Segment::Text(own)) = &segment;
+            let part = &raw[own.clone()];
+            let start = range.start + own.start;
+            if let Segment::Special(number, _) = segment {
+                let own = String::from_utf8_lossy(part);
+                return pass.added(self.added.id_of(number), start..start + part.len(), &own);
+            }
+            let with_space = path.needs_space(part).then(|| [b" ", part].concat());
+            let prefix = usize::from(with_space.is_some());
+            let encoded = with_space.as_deref().unwrap_or(part);
+            path.for_each_part(encoded, state.bytes(), |pretoken, ids| {
+                let mut at = pretoken.start;
+                for id in ids {
+                    let shown = self.model.vocabulary().text(id.get()).unwrap_or_default();
+                    let end = at + shown.chars().count();
+                    // The space before the text belongs to the first character.
+                    let first = at.saturating_sub(prefix);
+                    let last = end.saturating_sub(prefix).max(first + 1);
+                    let span = start + char_start(part, first)..start + char_end(part, last);
+                    pass.token(id.get(), span, None);
+                    at = end;
                 }
-                Segment::Text(own) => {
-                    let part = &raw[own.clone()];
-                    let start = range.start + own.start;
-                    let with_space = path.needs_space(part).then(|| [b" ", part].concat());
-                    let prefix = usize::from(with_space.is_some());
-                    let encoded = with_space.as_deref().unwrap_or(part);
-                    path.for_each_part(encoded, state.bytes(), |pretoken, ids| {
-                        let mut at = pretoken.start;
-                        for id in ids {
-                            let shown = self.model.vocabulary().text(id.get()).unwrap_or_default();
-                            let end = at + shown.chars().count();
-                            // The space before the text belongs to the first character.
-                            let first = at.saturating_sub(prefix);
-                            let last = end.saturating_sub(prefix).max(first + 1);
-                            let span =
-                                start + char_start(part, first)..start + char_end(part, last);
-                            let token = PipelineToken {
-                                id: id.get(),
-                                span,
-                                word: *word,
-                                // The text of an added token with this id can be another one.
-                                text: Some(shown).filter(|_| self.added.text(id.get()).is_some()),
-                            };
-                            pass(token, shown);
-                            at = end;
-                        }
-                        *word += 1;
-                    });
-                }
+                pass.word += 1;
             });
-    }
-
-    /// Passes the tokens of a part.
-    fn pass_part(
-        &self,
-        mapped: &MappedText,
-        part: &Part,
-        tokens: &[ModelToken],
-        word: u32,
-        pass: &mut impl FnMut(PipelineToken<'_>, &str),
-    ) {
-        let text = &mapped.text[part.range.clone()];
-        if let Some(id) = part.added {
-            let span = mapped.original(part, 0..text.len());
-            pass(
-                PipelineToken {
-                    id,
-                    span,
-                    word,
-                    text: Some(text),
-                },
-                text,
-            );
-            return;
-        }
-        for token in tokens {
-            let known = || self.model.vocabulary().text(token.id);
-            let own = match token.shows_part {
-                true => Some(&text[token.range.clone()]),
-                // The text of an added token with this id can be another one.
-                false => known().filter(|_| self.added.text(token.id).is_some()),
-            };
-            let shown = own.or_else(known);
-            let span = mapped.original(part, token.range.clone());
-            let token = PipelineToken {
-                id: token.id,
-                span,
-                word,
-                text: own,
-            };
-            pass(token, shown.unwrap_or_default());
-        }
+        });
     }
 
     /// The span of a token after the steps that trim it.

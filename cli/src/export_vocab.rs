@@ -42,27 +42,19 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         other => return Err(args::invalid("output_format", other, "vocab or syms")),
     };
     let tokenizer = args::tokenizer(matches)?;
-    let mut lines = Vec::new();
-    match tokenizer.model() {
-        Ok(model) => {
-            warn_of_broken_vocab(&args::messages(matches)?, model);
-            if !has_ids {
-                lines = model.to_vocab(true);
-            }
+    if let Ok(model) = tokenizer.model() {
+        warn_of_broken_vocab(&args::messages(matches)?, model);
+        if !has_ids {
+            return io::write_output(args::output_file(matches), &model.to_vocab(true));
         }
-        Err(_) if !has_ids => {
-            for piece in tokenizer.pieces() {
-                lines.extend_from_slice(&tokenizer.printable_piece(piece.text));
-                lines.push(b'\n');
-            }
-        }
-        Err(_) => {}
     }
-    if has_ids {
-        for piece in tokenizer.pieces() {
-            lines.extend_from_slice(&tokenizer.printable_piece(piece.text));
-            lines.extend_from_slice(format!("\t{}\n", piece.id).as_bytes());
+    let mut lines = Vec::new();
+    for piece in tokenizer.pieces() {
+        lines.extend_from_slice(&tokenizer.printable_piece(piece.text));
+        if has_ids {
+            lines.extend_from_slice(format!("\t{}", piece.id).as_bytes());
         }
+        lines.push(b'\n');
     }
     io::write_output(args::output_file(matches), &lines)
 }

@@ -1,5 +1,14 @@
 //! What a [`ByteBpe`](super::ByteBpe) is made of, as readers of files give it.
 
+#[cfg(feature = "tokenizer-json")]
+use std::collections::{HashMap, HashSet};
+
+#[cfg(feature = "tokenizer-json")]
+use crate::base::TextArena;
+#[cfg(feature = "tokenizer-json")]
+use crate::base::byte_chars::printable;
+#[cfg(feature = "tokenizer-json")]
+use crate::encode::bpe::merge_list::ListOrder;
 use crate::pattern::Pretokenizer;
 use crate::special::SpecialToken;
 
@@ -85,5 +94,43 @@ impl ByteBpeParts {
             text_form: TextForm::AsIs,
             adds_prefix_space: false,
         }
+    }
+    /// Adds tokens in the order of a list of merges. Returns the positions of those that are left out:
+    /// tokens that no text is merged to, and that special tokens stand for. tokenizers and GPT-2 have
+    /// special tokens in the vocabulary, too.
+    ///
+    /// # Errors
+    /// The index of a special token with the id of another token.
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn add_in_order(
+        &mut self,
+        order: &ListOrder,
+        texts: &TextArena,
+        ids: &[u32],
+    ) -> Result<HashSet<usize>, usize> {
+        let special = self.special_tokens.iter().enumerate();
+        let special: HashMap<u32, usize> = special.map(|(index, it)| (it.id, index)).collect();
+        let mut left_out = HashSet::new();
+        self.tokens.reserve(order.tokens.len());
+        for (rank, at) in order.tokens.iter().enumerate() {
+            let (bytes, id) = (texts.get(*at), ids[*at]);
+            if let Some(index) = special.get(&id).copied() {
+                let text = &self.special_tokens[index].text;
+                let is_same = text.as_bytes() == bytes;
+                // By rank, it would be merged if its bytes become two symbols.
+                let is_found = rank < order.merging
+                    || self.whole_pretokens_first && self.pretokenizer.may_cut_out(bytes);
+                if !is_found && (is_same || *text == printable(bytes)) {
+                    left_out.insert(*at);
+                    continue;
+                }
+                if !is_same {
+                    return Err(index);
+                }
+            }
+            let bytes = bytes.into();
+            self.tokens.push(ByteToken { bytes, id });
+        }
+        Ok(left_out)
     }
 }

@@ -51,7 +51,7 @@ pub(super) use self::written::as_it_is_reasons;
 pub use self::written::{ByteFileOptions, ByteFiles, Missing, PostProcessor};
 pub(crate) use crate::base::byte_chars::printable;
 pub(super) use crate::base::byte_chars::spelled;
-use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken, TextForm};
+use crate::byte_bpe::{ByteBpe, ByteBpeParts, SpecialToken, TextForm};
 use crate::encode::bpe::merge_list::ListOrder;
 use crate::formats::opened::{OpenedFile, check_size, text};
 use crate::formats::{
@@ -318,31 +318,14 @@ impl ByteVocabulary {
         mut parts: ByteBpeParts,
     ) -> Result<Self, ByteFormatError> {
         let format = tokens.format;
-        let ids = checked_special_ids(format, &parts.special_tokens)?;
-        parts.tokens.reserve(order.tokens.len());
-        let mut only_special = HashSet::new();
-        for (rank, at) in order.tokens.iter().enumerate() {
-            let (bytes, id) = (tokens.bytes(*at), tokens.id(*at));
-            // tokenizers and GPT-2 have special tokens in the vocabulary, too.
-            if let Some(index) = ids.get(&id).copied() {
-                let text = &parts.special_tokens[index].text;
-                let is_same = text.as_bytes() == bytes;
-                // By rank, it would be merged if its bytes become two symbols.
-                let is_found = rank < order.merging
-                    || parts.whole_pretokens_first && parts.pretokenizer.may_cut_out(bytes);
-                if !is_found && (is_same || *text == printable(bytes)) {
-                    only_special.insert(*at);
-                    continue;
-                }
-                if !is_same {
-                    let place = special_token_place(index);
-                    return Err(ByteFormatError::DuplicateId { format, place, id });
-                }
-            }
-            let bytes = bytes.into();
-            parts.tokens.push(ByteToken { bytes, id });
-        }
-        order.divided.retain(|(at, _)| !only_special.contains(at));
+        check_special_tokens(format, &parts.special_tokens)?;
+        let added = parts.add_in_order(&order, tokens.texts(), tokens.ids());
+        let left_out = added.map_err(|index| ByteFormatError::DuplicateId {
+            format,
+            place: special_token_place(index),
+            id: parts.special_tokens[index].id,
+        })?;
+        order.divided.retain(|(at, _)| !left_out.contains(at));
         let mut verdict = Verdict::default();
         verdict.add_all(divided_reason(&order, tokens));
         Ok(Self {
@@ -370,13 +353,13 @@ fn divided_reason(order: &ListOrder, tokens: &TokenList) -> Option<Reason> {
     })
 }
 
-/// The index of each special token, by its id. Each must have an id and a text of its own.
-fn checked_special_ids(
+/// Checks that each special token has an id and a text of its own.
+fn check_special_tokens(
     format: FileFormat,
     special_tokens: &[SpecialToken],
-) -> Result<HashMap<u32, usize>, ByteFormatError> {
+) -> Result<(), ByteFormatError> {
     let mut texts = HashMap::new();
-    let mut ids = HashMap::new();
+    let mut ids = HashSet::new();
     for (index, token) in special_tokens.iter().enumerate() {
         let place = special_token_place(index);
         if token.text.is_empty() || token.text.contains('\0') {
@@ -392,12 +375,12 @@ fn checked_special_ids(
                 first,
             });
         }
-        if ids.insert(token.id, index).is_some() {
+        if !ids.insert(token.id) {
             let id = token.id;
             return Err(ByteFormatError::DuplicateId { format, place, id });
         }
     }
-    Ok(ids)
+    Ok(())
 }
 
 fn special_token_place(index: usize) -> Place {

@@ -7,52 +7,86 @@
 //! | `added_tokens.json` | added tokens, if there is no `added_tokens_decoder` |
 //! | `special_tokens_map.json` | the special tokens, before those of `tokenizer_config.json` |
 //!
-//! This is what `AutoTokenizer.from_pretrained` of transformers 5.24 does with such a folder. A class
+//! A role that no file names has the token of the class. This is what `AutoTokenizer.from_pretrained` of transformers 5.24 does with such a folder. A class
 //! that is not known is an error, unless the caller says how text is cut.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::FileFormat;
-use super::bytes::{ByteFormatError, ByteFormatOptions, Place, json_error};
+use super::bytes::{ByteFormatError, ByteFormatOptions, Place, syntax};
 use crate::byte_bpe::{SpecialToken, TextForm};
 use crate::pattern::Pretokenizer;
 use crate::pipeline::BertNormalizer;
 
 const CONFIG: &str = "tokenizer_config.json";
 
-/// Classes of byte-level vocabularies, with their patterns, the forms of their texts, and the special
-/// tokens that they have if no file names them.
-const BYTE_LEVEL_CLASSES: [(&str, &str, TextForm, &[&str]); 6] = [
-    ("GPT2Tokenizer", "gpt2", TextForm::AsIs, &["<|endoftext|>"]),
-    ("Qwen2Tokenizer", "qwen2", TextForm::Nfc, &["<|endoftext|>"]),
-    (
-        "WhisperTokenizer",
-        "gpt2",
-        TextForm::AsIs,
-        &["<|endoftext|>"],
-    ),
-    (
-        "RobertaTokenizer",
-        "gpt2",
-        TextForm::AsIs,
-        &["<s>", "</s>", "<unk>", "<pad>", "<mask>"],
-    ),
-    (
-        "BartTokenizer",
-        "gpt2",
-        TextForm::AsIs,
-        &["<s>", "</s>", "<unk>", "<pad>", "<mask>"],
-    ),
-    (
-        "LongformerTokenizer",
-        "gpt2",
-        TextForm::AsIs,
-        &["<s>", "</s>", "<unk>", "<pad>", "<mask>"],
-    ),
+/// A class of byte-level vocabularies.
+struct ByteLevelClass {
+    name: &'static str,
+    /// The name of the pattern.
+    pattern: &'static str,
+    text_form: TextForm,
+    /// The tokens of the roles that no file names.
+    roles: &'static [Role],
+    /// Whether each part of a text can get a space before it, which is not supported.
+    spaces_parts: bool,
+}
+
+/// A special token of a class.
+struct Role {
+    field: &'static str,
+    token: &'static str,
+}
+
+const fn role(field: &'static str, token: &'static str) -> Role {
+    Role { field, token }
+}
+
+/// A class whose texts are cut as those of GPT-2.
+const fn like_gpt2(name: &'static str, roles: &'static [Role]) -> ByteLevelClass {
+    ByteLevelClass {
+        name,
+        pattern: "gpt2",
+        text_form: TextForm::AsIs,
+        roles,
+        spaces_parts: false,
+    }
+}
+
+const GPT2_ROLES: &[Role] = &[
+    role("bos_token", "<|endoftext|>"),
+    role("eos_token", "<|endoftext|>"),
+    role("unk_token", "<|endoftext|>"),
+];
+const ROBERTA_ROLES: &[Role] = &[
+    role("bos_token", "<s>"),
+    role("eos_token", "</s>"),
+    role("unk_token", "<unk>"),
+    role("sep_token", "</s>"),
+    role("pad_token", "<pad>"),
+    role("cls_token", "<s>"),
+    role("mask_token", "<mask>"),
+];
+const BYTE_LEVEL_CLASSES: [ByteLevelClass; 6] = [
+    like_gpt2("GPT2Tokenizer", GPT2_ROLES),
+    like_gpt2("WhisperTokenizer", GPT2_ROLES),
+    like_gpt2("RobertaTokenizer", ROBERTA_ROLES),
+    like_gpt2("BartTokenizer", ROBERTA_ROLES),
+    like_gpt2("LongformerTokenizer", ROBERTA_ROLES),
+    ByteLevelClass {
+        name: "Qwen2Tokenizer",
+        pattern: "qwen2",
+        text_form: TextForm::Nfc,
+        roles: &[
+            role("eos_token", "<|endoftext|>"),
+            role("unk_token", "<|endoftext|>"),
+            role("pad_token", "<|endoftext|>"),
+        ],
+        spaces_parts: true,
+    },
 ];
 /// Classes of the `vocab.txt` of BERT.
 const BERT_CLASSES: [&str; 6] = [
@@ -63,8 +97,8 @@ const BERT_CLASSES: [&str; 6] = [
     "ConvBertTokenizer",
     "LayoutLMTokenizer",
 ];
-/// The fields that name special tokens.
-const ROLES: [&str; 8] = [
+/// The fields that name special tokens, in the order in which new ones get their ids.
+const ROLES: [&str; 9] = [
     "bos_token",
     "eos_token",
     "unk_token",
@@ -73,6 +107,7 @@ const ROLES: [&str; 8] = [
     "cls_token",
     "mask_token",
     "additional_special_tokens",
+    "extra_special_tokens",
 ];
 
 /// The options for the vocabulary of a folder: those that are given, and for the rest what its files
@@ -82,15 +117,15 @@ pub(crate) fn options_of_folder<'o>(
     format: FileFormat,
     options: &'o ByteFormatOptions,
 ) -> Result<Cow<'o, ByteFormatOptions>, ByteFormatError> {
-    let config = read_json(&folder.join(CONFIG))?;
-    let added = read_json(&folder.join("added_tokens.json"))?;
+    let config = read_json(folder, CONFIG)?;
+    let added = read_json(folder, "added_tokens.json")?;
     if config.is_none() && added.is_none() {
         return Ok(Cow::Borrowed(options));
     }
     let files = FolderFiles {
         config: config.unwrap_or_default(),
         added: added.unwrap_or_default(),
-        roles: read_json(&folder.join("special_tokens_map.json"))?.unwrap_or_default(),
+        roles: read_json(folder, "special_tokens_map.json")?.unwrap_or_default(),
     };
     let mut options = options.clone();
     match format {
@@ -101,19 +136,17 @@ pub(crate) fn options_of_folder<'o>(
     Ok(Cow::Owned(options))
 }
 
-/// The content of a file of JSON; `None` if there is no such file.
-fn read_json(path: &Path) -> Result<Option<Value>, ByteFormatError> {
-    let file = match std::fs::read(path) {
+/// The content of a file of JSON in a folder; `None` if there is no such file.
+fn read_json(folder: &Path, name: &str) -> Result<Option<Value>, ByteFormatError> {
+    let path = folder.join(name);
+    let file = match std::fs::read(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => {
-            let path = path.to_owned();
-            return Err(ByteFormatError::Read { path, source });
-        }
+        Err(source) => return Err(ByteFormatError::Read { path, source }),
     };
     let json = serde_json::from_slice(&file);
     json.map(Some)
-        .map_err(|error| json_error(FileFormat::Folder, &error))
+        .map_err(|error| syntax(FileFormat::Folder, Place::field(name), error))
 }
 
 /// The files beside a vocabulary.
@@ -130,11 +163,11 @@ impl FolderFiles {
         Some(class.strip_suffix("Fast").unwrap_or(class))
     }
 
-    fn unknown_class(&self, remedy: &'static str) -> ByteFormatError {
+    fn unsupported(&self, field: &str, remedy: &'static str) -> ByteFormatError {
         ByteFormatError::Unsupported {
             format: FileFormat::Folder,
-            place: Place::Field(format!("{CONFIG}: tokenizer_class")),
-            found: format!("{:?}", self.class().unwrap_or_default()),
+            place: Place::Field(format!("{CONFIG}: {field}")),
+            found: self.config.get(field).unwrap_or(&Value::Null).to_string(),
             remedy,
         }
     }
@@ -151,7 +184,8 @@ impl FolderFiles {
             .class()
             .is_some_and(|class| !BERT_CLASSES.contains(&class))
         {
-            return Err(self.unknown_class(
+            return Err(self.unsupported(
+                "tokenizer_class",
                 "open a tokenizer.json that transformers has saved, or vocab.txt itself",
             ));
         }
@@ -169,93 +203,56 @@ impl FolderFiles {
         folder: &Path,
         options: &mut ByteFormatOptions,
     ) -> Result<(), ByteFormatError> {
-        let class = self.class();
-        let known = BYTE_LEVEL_CLASSES
-            .iter()
-            .find(|(name, ..)| Some(*name) == class);
-        if known.is_none() && class.is_some() && options.pretokenizer.is_none() {
-            return Err(self.unknown_class(
+        let name = self.class();
+        let class = BYTE_LEVEL_CLASSES.iter().find(|it| Some(it.name) == name);
+        if class.is_none() && name.is_some() && options.pretokenizer.is_none() {
+            return Err(self.unsupported(
+                "tokenizer_class",
                 "open a tokenizer.json that transformers has saved, or give the pattern",
             ));
         }
-        let mut default_tokens: &[&str] = &[];
-        if let Some((_, pattern, text_form, tokens)) = known {
-            if options.pretokenizer.is_none() {
-                options.pretokenizer = Pretokenizer::named(pattern);
+        let adds_prefix_space = self.bool("add_prefix_space");
+        if let Some(class) = class {
+            if class.spaces_parts && adds_prefix_space == Some(true) {
+                return Err(self.unsupported(
+                    "add_prefix_space",
+                    "this class puts a space before each part of a text; open a tokenizer.json that transformers has saved",
+                ));
             }
-            options.text_form = Some(*text_form);
-            default_tokens = tokens;
+            if options.pretokenizer.is_none() {
+                options.pretokenizer = Pretokenizer::named(class.pattern);
+            }
+            options.text_form = Some(class.text_form);
         }
-        options.adds_prefix_space = self.bool("add_prefix_space");
+        options.adds_prefix_space = adds_prefix_space;
         if options.special_tokens.is_none() {
-            let vocab = read_json(&folder.join("vocab.json"))?;
-            let vocab = match vocab {
+            let vocab = match read_json(folder, "vocab.json")? {
                 Some(vocab) => vocab,
-                None => read_json(&folder.join("encoder.json"))?.unwrap_or_default(),
+                None => read_json(folder, "encoder.json")?.unwrap_or_default(),
             };
-            options.special_tokens = Some(self.special_tokens(&vocab, default_tokens));
+            let roles = class.map_or(&[][..], |class| class.roles);
+            let tokens = self.special_tokens(&vocab, roles);
+            // Without a class, a published vocabulary is known with its special tokens.
+            options.special_tokens = (class.is_some() || !tokens.is_empty()).then_some(tokens);
         }
         Ok(())
     }
 
-    /// The added and special tokens. Those without an id have that of the vocabulary, or the next one.
-    fn special_tokens(&self, vocab: &Value, default_tokens: &[&str]) -> Vec<SpecialToken> {
-        let mut special: Vec<SpecialToken> = Vec::new();
-        for token in self.named_tokens() {
-            if !special.iter().any(|other| other.text == token.text) {
-                special.push(token);
-            }
-        }
-        if special.is_empty() {
-            let in_vocab = default_tokens
-                .iter()
-                .filter(|text| vocab.get(**text).is_some());
-            special.extend(in_vocab.map(|text| SpecialToken::new(*text, 0)));
-        }
-        let id_of = |value: &Value| u32::try_from(value.as_u64()?).ok();
-        let mut tokens: Vec<SpecialToken> = Vec::new();
-        for (id, json) in self
-            .config
-            .get("added_tokens_decoder")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-        {
-            if let (Ok(id), Some(token)) = (id.parse(), token_of(json)) {
-                tokens.push(SpecialToken { id, ..token });
-            }
-        }
-        if tokens.is_empty() {
-            for (text, id) in self.added.as_object().into_iter().flatten() {
-                if let Some(id) = id_of(id) {
-                    let special = special.iter().any(|token| token.text == *text);
-                    let token = SpecialToken::new(text, id);
-                    tokens.push(SpecialToken {
-                        special,
-                        normalized: !special,
-                        ..token
-                    });
-                }
-            }
-        }
-        let known: HashMap<String, u32> = tokens
-            .iter()
-            .map(|token| (token.text.clone(), token.id))
-            .collect();
-        let largest = vocab
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter_map(|(_, id)| id_of(id))
-            .max();
-        let largest = known.values().copied().chain(largest).max();
+    /// The added tokens, and the special tokens that are not among them. These have the id of the
+    /// vocabulary, or the next one.
+    fn special_tokens(&self, vocab: &Value, roles: &[Role]) -> Vec<SpecialToken> {
+        let special = self.tokens_of_roles(roles);
+        let mut tokens = self.added_tokens(&special);
+        let in_vocab = vocab.as_object().into_iter().flatten();
+        let in_vocab = in_vocab.filter_map(|(_, id)| id_of(id));
+        let largest = in_vocab.chain(tokens.iter().map(|token| token.id)).max();
         let mut next = largest.map_or(0, |largest| largest.saturating_add(1));
         for token in special {
-            if known.contains_key(&token.text) {
+            if tokens.iter().any(|other| other.text == token.text) {
                 continue;
             }
             let id = vocab.get(&token.text).and_then(id_of).unwrap_or_else(|| {
-                next += 1;
+                next = next.saturating_add(1);
                 next - 1
             });
             tokens.push(SpecialToken { id, ..token });
@@ -264,20 +261,62 @@ impl FolderFiles {
         tokens
     }
 
-    /// The special tokens that the files name by their roles.
-    fn named_tokens(&self) -> impl Iterator<Item = SpecialToken> {
-        let files = [&self.roles, &self.config].into_iter();
-        let values = files.flat_map(|file| ROLES.iter().filter_map(|role| file.get(*role)));
-        let tokens = values.flat_map(|value| match value {
-            Value::Array(tokens) => tokens.iter().collect(),
-            token => vec![token],
+    /// The added tokens with their ids.
+    fn added_tokens(&self, special: &[SpecialToken]) -> Vec<SpecialToken> {
+        let by_id = self.config.get("added_tokens_decoder");
+        if let Some(by_id) = by_id.and_then(Value::as_object) {
+            let tokens = by_id.iter().filter_map(|(id, json)| {
+                let id = id.parse().ok()?;
+                Some(SpecialToken {
+                    id,
+                    ..token_of(json)?
+                })
+            });
+            return tokens.collect();
+        }
+        let by_text = self.added.as_object().into_iter().flatten();
+        let tokens = by_text.filter_map(|(text, id)| {
+            let is_special = special.iter().any(|token| token.text == *text);
+            Some(SpecialToken {
+                special: is_special,
+                normalized: !is_special,
+                ..SpecialToken::new(text, id_of(id)?)
+            })
         });
-        tokens.filter_map(token_of).map(|token| SpecialToken {
-            special: true,
-            normalized: false,
-            ..token
-        })
+        tokens.collect()
     }
+
+    /// The special tokens that the files name by their roles, or the class for roles that no file
+    /// names. Their ids are not known.
+    fn tokens_of_roles(&self, roles: &[Role]) -> Vec<SpecialToken> {
+        let mut tokens: Vec<SpecialToken> = Vec::new();
+        for field in ROLES {
+            let named = self.roles.get(field).or_else(|| self.config.get(field));
+            let found = match named {
+                Some(Value::Array(list)) => list.iter().filter_map(token_of).collect(),
+                Some(token) => token_of(token).into_iter().collect(),
+                None => {
+                    let of_class = roles.iter().filter(|role| role.field == field);
+                    let of_class = of_class.map(|role| SpecialToken::new(role.token, 0));
+                    of_class.collect::<Vec<_>>()
+                }
+            };
+            for token in found {
+                if !tokens.iter().any(|other| other.text == token.text) {
+                    tokens.push(SpecialToken {
+                        special: true,
+                        normalized: false,
+                        ..token
+                    });
+                }
+            }
+        }
+        tokens
+    }
+}
+
+fn id_of(json: &Value) -> Option<u32> {
+    u32::try_from(json.as_u64()?).ok()
 }
 
 /// A token as its text, or as an object with its properties.
@@ -345,11 +384,17 @@ mod tests {
         let named = config("GPT2Tokenizer", ", \"eos_token\": \"</s>\"");
         let tokenizer =
             Tokenizer::open(folder(&[base.to_vec(), vec![named]].concat()).path()).unwrap();
-        assert_eq!(tokenizer.piece_to_id("</s>"), Some(256.into()));
+        // `bos_token` and `unk_token` have the token of the class, which the vocabulary lacks.
+        assert_eq!(tokenizer.piece_to_id("<|endoftext|>"), Some(256.into()));
+        assert_eq!(tokenizer.piece_to_id("</s>"), Some(257.into()));
         let prefix = config("RobertaTokenizer", ", \"add_prefix_space\": true");
         let tokenizer =
             Tokenizer::open(folder(&[base.to_vec(), vec![prefix]].concat()).path()).unwrap();
         assert_eq!(tokenizer.encode("a"), [32.into(), 97.into()]);
+        let spaced = config("Qwen2Tokenizer", ", \"add_prefix_space\": true");
+        let spaced = folder(&[base.to_vec(), vec![spaced]].concat());
+        let error = Tokenizer::open(spaced.path()).unwrap_err().to_string();
+        assert!(error.contains("add_prefix_space is true"), "{error}");
         let other = folder(&[base.to_vec(), vec![config("OtherTokenizer", "")]].concat());
         let error = Tokenizer::open(other.path()).unwrap_err().to_string();
         assert!(

@@ -45,7 +45,9 @@ pub(super) use self::bytes::write as write_byte_level;
 use super::bytes::{ByteFormatError, ByteFormatOptions, ByteVocabulary};
 use super::{ConvertedModel, FileFormat, Verdict};
 use crate::formats::ConvertError;
-use crate::model::{Model, ModelError};
+use crate::model::Model;
+#[cfg(feature = "tokenizer-json")]
+use crate::model::ModelError;
 
 /// The result of reading or writing a part of a file.
 type GgufResult<T> = Result<T, ConvertError>;

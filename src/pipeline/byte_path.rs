@@ -11,14 +11,14 @@
 //!
 //! Example: the merge of `Ġ` and `a` is one of the bytes 20 and 61, of which ` a` is made.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::model::{BpeModel, ListedMerge, PipelineModel};
 use super::pre_tokenizer::PreTokenizer;
 use super::{Normalizer, Pipeline, UnicodeForm};
 use crate::base::TextArena;
-use crate::base::byte_chars::{append_bytes, printable};
+use crate::base::byte_chars::append_bytes;
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, TextForm};
 use crate::encode::bpe::BpeCache;
 use crate::encode::bpe::bytes::ByteEncoder;
@@ -36,9 +36,8 @@ pub(super) struct BytePath {
     pretokenizer: Pretokenizer,
     /// Whether a space is put before a text that does not begin with one.
     adds_prefix_space: bool,
-    /// Whether a byte has no token, and which ones.
-    lacks_bytes: bool,
-    is_missing: Box<[bool; 256]>,
+    /// Which bytes have no token, if there are any.
+    missing: Option<Box<[bool; 256]>>,
 }
 
 impl BytePath {
@@ -80,10 +79,8 @@ impl BytePath {
             ids.push(PieceId::new(tokens.ids[*at]));
         }
         let missing = tokens.missing_bytes();
-        let lacks_bytes = !missing.is_empty();
-        let mut is_missing = Box::new([false; 256]);
-        for byte in missing {
-            is_missing[usize::from(byte)] = true;
+        let is_missing = |byte: &u8| missing.as_ref().is_some_and(|it| it[usize::from(*byte)]);
+        for byte in (0..=u8::MAX).filter(is_missing) {
             table.push(&[byte], 0.0, PieceKind::Normal);
             ids.push(NO_TOKEN);
         }
@@ -91,8 +88,7 @@ impl BytePath {
             encoder: ByteEncoder::new(table, ids, looks_up).ok()?,
             pretokenizer: Pretokenizer::new(splits),
             adds_prefix_space: *add_prefix_space,
-            lacks_bytes,
-            is_missing,
+            missing,
         })
     }
 
@@ -105,7 +101,7 @@ impl BytePath {
             true => self.encode_part(&[b" ", text].concat(), cache, out),
             false => self.encode_part(text, cache, out),
         }
-        self.keeps(start, out)
+        self.undo_if_incomplete(start, out)
     }
 
     /// Appends the ids of a text that needs no space before it, or of a part of one that was cut at
@@ -115,14 +111,13 @@ impl BytePath {
         self.encoder.encode(&self.pretokenizer, text, cache, out);
     }
 
-    /// Whether the ids from `start` on have no byte without a token. If they have one, they are
-    /// removed.
-    pub(super) fn keeps(&self, start: usize, out: &mut Vec<PieceId>) -> bool {
-        let is_kept = !self.lacks_bytes || !out[start..].contains(&NO_TOKEN);
-        if !is_kept {
+    /// Whether the ids from `start` on are complete. If a byte has no token, they are removed.
+    pub(super) fn undo_if_incomplete(&self, start: usize, out: &mut Vec<PieceId>) -> bool {
+        let is_complete = self.missing.is_none() || !out[start..].contains(&NO_TOKEN);
+        if !is_complete {
             out.truncate(start);
         }
-        is_kept
+        is_complete
     }
 
     /// Passes the parts of a text that needs no space before it, each with its ids.
@@ -136,11 +131,13 @@ impl BytePath {
         self.encoder.for_each_pretoken(pretokens, cache, on_part);
     }
 
-    /// Whether each byte of a text, and of the space before it, has a token.
+    /// Whether each byte of a text, and the space before it, has a token.
     pub(super) fn knows(&self, text: &[u8]) -> bool {
-        let is_missing = |byte: &u8| self.is_missing[usize::from(*byte)];
-        let may_lack_space = self.adds_prefix_space && is_missing(&b' ');
-        !self.lacks_bytes || !may_lack_space && !text.iter().any(is_missing)
+        let Some(missing) = &self.missing else {
+            return true;
+        };
+        let may_lack_space = self.adds_prefix_space && missing[usize::from(b' ')];
+        !may_lack_space && !text.iter().any(|byte| missing[usize::from(*byte)])
     }
 
     /// Whether a space is put before a text.
@@ -209,25 +206,22 @@ impl ByteTokens {
         Some(Self { texts, ids, order })
     }
 
-    /// The bytes that are no token.
-    fn missing_bytes(&self) -> Vec<u8> {
-        let mut has_token = [false; 256];
+    /// The bytes that are no token, if there are any.
+    fn missing_bytes(&self) -> Option<Box<[bool; 256]>> {
+        let mut missing = Box::new([true; 256]);
         for text in self.texts.iter() {
             if let [byte] = text {
-                has_token[usize::from(*byte)] = true;
+                missing[usize::from(*byte)] = false;
             }
         }
-        let bytes = 0..=u8::MAX;
-        bytes
-            .filter(|byte| !has_token[usize::from(*byte)])
-            .collect()
+        missing.contains(&true).then_some(missing)
     }
 }
 
 impl Pipeline {
     /// The pipeline as a byte-level vocabulary, if it is one: without a normalizer or with NFC, with a
     /// token for each byte, and so that its tokens merge by rank. It is made when it is first needed.
-    pub fn byte_bpe(&self) -> Option<&ByteBpe> {
+    pub(crate) fn byte_bpe(&self) -> Option<&ByteBpe> {
         let vocabulary = self
             .byte_bpe
             .get_or_init(|| self.to_byte_bpe().map(Box::new));
@@ -253,39 +247,18 @@ impl Pipeline {
             adds_prefix_space: path.adds_prefix_space,
             ..ByteBpeParts::new(path.pretokenizer.clone())
         };
-        let special: HashMap<u32, &str> = parts
-            .special_tokens
-            .iter()
-            .map(|token| (token.id, &*token.text))
-            .collect();
-        let mut only_special = HashSet::new();
-        for (rank, at) in tokens.order.tokens.iter().enumerate() {
-            let (bytes, id) = (tokens.texts.get(*at), tokens.ids[*at]);
-            if let Some(text) = special.get(&id) {
-                // By rank, it would be merged if its bytes become two symbols.
-                let is_found = rank < tokens.order.merging
-                    || parts.whole_pretokens_first && parts.pretokenizer.may_cut_out(bytes);
-                let is_same = text.as_bytes() == bytes;
-                if !is_found && (is_same || *text == printable(bytes)) {
-                    only_special.insert(*at);
-                    continue;
-                }
-                if !is_same {
-                    return None;
-                }
-            }
-            parts.tokens.push(ByteToken {
-                bytes: bytes.into(),
-                id,
-            });
-        }
+        let left_out = parts.add_in_order(&tokens.order, &tokens.texts, &tokens.ids);
+        let left_out = left_out.ok()?;
         let mut divided = tokens.order.divided.iter();
-        if divided.any(|(at, _)| !only_special.contains(at)) {
+        if divided.any(|(at, _)| !left_out.contains(at)) {
             return None;
         }
+        let special: HashSet<&str> = (parts.special_tokens.iter())
+            .map(|token| &*token.text)
+            .collect();
         // Tokens with characters that stand for no byte; no text is merged to them.
         for (text, id) in bpe.vocabulary().tokens() {
-            if append_bytes(text, &mut Vec::new()) || special.get(&id) == Some(&text) {
+            if append_bytes(text, &mut Vec::new()) || special.contains(text) {
                 continue;
             }
             if parts.whole_pretokens_first {

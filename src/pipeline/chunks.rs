@@ -22,7 +22,7 @@
 //! `one` and ` two` for all that follows.
 
 use super::characters::{is_number, is_punctuation};
-use super::matcher::Target;
+use super::matcher::MatcherTarget;
 use super::model::PipelineModel;
 use super::text::{Malformed, MappedText};
 use super::{Matcher, Metaspace, Normalizer, Pipeline, PreTokenizer};
@@ -89,7 +89,7 @@ impl Chunks {
 
 /// A character beside the space.
 #[derive(Debug, Clone, Copy)]
-struct Side {
+struct CutSide {
     original: char,
     /// What it is after the steps so far.
     now: char,
@@ -97,16 +97,16 @@ struct Side {
 
 /// What the steps so far make of a cut.
 struct Cut {
-    before: Vec<Side>,
+    before: Vec<CutSide>,
     space: char,
-    after: Vec<Side>,
+    after: Vec<CutSide>,
     /// Whether a step has cut there, so that those after it see the parts alone.
     is_made: bool,
 }
 
 impl Cut {
     fn new() -> Self {
-        let side = |c: u8| Side {
+        let side = |c: u8| CutSide {
             original: char::from(c),
             now: char::from(c),
         };
@@ -136,10 +136,10 @@ impl Cut {
             _ => {
                 let change = |c: char| single(&changed(step, c)?);
                 self.space = change(self.space)?;
-                let changes = |sides: &mut Vec<Side>| {
+                let changes = |sides: &mut Vec<CutSide>| {
                     let sides_now = sides.iter().filter_map(|side| {
                         let now = change(side.now)?;
-                        Some(Side { now, ..*side })
+                        Some(CutSide { now, ..*side })
                     });
                     *sides = sides_now.collect();
                 };
@@ -156,8 +156,8 @@ impl Cut {
     fn replace(&mut self, pattern: &Matcher, content: &str) -> Option<()> {
         let space = self.space;
         match &pattern.target {
-            Target::Text(text) if text.is_empty() => return None,
-            Target::Text(text) => {
+            MatcherTarget::Text(text) if text.is_empty() => return None,
+            MatcherTarget::Text(text) => {
                 self.keep_apart(text);
                 if *text == space.to_string() {
                     self.space = single(content)?;
@@ -167,7 +167,7 @@ impl Cut {
                 self.retain_before(|c| last != Some(c));
                 self.retain_after(|c| first != Some(c));
             }
-            Target::Expression(expression) => {
+            MatcherTarget::Expression(expression) => {
                 let adjacency = expression.adjacency()?;
                 self.retain_before(|c| !adjacency.has(c));
                 self.retain_after(|c| !adjacency.has(c));
@@ -265,22 +265,22 @@ impl Cut {
     fn split(&mut self, pattern: &Matcher, behavior: SplitBehavior, invert: bool) -> Option<()> {
         let space = self.space;
         match &pattern.target {
-            Target::Text(_) if invert => return None,
-            Target::Text(text) if text.is_empty() => return None,
-            Target::Text(text) if *text == space.to_string() => {
+            MatcherTarget::Text(_) if invert => return None,
+            MatcherTarget::Text(text) if text.is_empty() => return None,
+            MatcherTarget::Text(text) if *text == space.to_string() => {
                 if behavior == SplitBehavior::MergedWithPrevious {
                     return None;
                 }
                 self.is_made = true;
             }
-            Target::Text(text) => {
+            MatcherTarget::Text(text) => {
                 self.keep_apart(text);
                 let last = text.chars().next_back();
                 if text.contains(space) || behavior == SplitBehavior::MergedWithNext {
                     self.retain_before(|c| last != Some(c));
                 }
             }
-            Target::Expression(expression) => {
+            MatcherTarget::Expression(expression) => {
                 let adjacency = expression.adjacency()?;
                 self.retain_before(|c| !adjacency.has_pair(c, space));
                 let is_kept = match behavior {

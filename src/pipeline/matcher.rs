@@ -8,40 +8,29 @@ use crate::pattern::{Pattern, PatternError, PatternSyntax, Split, SplitBehavior}
 /// A text or an expression that a step looks for.
 #[derive(Debug, Clone)]
 pub struct Matcher {
-    pub(super) target: Target,
+    pub(super) target: MatcherTarget,
 }
 
 /// See [`Matcher`]. An expression may have look-around, which other uses of patterns cannot apply, so
 /// that it is not public.
 #[derive(Debug, Clone)]
-pub(super) enum Target {
+pub(crate) enum MatcherTarget {
     /// A text; an empty one is found between all characters.
     Text(String),
     /// An expression.
     Expression(Pattern),
 }
 
-/// What a [`Matcher`] was made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MatcherSource<'m> {
-    Text(&'m str),
-    /// An expression of the library tokenizers.
-    Expression(&'m str),
-}
-
 impl Matcher {
-    /// What it was made of.
-    pub(crate) fn source(&self) -> MatcherSource<'_> {
-        match &self.target {
-            Target::Text(text) => MatcherSource::Text(text),
-            Target::Expression(pattern) => MatcherSource::Expression(pattern.expression()),
-        }
+    /// What it looks for.
+    pub(crate) fn target(&self) -> &MatcherTarget {
+        &self.target
     }
 
     /// A text; an empty one is found between all characters.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
-            target: Target::Text(text.into()),
+            target: MatcherTarget::Text(text.into()),
         }
     }
 
@@ -52,17 +41,17 @@ impl Matcher {
     pub fn expression(expression: &str) -> Result<Self, PatternError> {
         let pattern = Pattern::with_look_around(expression, PatternSyntax::Oniguruma)?;
         Ok(Self {
-            target: Target::Expression(pattern),
+            target: MatcherTarget::Expression(pattern),
         })
     }
 
     /// A split at the matches, if finding them cannot fail.
     pub(super) fn as_split(&self, behavior: SplitBehavior) -> Option<Split> {
         match &self.target {
-            Target::Text(text) if text.is_empty() => None,
-            Target::Text(text) => Split::at_text(text, behavior).ok(),
-            Target::Expression(pattern) if pattern.has_look_around() => None,
-            Target::Expression(pattern) => Some(Split::new(pattern.clone(), behavior)),
+            MatcherTarget::Text(text) if text.is_empty() => None,
+            MatcherTarget::Text(text) => Split::at_text(text, behavior).ok(),
+            MatcherTarget::Expression(pattern) if pattern.has_look_around() => None,
+            MatcherTarget::Expression(pattern) => Some(Split::new(pattern.clone(), behavior)),
         }
     }
 
@@ -78,12 +67,12 @@ impl Matcher {
             return Ok(());
         }
         match &self.target {
-            Target::Expression(pattern) => {
+            MatcherTarget::Expression(pattern) => {
                 pattern.try_for_each(text, &mut |begin, end, is_match| {
                     on_part(begin..end, is_match)
                 })?;
             }
-            Target::Text(needle) => {
+            MatcherTarget::Text(needle) => {
                 let mut done = 0;
                 for (begin, found) in text.match_indices(needle.as_str()) {
                     if done < begin {

@@ -8,7 +8,7 @@ use unicode_normalization_alignments::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::characters::{is_chinese, is_nonspacing_mark, is_removed, is_space, lower_case};
-use super::matcher::{Matcher, Target};
+use super::matcher::{Matcher, MatcherTarget};
 use super::text::{Change, MappedText, PartWriter, malformed_byte};
 use super::{BertNormalizer, PipelineError};
 use crate::base::WHITESPACE_MARK;
@@ -82,7 +82,7 @@ impl PrecompiledRules {
     }
 
     /// The bytes of the charsmap.
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
@@ -151,8 +151,10 @@ impl Normalizer {
             Self::Precompiled(rules) => rules.keep_ascii(text.as_bytes()),
             Self::Lowercase => !text.bytes().any(|byte| byte.is_ascii_uppercase()),
             Self::Replace { pattern, .. } => match &pattern.target {
-                Target::Text(needle) => !needle.is_empty() && !text.contains(needle.as_str()),
-                Target::Expression(_) => false,
+                MatcherTarget::Text(needle) => {
+                    !needle.is_empty() && !text.contains(needle.as_str())
+                }
+                MatcherTarget::Expression(_) => false,
             },
             _ => false,
         }
@@ -178,8 +180,8 @@ impl Normalizer {
         match self {
             Self::Prepend(text) => text.is_empty(),
             Self::Replace { pattern, .. } => match &pattern.target {
-                Target::Text(needle) => needle.is_empty(),
-                Target::Expression(expression) => expression.adjacency().is_none(),
+                MatcherTarget::Text(needle) => needle.is_empty(),
+                MatcherTarget::Expression(expression) => expression.adjacency().is_none(),
             },
             _ => false,
         }

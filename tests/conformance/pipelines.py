@@ -157,6 +157,8 @@ class Maker:
 
     def bpe(self, chars, byte_tokens):
         suffix = self.random.choice([None, None, "</w>"])
+        if self.seed > RECORDED and self.is_on(0.2):
+            return self.prefixed_bpe(chars)
         tokens = [*chars, *(c + suffix for c in chars if suffix), *["<unk>"] * self.is_on(0.6), *byte_tokens]
         vocab = {token: id for id, token in enumerate(dict.fromkeys(tokens))}
         merges = []
@@ -172,6 +174,20 @@ class Maker:
             vocab, merges, fuse_unk=self.is_on(), byte_fallback=self.is_on() and not suffix,
             ignore_merges=self.is_on(0.3), **affix, **unknown
         )  # fmt: skip
+
+    def prefixed_bpe(self, chars):
+        prefix = self.random.choice(["##", "@"])
+        tokens = ["<unk>", *chars, *(prefix + c for c in chars)]
+        vocab = {token: id for id, token in enumerate(dict.fromkeys(tokens))}
+        merges = []
+        for _ in range(self.random.randint(0, 60)):
+            left = self.random.choice(list(vocab))
+            right = self.random.choice([token for token in vocab if token.startswith(prefix)])
+            joined = left + right[len(prefix) :]
+            if not left.startswith("<") and len(joined) <= 14:
+                vocab.setdefault(joined, len(vocab))
+                merges.append((left, right))
+        return models.BPE(vocab, merges, unk_token="<unk>", fuse_unk=self.is_on(), continuing_subword_prefix=prefix)
 
     def tokenizer(self):
         tokenizer = Tokenizer(self.model())
@@ -193,6 +209,9 @@ class Maker:
         elif post == "template":
             special = [("<s>", 1)]
             tokenizer.post_processor = processors.TemplateProcessing("<s> $A", "<s> $A $B", special)
+        if self.seed > RECORDED and self.is_on(0.2) and tokenizer.post_processor:
+            trim = processors.ByteLevel(trim_offsets=trims, add_prefix_space=adds)
+            tokenizer.post_processor = processors.Sequence([trim, tokenizer.post_processor])
         names = self.random.sample(["<s>", "</s>", "[MASK]", "ab", "<a>", "b c"], self.random.choice([0, 0, 1, 3]))
         for name in names:
             flags = {flag: self.is_on(0.3) for flag in ["single_word", "lstrip", "rstrip", "normalized"]}

@@ -88,7 +88,7 @@ impl ListOrder {
         let mut last_merges = vec![None; BYTES as usize + tokens.len()];
         for (pair, place) in pairs.iter().zip(0..) {
             let ListedPair { left, right, .. } = *pair;
-            let merge = ListedMerge { place, left, right };
+            let merge = LastMerge { place, left, right };
             let joined = pair.joined as usize;
             if last_merges[joined].is_none()
                 && !repeated.contains(&place)
@@ -169,7 +169,7 @@ struct PairList {
 
 /// The last merge of a token whose parts are bytes, or tokens that merge at an earlier place.
 #[derive(Debug, Clone, Copy)]
-struct ListedMerge {
+struct LastMerge {
     place: u32,
     left: u32,
     right: u32,
@@ -212,10 +212,10 @@ impl PairList {
     /// pair is listed before the next merge that makes one of them part of something larger, they
     /// would merge, of equal places the leftmost. The places of the merges within a part ascend,
     /// since its own parts have earlier places.
-    fn reaches(&self, merge: ListedMerge, last_merges: &[Option<ListedMerge>]) -> bool {
+    fn reaches(&self, merge: LastMerge, last_merges: &[Option<LastMerge>]) -> bool {
         let last_of = |symbol: u32| last_merges[symbol as usize];
         let is_known = |symbol: u32| symbol < BYTES || last_of(symbol).is_some();
-        let ListedMerge {
+        let LastMerge {
             mut left,
             mut right,
             ..

@@ -9,7 +9,7 @@
 //! | `Digits` | the split at numbers |
 //! | `ByteLevel` with `use_regex` | the pattern of GPT-2 after the splits |
 //! | `ByteLevel` with `add_prefix_space`, as the only one | a space before every text that does not begin with one |
-//! | model `BPE` | tokens in the order of their merges (`bytes::merge_list`) |
+//! | model `BPE` | tokens in the order of their merges (`encode::bpe::merge_list`) |
 //! | `ignore_merges` | pretokens that are a token are looked up first |
 //! | added tokens | special tokens with their flags |
 //!
@@ -24,6 +24,7 @@ mod write;
 
 use std::collections::{HashMap, HashSet};
 
+pub(super) use self::write::name_of_behavior;
 pub(in crate::formats) use self::write::{Placement, vocabulary, write_byte_level};
 use super::parse::{JsonComponent, JsonFile, JsonPattern, JsonVocab};
 use super::post_processor::ReadPostProcessor;

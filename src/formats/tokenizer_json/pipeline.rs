@@ -51,20 +51,20 @@ pub(in crate::formats) fn read_pipeline(json: &str) -> Result<Pipeline, ReadErro
     }
     let mut normalizer = Vec::new();
     if let Some(json) = &file.normalizer {
-        Component::new("normalizer", json).read_normalizer(&mut normalizer)?;
+        PlacedComponent::new("normalizer", json).read_normalizer(&mut normalizer)?;
     }
     let mut pre_tokenizer = Vec::new();
     if let Some(json) = &file.pre_tokenizer {
-        Component::new("pre_tokenizer", json).read_pre_tokenizer(&mut pre_tokenizer)?;
+        PlacedComponent::new("pre_tokenizer", json).read_pre_tokenizer(&mut pre_tokenizer)?;
     }
     let mut post_processor = Vec::new();
     if let Some(json) = &file.post_processor {
-        Component::new("post_processor", json).read_post_processor(&mut post_processor)?;
+        PlacedComponent::new("post_processor", json).read_post_processor(&mut post_processor)?;
     }
     let decoder = match &file.decoder {
         Some(json) => {
             let mut steps = Vec::new();
-            Component::new("decoder", json).read_decoder(&mut steps)?;
+            PlacedComponent::new("decoder", json).read_decoder(&mut steps)?;
             Some(steps)
         }
         None => None,
@@ -230,12 +230,12 @@ fn read_model(json: &JsonModel<'_>) -> Result<PipelineModel, ReadError> {
 }
 
 /// A component of the file, with its place.
-struct Component<'j> {
+struct PlacedComponent<'j> {
     place: String,
     json: &'j Value,
 }
 
-impl<'j> Component<'j> {
+impl<'j> PlacedComponent<'j> {
     fn new(place: impl Into<String>, json: &'j Value) -> Self {
         Self {
             place: place.into(),
@@ -320,7 +320,7 @@ impl<'j> Component<'j> {
             .ok_or_else(|| self.error("it is no list"))?;
         let place = self.place.clone();
         let elements = elements.iter().enumerate();
-        Ok(elements.map(move |(at, json)| Component::new(format!("{place}[{at}]"), json)))
+        Ok(elements.map(move |(at, json)| PlacedComponent::new(format!("{place}[{at}]"), json)))
     }
 
     /// A text or an expression.
@@ -537,7 +537,7 @@ impl<'j> Component<'j> {
 
     fn template(&self, name: &str) -> Result<Vec<TemplatePart>, ReadError> {
         let special = self.field("special_tokens")?;
-        let read = |part: Component<'_>| {
+        let read = |part: PlacedComponent<'_>| {
             if let Some(sequence) = part.optional("Sequence") {
                 let id = sequence.field("id")?;
                 let is_second = match id.text()? {

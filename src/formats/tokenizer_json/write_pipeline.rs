@@ -7,9 +7,9 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
-use crate::pattern::SplitBehavior;
+use super::byte_level::name_of_behavior;
 use crate::pipeline::{
-    BpeModel, DecoderStep, Matcher, MatcherSource, Metaspace, Normalizer, Pipeline, PipelineModel,
+    BpeModel, DecoderStep, Matcher, MatcherTarget, Metaspace, Normalizer, Pipeline, PipelineModel,
     PostProcessor, PreTokenizer, PrependScheme, Template, TemplatePart, UnicodeForm, UnigramModel,
 };
 
@@ -87,19 +87,9 @@ fn push_list(
 
 /// The source of a pattern.
 fn pattern(matcher: &Matcher) -> Value {
-    match matcher.source() {
-        MatcherSource::Text(text) => json!({ "String": text }),
-        MatcherSource::Expression(expression) => json!({ "Regex": expression }),
-    }
-}
-
-fn behavior(behavior: SplitBehavior) -> &'static str {
-    match behavior {
-        SplitBehavior::Isolated => "Isolated",
-        SplitBehavior::Removed => "Removed",
-        SplitBehavior::MergedWithPrevious => "MergedWithPrevious",
-        SplitBehavior::MergedWithNext => "MergedWithNext",
-        SplitBehavior::Contiguous => "Contiguous",
+    match matcher.target() {
+        MatcherTarget::Text(text) => json!({ "String": text }),
+        MatcherTarget::Expression(pattern) => json!({ "Regex": pattern.expression() }),
     }
 }
 
@@ -161,13 +151,15 @@ fn pre_tokenizer(step: &PreTokenizer) -> Value {
                 PrependScheme::Always => "always",
             }
         }),
-        PreTokenizer::Punctuation(it) => json!({"type": "Punctuation", "behavior": behavior(*it)}),
+        PreTokenizer::Punctuation(it) => {
+            json!({"type": "Punctuation", "behavior": name_of_behavior(*it)})
+        }
         PreTokenizer::Split {
             pattern: matcher,
             behavior: it,
             invert,
         } => json!({
-            "type": "Split", "pattern": pattern(matcher), "behavior": behavior(*it), "invert": invert
+            "type": "Split", "pattern": pattern(matcher), "behavior": name_of_behavior(*it), "invert": invert
         }),
         PreTokenizer::UnicodeScripts => json!({"type": "UnicodeScripts"}),
         PreTokenizer::Whitespace => json!({"type": "Whitespace"}),

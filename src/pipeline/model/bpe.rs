@@ -95,7 +95,7 @@ pub(crate) struct MergeNotInVocabulary {
 
 /// A symbol of a part while it is merged: a place in a list that is linked in both directions.
 #[derive(Debug, Clone, Copy)]
-struct Symbol {
+struct PartSymbol {
     id: u32,
     /// Bytes; 0 if it was merged into the one before.
     length: u32,
@@ -108,7 +108,7 @@ const NONE: u32 = u32::MAX;
 
 /// The next merge is the smallest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
+struct NextMerge {
     rank: u32,
     /// The number of the left symbol.
     at: u32,
@@ -118,8 +118,8 @@ struct Candidate {
 /// Buffers for a part.
 #[derive(Debug, Default)]
 pub(super) struct BpeState {
-    symbols: Vec<Symbol>,
-    queue: BinaryHeap<Reverse<Candidate>>,
+    symbols: Vec<PartSymbol>,
+    queue: BinaryHeap<Reverse<NextMerge>>,
     /// The merge of each symbol with the one after it.
     merges: Vec<Merge>,
 }
@@ -280,7 +280,7 @@ impl BpeModel {
         symbols.clear();
         let mut push = |id, range: Range<usize>| {
             let at = low_u32(symbols.len() as u64);
-            symbols.push(Symbol {
+            symbols.push(PartSymbol {
                 id,
                 length: low_u32(range.len() as u64),
                 before: at.checked_sub(1).unwrap_or(NONE),
@@ -384,7 +384,7 @@ impl BpeModel {
             symbols, merges, ..
         } = state;
         let table = self.table();
-        let find = |left: Symbol, right: Symbol| {
+        let find = |left: PartSymbol, right: PartSymbol| {
             let merge = table.get(&key(left.id, right.id));
             merge.copied().unwrap_or(NO_MERGE)
         };
@@ -413,7 +413,7 @@ impl BpeModel {
         queue.clear();
         let candidate = |at: u32, left: u32, right: u32| {
             let Merge { rank, id } = *table.get(&key(left, right))?;
-            Some(Reverse(Candidate { rank, at, id }))
+            Some(Reverse(NextMerge { rank, at, id }))
         };
         let pairs = (0..).zip(symbols.windows(2));
         queue.extend(pairs.filter_map(|(at, pair)| candidate(at, pair[0].id, pair[1].id)));
@@ -424,7 +424,7 @@ impl BpeModel {
                 continue;
             }
             queue.extend(skipped.drain(..));
-            let Symbol {
+            let PartSymbol {
                 id,
                 length,
                 before,
@@ -438,7 +438,7 @@ impl BpeModel {
             if merge.is_none_or(|merge| merge.id != next.id) {
                 continue;
             }
-            symbols[next.at as usize] = Symbol {
+            symbols[next.at as usize] = PartSymbol {
                 id: next.id,
                 length: length + right.length,
                 before,

@@ -34,7 +34,7 @@ use crate::progress::Messages;
 use crate::stream::Stream;
 use spiece::input::plain_size;
 use spiece::output::check_writable;
-use spiece::{EncodeOptions, Tokenizer};
+use spiece::{ByteBpe, EncodeOptions, Tokenizer};
 
 /// The maximum number of shards: their numbers have five digits.
 const MAX_SHARDS: u32 = 99_999;
@@ -81,18 +81,12 @@ pub(super) fn identity(
     })
 }
 
-/// Bytes that are equal for equal tokenizers only: the file of a model, or all tokens of a
-/// vocabulary and the rules by which it cuts text.
+/// Bytes that are equal for equal tokenizers only.
 fn content(tokenizer: &Tokenizer) -> Vec<u8> {
-    // How text is cut is a part of it.
-    let Some(bpe) = tokenizer.byte_bpe() else {
-        return tokenizer.to_bytes().unwrap_or_default();
-    };
-    let rules = format!("{:?}", bpe.pretokenizer());
-    let pieces = tokenizer.pieces();
-    let tokens = pieces.map(|piece| format!("{} {:?} {:?}", piece.id, piece.kind, piece.text));
-    let lines: Vec<String> = tokens.chain([rules]).collect();
-    lines.join("\n").into_bytes()
+    tokenizer.to_bytes().unwrap_or_else(|_| {
+        // No file holds some byte-level vocabularies.
+        format!("{:?}", tokenizer.byte_bpe().map(ByteBpe::parts)).into_bytes()
+    })
 }
 
 /// The SHA-256 of bytes in hexadecimal.

@@ -337,12 +337,15 @@ fn split(split: &Split) -> Result<Component, ByteFormatError> {
     };
     Ok(Component::Split {
         pattern: WrittenPattern::Regex(pattern.expression().to_owned()),
-        behavior: name(behavior),
+        behavior: name_of_behavior(behavior),
         invert,
     })
 }
 
-fn name(behavior: SplitBehavior) -> &'static str {
+/// The name of a behaviour in the file.
+pub(in crate::formats::tokenizer_json) fn name_of_behavior(
+    behavior: SplitBehavior,
+) -> &'static str {
     match behavior {
         SplitBehavior::Isolated => "Isolated",
         SplitBehavior::Removed => "Removed",
