@@ -3,7 +3,7 @@
 //! - `character_classes.rs`: the classes of characters that patterns of byte-level tokenizers name,
 //!   for `src/pattern/classes.rs`, from the tables of `regex-syntax`.
 //! - `bert_classes.rs`: the same for `src/pipeline/classes.rs`.
-//! - `assigned_in_unicode_9.rs` (`train`, `tokenizer-json`): the characters that Unicode 9.0 had assigned, as an
+//! - `assigned_in_unicode_9.rs` (`formats`): the characters that Unicode 9.0 had assigned, as an
 //!   array of ranges, from the age table of `regex-syntax`. That crate thus is no part of the
 //!   library.
 //! - `decompositions.txt` (`train`): the compatibility decompositions of Unicode 17 in the form
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, table) in tables {
         std::fs::write(folder.join(name), table)?;
     }
-    #[cfg(any(feature = "train", feature = "tokenizer-json"))]
+    #[cfg(feature = "formats")]
     std::fs::write(
         folder.join("assigned_in_unicode_9.rs"),
         tables::assigned_in_unicode_9()?,
@@ -106,7 +106,7 @@ mod classes {
     }
 }
 
-#[cfg(any(feature = "train", feature = "tokenizer-json"))]
+#[cfg(feature = "formats")]
 mod tables {
     use regex_syntax::hir::{Class, HirKind};
     #[cfg(feature = "train")]

@@ -16,6 +16,7 @@
 //! | [`utf8`] | step over characters of text that need not be UTF-8 |
 
 pub(crate) mod arena;
+#[cfg(feature = "formats")]
 pub(crate) mod byte_chars;
 pub(crate) mod hash;
 pub(crate) mod heap;
@@ -25,7 +26,7 @@ pub(crate) mod offsets;
 #[cfg(feature = "train")]
 pub(crate) mod packed;
 pub(crate) mod rng;
-#[cfg(any(feature = "train", feature = "tokenizer-json"))]
+#[cfg(feature = "formats")]
 pub(crate) mod script;
 pub(crate) mod utf8;
 

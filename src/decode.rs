@@ -120,6 +120,7 @@ impl Decoder {
 
     /// The decoder of a byte-level vocabulary: the bytes of the tokens, one after another. `tokens`
     /// are the bytes of each id; `None` for ids without a token.
+    #[cfg(feature = "formats")]
     pub(crate) fn of_tokens<'t>(tokens: impl Iterator<Item = Option<&'t [u8]>> + Clone) -> Self {
         let bytes = tokens.clone().flatten().map(<[u8]>::len).sum();
         let mut texts = TextArena::with_capacity(tokens.clone().count(), bytes);

@@ -20,61 +20,41 @@
 //! text, not for a sample of texts. `docs/DESIGN.md` has the argument. Where the analysis cannot
 //! prove equality, it gives a reason. So a verdict without reasons is certain, whereas a reason
 //! without an example may not apply to any text.
-
-#[cfg(feature = "tokenizer-json")]
 pub(crate) mod bytes;
 mod error;
 mod format;
-#[cfg(feature = "tokenizer-json")]
 mod folder;
-#[cfg(feature = "gguf")]
 mod gguf;
-#[cfg(feature = "tokenizer-json")]
 mod merges;
-#[cfg(feature = "tokenizer-json")]
 mod opened;
-#[cfg(feature = "tokenizer-json")]
 mod order;
-#[cfg(feature = "tokenizer-json")]
 mod read_error;
-#[cfg(feature = "tokenizer-json")]
 mod tokenizer_json;
 mod verdict;
-#[cfg(feature = "tokenizer-json")]
 mod wordpiece;
 
-#[cfg(all(feature = "tokenizer-json", feature = "train"))]
+#[cfg(feature = "train")]
 pub(crate) use self::bytes::printable;
-#[cfg(feature = "tokenizer-json")]
 pub use self::bytes::{
     ByteFileOptions, ByteFiles, ByteFormatError, ByteFormatOptions, ByteVocabulary, Missing, Place,
     PostProcessor,
 };
 pub use self::error::ConvertError;
-#[cfg(feature = "tokenizer-json")]
 pub(crate) use self::folder::options_of_folder;
 pub use self::format::FileFormat;
-#[cfg(all(feature = "gguf", feature = "tokenizer-json"))]
 pub(crate) use self::gguf::GgufContent;
-#[cfg(feature = "gguf")]
 pub use self::gguf::{GgufOptions, GgufVocab};
-#[cfg(feature = "tokenizer-json")]
 pub(crate) use self::opened::OpenedFile;
-#[cfg(feature = "tokenizer-json")]
 pub use self::read_error::ReadError;
-#[cfg(feature = "tokenizer-json")]
 pub use self::tokenizer_json::{
     CopiedPostProcessor, JsonOptions, ReadPostProcessor, TokenizerJson, TransformersFolder,
 };
 pub use self::verdict::{Reason, ReasonKind, Verdict};
-#[cfg(feature = "tokenizer-json")]
 pub(crate) use self::wordpiece::read_vocab_txt;
 use crate::model::Model;
-#[cfg(feature = "tokenizer-json")]
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, PipelineModel};
 
 /// The files of a folder that can hold its vocabulary, in the order in which they are looked for.
-#[cfg(feature = "tokenizer-json")]
 pub(crate) const FILES_OF_FOLDERS: [&str; 5] = [
     "tokenizer.json",
     "tekken.json",
@@ -84,27 +64,41 @@ pub(crate) const FILES_OF_FOLDERS: [&str; 5] = [
 ];
 
 /// The pipeline of the bytes of a `tokenizer.json`.
-#[cfg(feature = "tokenizer-json")]
 pub(crate) fn read_pipeline(file: &[u8]) -> Result<Pipeline, ReadError> {
     opened::check_size(FileFormat::TokenizerJson, file)?;
     tokenizer_json::read_pipeline(opened::text(FileFormat::TokenizerJson, file)?)
 }
-
-#[cfg(feature = "tokenizer-json")]
 impl Pipeline {
     /// The pipeline as a `tokenizer.json`: tokenizers 0.23.3 has the same ids, tokens, spans and texts,
-    /// and so has the pipeline of the file.
+    /// and so has the pipeline of the file. Of a vocabulary of byte strings, a pattern may come back with
+    /// another expression that cuts every text as this one does, and special tokens in the order of their
+    /// ids; its tokens become the characters that stand for their bytes.
     ///
     /// ```
     /// use spiece::Tokenizer;
     /// let file = br#"{"model": {"type": "WordLevel", "vocab": {"a": 0, "<unk>": 1}, "unk_token": "<unk>"}}"#;
     /// let tokenizer = Tokenizer::from_bytes(file)?;
-    /// let json = tokenizer.pipeline().expect("it is a tokenizer.json").to_tokenizer_json();
+    /// let pipeline = tokenizer.pipeline().expect("it is a tokenizer.json");
+    /// let json = pipeline.to_tokenizer_json()?;
     /// assert_eq!(Tokenizer::from_bytes(&json)?.encode("b"), tokenizer.encode("b"));
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn to_tokenizer_json(&self) -> Vec<u8> {
-        tokenizer_json::write_pipeline(self)
+    ///
+    /// # Errors
+    /// A vocabulary of byte strings that no `tokenizer.json` holds: its pattern has no form that means
+    /// the same to Oniguruma, or tokenizers would give a special token another id.
+    pub fn to_tokenizer_json(&self) -> Result<Vec<u8>, ByteFormatError> {
+        let PipelineModel::Bytes(bytes) = self.model() else {
+            return Ok(tokenizer_json::write_pipeline(self));
+        };
+        let options = ByteFileOptions::default();
+        let written = (bytes.byte_bpe()).to_format(FileFormat::TokenizerJson, &options)?;
+        let verdict = written.verdict;
+        if !verdict.is_exact() {
+            return Err(ByteFormatError::NotExact { verdict });
+        }
+        let files = written.files.into_iter();
+        Ok(files.flat_map(|(_, file)| file).collect())
     }
 }
 

@@ -10,14 +10,11 @@
 mod compressed;
 mod content;
 mod document;
-#[cfg(feature = "jsonl")]
 mod json_field;
-#[cfg(feature = "jsonl")]
 pub(crate) mod record_texts;
 
 pub use self::content::{InputWarning, OpenText, plain_size};
 pub(crate) use self::document::without_line_ends;
 pub use self::document::{Document, DocumentConflict, Documents, OnBadRecord};
-#[cfg(feature = "jsonl")]
 pub use self::json_field::{JsonField, record_error};
 pub use crate::error::{InputError, reading_remedy};

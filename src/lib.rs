@@ -37,13 +37,13 @@
 //! | encode and decode texts, from any number of threads | [`Tokenizer`] |
 //! | encode with options, spans, n-best lists or sampling, on one thread | [`Encoder`], from [`Tokenizer::encoder`] |
 //! | decode ids while they arrive | [`IncrementalDecoder`] |
-//! | make a tokenizer of a byte-level vocabulary, as those of GPT, Llama 3 and Qwen | [`ByteBpe`], [`Tokenizer::of_bytes`] |
+//! | make a tokenizer of a byte-level vocabulary, as those of GPT, Llama 3 and Qwen | `ByteBpe`, `Tokenizer::from_pipeline` |
 //! | normalize text without a vocabulary | [`TextNormalizer`] |
 //! | read a model file: pieces, scores, specs | [`Model`] |
 //! | make a model from pieces | [`ModelBuilder`] |
 //! | change a model and preserve everything else in its file | [`ModelEditor`], from [`Model::edit`] |
 #![cfg_attr(
-    feature = "inspect",
+    feature = "formats",
     doc = "| find unreachable pieces, measure a text, compare two models | [`inspect`] |"
 )]
 #![cfg_attr(
@@ -95,19 +95,14 @@
 //!
 //! | feature | content |
 //! |---|---|
-//! | `inspect` | the module `inspect`: facts about models and texts; implies `regex` |
-//! | `train` | training, normalization rules by name or from files, atomic output files; implies `inspect` |
-//! | `regex` | pretokens by any regular expression, beside those of well-known tokenizers; implied by `train`, `inspect` and `tokenizer-json` |
+//! | `formats` | everything but `.model` files: every `tokenizer.json` of the library `tokenizers` as a pipeline, the byte-level vocabularies of tiktoken, GPT-2, Mistral and minbpe, `vocab.txt`, GGUF; conversions; the module `inspect` |
+//! | `train` | training, normalization rules by name or from files, atomic output files; implies `formats` |
 //! | `compressed` | training on files in gzip and Zstandard; implies `train` |
-//! | `jsonl` | training on the texts of JSON Lines files; implies `train` |
-//! | `convert` | what the formats of other programs have in common; implied by each of them |
-//! | `tokenizer-json` | every `tokenizer.json` of the library `tokenizers` as a pipeline; models from and to it; byte-level vocabularies from the files of tiktoken, GPT-2, Mistral and minbpe; `vocab.txt` |
-//! | `nfc` | byte-level vocabularies that encode text in normalization form C; implied by `tokenizer-json` |
-//! | `gguf` | models from and to the GGUF files of llama.cpp |
+//! | `parquet` | tables of word counts as Parquet files; implies `train` |
 //! | `serde` | `Serialize` and `Deserialize` for plain data: ids, kinds, tokens, options of encoding |
 //! | `proto` | the messages of model files as types of `prost` |
 //!
-//! Without default features the crate loads and runs models, with few dependencies.
+//! Without default features the crate loads and runs `.model` files, with few dependencies.
 
 #![forbid(unsafe_code)]
 
@@ -122,23 +117,27 @@ pub mod input;
 pub mod train;
 pub mod model;
 mod normalize;
+#[cfg(feature = "formats")]
 mod pattern;
 mod encode;
 mod decode;
 mod special;
+#[cfg(feature = "formats")]
+mod added;
+#[cfg(feature = "formats")]
 pub mod byte_bpe;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 pub mod pipeline;
 mod tokenizer;
 #[cfg(feature = "train")]
 pub mod adapt;
-#[cfg(feature = "convert")]
+#[cfg(feature = "formats")]
 pub mod formats;
 mod open;
 mod piece;
 mod trie;
 mod base;
-#[cfg(feature = "inspect")]
+#[cfg(feature = "formats")]
 pub mod inspect;
 #[cfg(feature = "train")]
 pub mod output;
@@ -146,6 +145,7 @@ mod error;
 
 pub use base::offsets::Offsets;
 pub use base::rng::Rng;
+#[cfg(feature = "formats")]
 pub use byte_bpe::ByteBpe;
 pub use decode::DecodeError;
 pub use decode::incremental::IncrementalDecoder;
@@ -155,6 +155,7 @@ pub use model::text_normalizer::{Normalized, TextNormalizer};
 pub use model::{
     Model, ModelBuilder, ModelEditor, ModelError, ModelType, NormalizerSpec, Piece, TrainerSpec,
 };
+#[cfg(feature = "formats")]
 pub use pattern::{Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
 pub use piece::{PieceId, PieceKind};
 pub use tokenizer::{

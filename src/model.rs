@@ -56,7 +56,7 @@ pub use self::builder::ModelBuilder;
 pub use self::editor::{ModelEditor, PieceEntry};
 pub use self::error::{ModelError, PieceProblem};
 pub(crate) use self::file::Specs;
-#[cfg(feature = "gguf")]
+#[cfg(feature = "formats")]
 pub(crate) use self::file::kind_number;
 pub use self::model_type::{ModelType, ParseModelTypeError};
 use self::normalizer::{charsmap_rules, parse_charsmap};
@@ -290,7 +290,7 @@ impl Model {
     }
 
     /// The id of the unknown piece; a model has at most one. All pieces are searched.
-    #[cfg(any(feature = "train", feature = "gguf", feature = "tokenizer-json"))]
+    #[cfg(feature = "formats")]
     pub(crate) fn unknown_piece(&self) -> Option<PieceId> {
         let mut unknown = self.pieces.ids_of(PieceKind::Unknown);
         unknown.next().map(PieceId::from_index)
@@ -332,7 +332,7 @@ impl Model {
     }
 
     /// The self-tests of the file: texts, and their pieces with spaces between them.
-    #[cfg(feature = "inspect")]
+    #[cfg(feature = "formats")]
     pub(crate) fn self_tests(&self) -> Vec<(&[u8], &[u8])> {
         file::self_tests(&self.file)
     }

@@ -122,13 +122,13 @@ impl Normalizer {
         self.options.add_dummy_prefix && self.options.treat_whitespace_as_suffix
     }
 
-    #[cfg(feature = "inspect")]
+    #[cfg(feature = "formats")]
     pub(crate) fn charsmap(&self) -> Option<&Charsmap> {
         self.charsmap.as_deref()
     }
 
     /// The treatment of spaces.
-    #[cfg(feature = "inspect")]
+    #[cfg(feature = "formats")]
     pub(crate) fn options(&self) -> NormalizerOptions {
         self.options
     }

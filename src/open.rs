@@ -5,31 +5,31 @@
 //! This module stands above the model, the tokenizer and the other formats, which do not know of
 //! it.
 
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 use std::borrow::Cow;
-#[cfg(all(feature = "gguf", feature = "tokenizer-json"))]
+#[cfg(feature = "formats")]
 use std::io::Read;
 use std::path::Path;
 
-#[cfg(all(feature = "gguf", feature = "tokenizer-json"))]
+#[cfg(feature = "formats")]
 use crate::formats::GgufContent;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 use crate::formats::{
     self, ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, OpenedFile,
     ReadError,
 };
-#[cfg(feature = "convert")]
+#[cfg(feature = "formats")]
 use crate::formats::{ConvertError, ConvertedModel, FileFormat, Verdict};
-#[cfg(feature = "convert")]
+#[cfg(feature = "formats")]
 use crate::model::OtherContent;
 use crate::model::{Model, ModelError};
 use crate::tokenizer::Tokenizer;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 use crate::tokenizer::TokenizerConfig;
 
 impl Model {
-    /// Reads a `.model` file, or with the feature `tokenizer-json` a `tokenizer.json`, or with the
-    /// feature `gguf` the header of a GGUF file.
+    /// Reads a `.model` file, or with the feature `formats` a `tokenizer.json` that is equal to one, or
+    /// the header of a GGUF file.
     ///
     /// # Errors
     /// The file cannot be read ([`ModelError::Read`]), or its content is refused
@@ -41,44 +41,44 @@ impl Model {
     /// The generic function would be compiled again, with all that it calls, where it is called; so
     /// would those below.
     fn open_path(path: &Path) -> Result<Self, ModelError> {
-        #[cfg(feature = "convert")]
+        #[cfg(feature = "formats")]
         let model = ConvertedModel::open_path(path)?
             .into_exact()
             .map_err(ModelError::from);
-        #[cfg(not(feature = "convert"))]
+        #[cfg(not(feature = "formats"))]
         let model = Self::from_file(Self::read_file(path)?);
         model.map_err(|error| error.in_file(path))
     }
 
     /// Reads and checks the bytes of a `.model` file. The bytes are copied.
     ///
-    /// With the feature `tokenizer-json`, it also reads the bytes of a `tokenizer.json` whose ids
+    /// With the feature `formats`, it also reads the bytes of a `tokenizer.json` whose ids
     /// are equal for all text; for other files use `Model::from_tokenizer_json`, which returns the
-    /// reasons. With the feature `gguf`, it also reads a GGUF file.
+    /// reasons. It also reads a GGUF file.
     ///
     /// # Errors
     /// SentencePiece would refuse to load the model too. The error names the piece or spec and the
     /// rule that it breaks.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
         let file = bytes.to_vec();
-        #[cfg(feature = "convert")]
+        #[cfg(feature = "formats")]
         return Ok(ConvertedModel::from_content(file)?.into_exact()?);
-        #[cfg(not(feature = "convert"))]
+        #[cfg(not(feature = "formats"))]
         Self::from_file(file)
     }
 }
 
 impl Tokenizer {
-    /// Reads a `.model` file, checks it and makes its tables. With the feature `gguf` it also reads
-    /// a GGUF file, and with the feature `tokenizer-json` what `open_with` lists.
+    /// Reads a `.model` file, checks it and makes its tables. With the feature `formats` it also reads
+    /// what `open_with` lists.
     ///
     /// # Errors
     /// The file cannot be read, is not a model, or is a model that the reference refuses; see
     /// [`ModelError`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
-        #[cfg(feature = "tokenizer-json")]
+        #[cfg(feature = "formats")]
         return Self::open_with(path, &ByteFormatOptions::default());
-        #[cfg(not(feature = "tokenizer-json"))]
+        #[cfg(not(feature = "formats"))]
         Model::open(path).map(Self::new)
     }
 
@@ -101,7 +101,7 @@ impl Tokenizer {
     /// As [`open`](Self::open). A byte-level vocabulary is refused with a
     /// [`ByteFormatError`](crate::formats::ByteFormatError) as the source of the error; options for
     /// a file that needs none are refused.
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     pub fn open_with(
         path: impl AsRef<Path>,
         options: &ByteFormatOptions,
@@ -109,7 +109,7 @@ impl Tokenizer {
         Self::open_path(path.as_ref(), options)
     }
 
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     fn open_path(path: &Path, options: &ByteFormatOptions) -> Result<Self, ModelError> {
         let Some(file) = OpenedFile::open(path, &formats::FILES_OF_FOLDERS)? else {
             // The error says which folder it is.
@@ -124,13 +124,13 @@ impl Tokenizer {
         Self::of_opened(file, &options).map_err(|error| in_file(error, &file_path))
     }
 
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     fn of_opened(file: OpenedFile, options: &ByteFormatOptions) -> Result<Self, ModelError> {
         if let Some(content) = OtherContent::of_start(file.start()) {
             return Err(ModelError::NotAModel { content });
         }
         // The weights are not read.
-        #[cfg(feature = "gguf")]
+        #[cfg(feature = "formats")]
         if file.format == FileFormat::Gguf {
             return Self::of_gguf(file.reader(), options);
         }
@@ -139,7 +139,7 @@ impl Tokenizer {
     }
 
     /// A tokenizer of the content of a file; `path` is where it stands.
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     fn of_content(
         content: Vec<u8>,
         path: Option<&Path>,
@@ -161,10 +161,10 @@ impl Tokenizer {
                 let pipeline = formats::read_vocab_txt(&content, options)?;
                 Ok(Self::from_pipeline(pipeline, config))
             }
-            #[cfg(feature = "gguf")]
+            #[cfg(feature = "formats")]
             FileFormat::Gguf => Self::of_gguf(&content[..], options),
             _ => match ByteVocabulary::of_content(&content, path, options)? {
-                Some(vocabulary) => Ok(Self::of_bytes(vocabulary.into_exact()?, config)),
+                Some(vocabulary) => Ok(Self::from_pipeline(vocabulary.into_exact()?, config)),
                 None => {
                     let model = Model::from_file(content)?;
                     options.refuse_pattern(FileFormat::Model)?;
@@ -174,12 +174,12 @@ impl Tokenizer {
         }
     }
 
-    #[cfg(all(feature = "gguf", feature = "tokenizer-json"))]
+    #[cfg(feature = "formats")]
     fn of_gguf(reader: impl Read, options: &ByteFormatOptions) -> Result<Self, ModelError> {
         match GgufContent::read(reader, options)? {
             GgufContent::Bytes(vocabulary) => {
                 let bpe = vocabulary.into_exact()?;
-                Ok(Self::of_bytes(bpe, TokenizerConfig::default()))
+                Ok(Self::from_pipeline(bpe, TokenizerConfig::default()))
             }
             GgufContent::Model(converted) => {
                 let model = converted.into_exact()?;
@@ -201,16 +201,15 @@ impl Tokenizer {
     /// # Errors
     /// The bytes are not a model, or are a model that the reference refuses.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
-        #[cfg(feature = "tokenizer-json")]
+        #[cfg(feature = "formats")]
         return Self::from_bytes_with(bytes, &ByteFormatOptions::default());
-        #[cfg(not(feature = "tokenizer-json"))]
+        #[cfg(not(feature = "formats"))]
         Model::from_bytes(bytes).map(Self::new)
     }
 
     /// The bytes of a file of which [`from_bytes`](Tokenizer::from_bytes) makes an equal tokenizer:
-    /// the `.model` file, or with the feature `tokenizer-json` the `tokenizer.json` of a pipeline or of a
-    /// byte-level vocabulary. Of the latter, a pattern may come back with another expression that cuts
-    /// every text as this one does, and special tokens in the order of their ids.
+    /// the `.model` file, or the `tokenizer.json` of a pipeline
+    /// ([`to_tokenizer_json`](crate::pipeline::Pipeline::to_tokenizer_json)).
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -223,9 +222,12 @@ impl Tokenizer {
     /// A byte-level vocabulary that no `tokenizer.json` holds: its pattern has no form that means
     /// the same to Oniguruma, or tokenizers would give a special token another id.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
-        #[cfg(feature = "tokenizer-json")]
+        #[cfg(feature = "formats")]
         if let Some(pipeline) = self.pipeline() {
-            let file = pipeline.to_tokenizer_json();
+            let file = pipeline.to_tokenizer_json()?;
+            if pipeline.has_byte_strings() {
+                return Ok(file);
+            }
             // What was written of a byte-level vocabulary comes back as it was.
             let options = ByteFileOptions::default();
             let bpe = pipeline.byte_bpe();
@@ -233,25 +235,11 @@ impl Tokenizer {
             if let Some(Ok(written)) = written
                 && let [(_, other)] = &written.files[..]
                 && let Ok(read) = formats::read_pipeline(other)
-                && read.to_tokenizer_json() == file
+                && read.to_tokenizer_json().is_ok_and(|again| again == file)
             {
                 return Ok(other.clone());
             }
             return Ok(file);
-        }
-        #[cfg(feature = "tokenizer-json")]
-        if let Some(bpe) = self.byte_bpe() {
-            let written = bpe.to_format(FileFormat::TokenizerJson, &ByteFileOptions::default())?;
-            if !written.verdict.is_exact() {
-                let verdict = written.verdict;
-                return Err(ByteFormatError::NotExact { verdict }.into());
-            }
-            return Ok(written
-                .files
-                .into_iter()
-                .map(|(_, file)| file)
-                .collect::<Vec<_>>()
-                .concat());
         }
         Ok(self.model()?.to_bytes())
     }
@@ -260,14 +248,14 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`open_with`](Self::open_with).
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     pub fn from_bytes_with(bytes: &[u8], options: &ByteFormatOptions) -> Result<Self, ModelError> {
         Self::of_content(bytes.to_vec(), None, options)
     }
 }
 
 /// The error with the name of the file, which errors of reading have.
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 fn in_file(error: ModelError, path: &Path) -> ModelError {
     match error {
         ModelError::Read { .. } | ModelError::InFile { .. } => error,
@@ -275,7 +263,7 @@ fn in_file(error: ModelError, path: &Path) -> ModelError {
     }
 }
 
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 impl From<ReadError> for ModelError {
     fn from(error: ReadError) -> Self {
         match error {
@@ -287,7 +275,7 @@ impl From<ReadError> for ModelError {
     }
 }
 
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 impl From<ByteFormatError> for ModelError {
     fn from(error: ByteFormatError) -> Self {
         match error {
@@ -299,7 +287,7 @@ impl From<ByteFormatError> for ModelError {
     }
 }
 
-#[cfg(feature = "convert")]
+#[cfg(feature = "formats")]
 impl ConvertedModel {
     /// Reads a file in any format that this build reads, recognized by its content, with the
     /// verdict. The ids of a `.model` file are equal by definition.
@@ -312,7 +300,7 @@ impl ConvertedModel {
 
     fn open_path(path: &Path) -> Result<Self, ModelError> {
         // The weights of a GGUF file are not read.
-        #[cfg(feature = "gguf")]
+        #[cfg(feature = "formats")]
         if let Some(read) = Model::read_gguf(path) {
             return read.map_err(|error| ModelError::from(error).in_file(path));
         }
@@ -322,9 +310,9 @@ impl ConvertedModel {
 
     fn from_content(file: Vec<u8>) -> Result<Self, ModelError> {
         let read: Option<Result<Self, ConvertError>> = match FileFormat::of_content(&file) {
-            #[cfg(feature = "tokenizer-json")]
+            #[cfg(feature = "formats")]
             FileFormat::TokenizerJson => Some(Model::from_tokenizer_json(&file)),
-            #[cfg(feature = "gguf")]
+            #[cfg(feature = "formats")]
             FileFormat::Gguf => Some(Model::from_gguf(&file[..])),
             FileFormat::VocabTxt => return Err(ModelError::WordPiece),
             _ => None,
@@ -341,7 +329,7 @@ impl ConvertedModel {
     }
 }
 
-#[cfg(feature = "convert")]
+#[cfg(feature = "formats")]
 impl From<ConvertError> for ModelError {
     fn from(error: ConvertError) -> Self {
         Self::Converted {

@@ -7,37 +7,26 @@
 //!
 //! A byte that is no part of well-formed UTF-8 is a character that is no letter, no number, no
 //! white space and nothing else that a class names.
-
-#[cfg(feature = "tokenizer-json")]
 mod adjacency;
-#[cfg(feature = "tokenizer-json")]
 mod backtracking;
 mod classes;
-#[cfg(feature = "regex")]
 mod general;
 mod known;
-#[cfg(feature = "tokenizer-json")]
 mod oniguruma;
 mod scan;
 mod split;
-#[cfg(all(test, feature = "regex"))]
+#[cfg(test)]
 mod tests;
-#[cfg(feature = "inspect")]
 mod within;
 
-use std::fmt;
-use std::sync::Arc;
-
-#[cfg(feature = "tokenizer-json")]
 use self::backtracking::BacktrackingMachine;
-#[cfg(feature = "regex")]
 use self::general::Machine;
 use self::known::Scanner;
-#[cfg(feature = "tokenizer-json")]
 pub(crate) use self::split::Joiner;
 pub use self::split::{Pretokenizer, Split, SplitBehavior};
-#[cfg(feature = "inspect")]
 pub(crate) use self::within::UncutStrings;
+use std::fmt;
+use std::sync::Arc;
 
 /// A regular expression that cuts texts into pretokens.
 ///
@@ -60,7 +49,6 @@ enum Engine {
     Scanner(Scanner),
     Machine(Arc<Machine>),
     /// Only in patterns that are made [with look-around](Pattern::with_look_around).
-    #[cfg(feature = "tokenizer-json")]
     Backtracking(Arc<BacktrackingMachine>),
 }
 
@@ -115,7 +103,6 @@ impl Pattern {
     /// # Errors
     ///
     /// The expression is malformed, or has a construct that is not supported.
-    #[cfg(feature = "tokenizer-json")]
     pub(crate) fn with_look_around(
         expression: &str,
         syntax: PatternSyntax,
@@ -134,7 +121,6 @@ impl Pattern {
     }
 
     /// Whether it is applied by backtracking, which can take too many steps.
-    #[cfg(feature = "tokenizer-json")]
     pub(crate) fn has_look_around(&self) -> bool {
         matches!(self.engine, Engine::Backtracking(_))
     }
@@ -152,7 +138,7 @@ impl Pattern {
     /// | `tekken` | Mistral |
     /// | `rustbpe`, `minbpe` | the default of rustbpe and of minbpe |
     /// | `nanochat` | nanochat |
-    /// | `superbpe` | the second stage of SuperBPE, which cuts out numbers, runs of symbols, and spaces at the ends of lines; with the feature `regex` |
+    /// | `superbpe` | the second stage of SuperBPE, which cuts out numbers, runs of symbols, and spaces at the ends of lines |
     ///
     /// DeepSeek V3 needs three patterns: [`Pretokenizer::named`].
     pub fn named(name: &str) -> Option<Self> {
@@ -189,7 +175,6 @@ impl Pattern {
         match &self.engine {
             Engine::Scanner(scanner) => scanner.for_each(text, on_part),
             Engine::Machine(machine) => machine.for_each(text, on_part),
-            #[cfg(feature = "tokenizer-json")]
             Engine::Backtracking(_) => {
                 debug_assert!(
                     false,
@@ -204,7 +189,6 @@ impl Pattern {
     /// # Errors
     ///
     /// The expression has look-around or the like, and a match takes too many steps.
-    #[cfg(feature = "tokenizer-json")]
     pub(crate) fn try_for_each(
         &self,
         text: &str,
@@ -236,21 +220,6 @@ impl fmt::Debug for Pattern {
     }
 }
 
-/// Without the feature `regex` there is none.
-#[cfg(not(feature = "regex"))]
-enum Machine {}
-
-#[cfg(not(feature = "regex"))]
-impl Machine {
-    fn new(_: &str, _: PatternSyntax) -> Result<Self, PatternError> {
-        Err(PatternError::Unknown)
-    }
-
-    fn for_each(&self, _: &[u8], _: impl FnMut(usize, usize, bool)) {
-        match *self {}
-    }
-}
-
 /// Why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -278,9 +247,6 @@ pub enum PatternError {
         /// The name of the construct.
         construct: &'static str,
     },
-    /// The expression is none of the known ones, and the library was built without the feature
-    /// `regex`.
-    Unknown,
     /// No pattern has this name.
     UnknownName {
         /// The name.
@@ -302,18 +268,22 @@ impl fmt::Display for PatternError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong { bytes, limit } => {
-                write!(f, "the pattern has {bytes} bytes; it may have at most {limit}")
+                write!(
+                    f,
+                    "the pattern has {bytes} bytes; it may have at most {limit}"
+                )
             }
             Self::Syntax { at, message } => {
                 write!(f, "the pattern is malformed at byte {at}: {message}")
             }
-            Self::Unsupported { at, text, construct } => write!(
+            Self::Unsupported {
+                at,
+                text,
+                construct,
+            } => write!(
                 f,
                 "the pattern has `{text}` at byte {at}, a construct that is not supported \
                  ({construct}); write the pattern without it"
-            ),
-            Self::Unknown => f.write_str(
-                "the pattern is none of the known ones; others need spiece with the feature `regex`",
             ),
             Self::UnknownName { name } => write!(
                 f,

@@ -8,7 +8,6 @@
 //!
 //! | module | stage |
 //! |---|---|
-//! | `added` | added tokens, cut out before and after normalization |
 //! | `normalizer` | steps that change a text |
 //! | `pre_tokenizer` | steps that cut it into parts |
 //! | `model` | a part to tokens |
@@ -18,16 +17,17 @@
 //! | `byte_path` | ids of byte-level pipelines, straight from the bytes |
 //! | `chunks` | where a text can be cut before everything else, so that results can be kept |
 //!
-//! A [`Pipeline`] gives the ids, tokens, spans and texts of tokenizers 0.23.3, for every text. It is
+//! The first and the third stage are those of [`added`](crate::added).
+//!
+//! A [`Pipeline`] of a `tokenizer.json` gives the ids, tokens, spans and texts of tokenizers 0.23.3, for
+//! every text; that of a byte-level vocabulary those of the program that the vocabulary is from. It is
 //! made by a reader of files, and knows nothing of them.
 //!
 //! Example: `Hello world` in a model of BERT is `hello world` after the normalizer, the parts `hello`
 //! and `world` after the pre-tokenizer, and one token each.
 
-mod added;
 mod bert;
 mod byte_path;
-mod byte_trie;
 mod characters;
 mod chunks;
 mod classes;
@@ -37,6 +37,8 @@ mod matcher;
 mod model;
 mod normalizer;
 mod pre_tokenizer;
+#[cfg(feature = "train")]
+mod pretokens;
 mod scripts;
 mod template;
 #[cfg(test)]
@@ -44,11 +46,10 @@ mod tests;
 mod text;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use self::added::AddedTokens;
-pub(crate) use self::added::FoundTokens;
 pub use self::bert::BertNormalizer;
 use self::byte_path::BytePath;
 use self::chunks::Chunks;
@@ -57,7 +58,7 @@ pub use self::error::PipelineError;
 pub use self::matcher::Matcher;
 pub(crate) use self::matcher::MatcherTarget;
 pub use self::model::{
-    BpeModel, BpeOptions, ListedMerge, ModelVocabulary, PipelineModel, UnigramModel,
+    BpeModel, BpeOptions, ByteModel, ListedMerge, ModelVocabulary, PipelineModel, UnigramModel,
     WordLevelModel, WordPieceModel,
 };
 pub(crate) use self::model::{MergeNotInVocabulary, NoUnknownToken};
@@ -67,14 +68,15 @@ pub use self::pre_tokenizer::{Metaspace, PreTokenizer, PrependScheme};
 pub(crate) use self::template::TextEnds;
 pub use self::template::{PostProcessor, Template, TemplatePart};
 use self::text::{Malformed, MappedText};
+use crate::added::{AddedTokens, FoundTokens, Search, SpecialToken};
 use crate::base::byte_chars::byte_of;
-use crate::base::is_char_start;
+use crate::base::{decode_char, is_char_start};
 use crate::byte_bpe::ByteBpe;
 use crate::encode::bpe::BpeCache;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::model::Model;
 use crate::piece::PieceId;
-use crate::special::{Segment, SpecialToken};
+use crate::special::Segment;
 
 /// Parts of a long text that threads encode have at least so many bytes.
 const MIN_PART_BYTES: usize = 128 << 10;
@@ -94,10 +96,23 @@ pub(crate) struct PipelineParts {
     pub(crate) decoder: Option<Vec<DecoderStep>>,
 }
 
+/// The stages with the tables of the first.
+struct Stages {
+    added: Arc<AddedTokens>,
+    normalizer: Vec<Normalizer>,
+    pre_tokenizer: Vec<PreTokenizer>,
+    model: PipelineModel,
+    byte_path: Option<BytePath>,
+    /// One more than the largest id.
+    size: usize,
+    post_processor: Vec<PostProcessor>,
+    decoder: Option<Vec<DecoderStep>>,
+}
+
 /// See the [module page](self).
 #[derive(Debug)]
 pub struct Pipeline {
-    added: AddedTokens,
+    added: Arc<AddedTokens>,
     normalizer: Vec<Normalizer>,
     pre_tokenizer: Vec<PreTokenizer>,
     model: PipelineModel,
@@ -164,14 +179,21 @@ struct TokenPass<'p, F> {
 
 impl<F: FnMut(PipelineToken<'_>)> TokenPass<'_, F> {
     /// An added token, which is a part of its own; `own` is its text.
-    fn added(&mut self, id: u32, span: Range<usize>, own: &str) {
-        self.pass(id, span, Some(own), own);
+    fn added(&mut self, id: u32, span: Range<usize>, own: &[u8]) {
+        let own = match self.pipeline.has_byte_strings() {
+            true => None,
+            false => Some(String::from_utf8_lossy(own)),
+        };
+        self.pass(id, span, own.as_deref(), own.as_deref().unwrap_or_default());
         self.word += 1;
     }
 
     /// A token of the part at hand. Its text is that of its id, unless it is `own`.
     fn token(&mut self, id: u32, span: Range<usize>, own: Option<&str>) {
         let pipeline = self.pipeline;
+        if pipeline.has_byte_strings() {
+            return self.pass(id, span, None, "");
+        }
         let known = || pipeline.model.vocabulary().text(id);
         // The text of an added token with this id can be another one.
         let own = own.or_else(|| known().filter(|_| pipeline.added.text(id).is_some()));
@@ -255,23 +277,45 @@ impl Pipeline {
             post_processor,
             decoder,
         } = parts;
-        let added = AddedTokens::new(added_tokens, model.vocabulary(), model_size, &normalizer)?;
+        let added_tokens = with_ids(added_tokens, model.vocabulary(), model_size);
+        let added = AddedTokens::new(added_tokens, Search::All, |text| {
+            normalized(&normalizer, text)
+        })?;
         let ids = added.tokens().iter().map(|token| token.id);
         let largest = ids.chain(model.vocabulary().largest_id()).max();
-        let needs_origins = normalizer.iter().any(Normalizer::may_insert_at_start);
-        let depends_on_start = pre_tokenizer.iter().any(|step| {
-            matches!(step, PreTokenizer::Metaspace(it) if it.prepend_scheme == PrependScheme::First)
-        });
+        let byte_path = match normalizer.iter().any(Normalizer::may_insert_at_start) {
+            true => None,
+            false => BytePath::of(&pre_tokenizer, &model),
+        };
+        Ok(Self::of_stages(Stages {
+            added: Arc::new(added),
+            normalizer,
+            pre_tokenizer,
+            model,
+            byte_path,
+            size: largest.map_or(0, |largest| largest as usize + 1),
+            post_processor,
+            decoder,
+        }))
+    }
+
+    fn of_stages(stages: Stages) -> Self {
+        let Stages {
+            added,
+            normalizer,
+            pre_tokenizer,
+            model,
+            byte_path,
+            size,
+            post_processor,
+            decoder,
+        } = stages;
         let is_byte_level = normalizer
             .iter()
             .any(|step| matches!(step, Normalizer::ByteLevel))
             || pre_tokenizer
                 .iter()
                 .any(|step| matches!(step, PreTokenizer::ByteLevel { .. }));
-        let byte_path = match needs_origins {
-            true => None,
-            false => BytePath::of(&pre_tokenizer, &model),
-        };
         let mut pipeline = Self {
             malformed: match is_byte_level {
                 true => Malformed::Kept,
@@ -280,9 +324,13 @@ impl Pipeline {
             byte_path,
             byte_bpe: OnceLock::new(),
             equal_model: None,
-            size: largest.map_or(0, |largest| largest as usize + 1),
+            size,
             found_always: added.found(|_| false, true),
             ends: TextEnds::new(&post_processor),
+            needs_origins: normalizer.iter().any(Normalizer::may_insert_at_start),
+            depends_on_start: pre_tokenizer.iter().any(|step| {
+                matches!(step, PreTokenizer::Metaspace(it) if it.prepend_scheme == PrependScheme::First)
+            }),
             added,
             normalizer,
             pre_tokenizer,
@@ -290,18 +338,17 @@ impl Pipeline {
             post_processor,
             decoder,
             chunks: None,
-            needs_origins,
-            depends_on_start,
         };
         if pipeline.byte_path.is_none() {
             pipeline.chunks = Chunks::of(&pipeline);
         }
-        Ok(pipeline)
+        pipeline
     }
 
     /// A short name of the algorithm.
     pub(crate) fn model_type_name(&self) -> &'static str {
         match &self.model {
+            PipelineModel::Bytes(_) => "byte_bpe",
             PipelineModel::Bpe(_) if self.malformed == Malformed::Kept => "byte_bpe",
             PipelineModel::Bpe(_) => "bpe",
             PipelineModel::Unigram(_) => "unigram",
@@ -393,16 +440,38 @@ impl Pipeline {
     }
 
     /// The text of an id: of an added token that is searched for in normalized text, its own
-    /// normalized.
-    pub(crate) fn text_of(&self, id: u32) -> Option<&str> {
+    /// normalized. It is UTF-8 unless the tokens are byte strings.
+    pub(crate) fn text_of(&self, id: u32) -> Option<&[u8]> {
+        if let PipelineModel::Bytes(bytes) = &self.model {
+            return bytes.byte_bpe().id_to_bytes(PieceId::new(id));
+        }
+        self.str_of(id).map(str::as_bytes)
+    }
+
+    /// The text of an id, if the tokens are no byte strings.
+    fn str_of(&self, id: u32) -> Option<&str> {
         let added = self.added.text(id);
         added.or_else(|| self.model.vocabulary().text(id))
     }
 
     /// The id of a token.
-    pub(crate) fn id_of(&self, text: &str) -> Option<u32> {
+    pub(crate) fn id_of(&self, text: &[u8]) -> Option<u32> {
+        if let PipelineModel::Bytes(bytes) = &self.model {
+            return bytes.byte_bpe().bytes_to_id(text).map(PieceId::get);
+        }
+        let text = std::str::from_utf8(text).ok()?;
         let added = self.added.id(text);
         added.or_else(|| self.model.vocabulary().id(text))
+    }
+
+    /// Whether the tokens are byte strings, and not texts.
+    pub(crate) fn has_byte_strings(&self) -> bool {
+        matches!(self.model, PipelineModel::Bytes(_))
+    }
+
+    /// Whether tokens are made by merges, some of which can be skipped.
+    pub(crate) fn has_merges(&self) -> bool {
+        matches!(self.model, PipelineModel::Bpe(_) | PipelineModel::Bytes(_))
     }
 
     /// The added tokens that are found without being allowed.
@@ -425,15 +494,14 @@ impl Pipeline {
         origins: Option<&mut Vec<usize>>,
     ) -> Result<(), PipelineError> {
         let mut mapped = MappedText::default();
-        mapped.start(text, 0..text.len(), true, Malformed::Replaced);
+        mapped.start(text, 0..text.len(), true, self.malformed);
         for step in &self.normalizer {
             step.apply(&mut mapped, true)?;
         }
-        out.extend_from_slice(mapped.text.as_bytes());
-        if let Some(origins) = origins {
-            origins.extend(mapped.origins.iter().map(|origin| origin.begin));
-            origins.push(text.len());
-        }
+        let mut unused = Vec::new();
+        let origins = origins.unwrap_or(&mut unused);
+        mapped.push_bytes(out, origins);
+        origins.push(text.len());
         Ok(())
     }
 
@@ -509,36 +577,47 @@ impl Pipeline {
     ) -> Result<bool, PipelineError> {
         let start = out.len();
         let mut is_complete = true;
-        let mut encode = |text: &[u8], state: &mut PipelineState| {
-            self.added
-                .cut_normalized(text, found, |segment| match segment {
-                    Segment::Text(range) => {
-                        is_complete &= path.encode(&text[range], state.bytes(), out);
-                    }
-                    Segment::Special(number, _) => {
-                        out.push(PieceId::new(self.added.id_of(number)));
-                    }
-                });
-        };
-        if self.normalizer.iter().all(|step| step.keeps(text)) {
-            encode(text, state);
-        } else if std::str::from_utf8(text).is_ok() {
-            let mut mapped = std::mem::take(&mut state.text);
-            mapped.start(text, 0..text.len(), false, self.malformed);
-            let mut steps = self.normalizer.iter();
-            let normalized = steps.try_for_each(|step| step.apply(&mut mapped, true));
-            if normalized.is_ok() {
-                encode(mapped.text.as_bytes(), state);
-            }
-            state.text = mapped;
-            normalized?;
-        } else {
-            return Ok(false);
-        }
+        let mut mapped = std::mem::take(&mut state.text);
+        let passed =
+            self.for_each_byte_part(text, found, &mut mapped, |text, segment| match segment {
+                Segment::Text(range) => {
+                    is_complete &= path.encode(&text[range], state.bytes(), out);
+                }
+                Segment::Special(number, _) => {
+                    out.push(PieceId::new(self.added.id_of(number)));
+                }
+            });
+        state.text = mapped;
         if !is_complete {
             out.truncate(start);
         }
-        Ok(is_complete)
+        Ok(passed? && is_complete)
+    }
+
+    /// Passes what the path of bytes encodes of a part of a text: the text after the normalizer, and a
+    /// range of it or an added token. False, and nothing is passed, if the normalizer changes malformed
+    /// text.
+    fn for_each_byte_part(
+        &self,
+        text: &[u8],
+        found: &FoundTokens,
+        mapped: &mut MappedText,
+        mut on_part: impl FnMut(&[u8], Segment),
+    ) -> Result<bool, PipelineError> {
+        let mut text = text;
+        if !self.normalizer.iter().all(|step| step.keeps(text)) {
+            if std::str::from_utf8(text).is_err() {
+                return Ok(false);
+            }
+            mapped.start(text, 0..text.len(), false, self.malformed);
+            for step in &self.normalizer {
+                step.apply(mapped, true)?;
+            }
+            text = mapped.text.as_bytes();
+        }
+        self.added
+            .cut_normalized(text, found, |segment| on_part(text, segment));
+        Ok(true)
     }
 
     /// Appends the ids of a long text. `encode_parts` returns those of consecutive parts, each of
@@ -719,17 +798,17 @@ impl Pipeline {
         for segment in segments {
             let range = match segment {
                 Segment::Special(number, span) => {
-                    let own = String::from_utf8_lossy(&text[span.clone()]);
-                    pass.added(self.added.id_of(number), span, &own);
+                    pass.added(self.added.id_of(number), span.clone(), &text[span]);
                     continue;
                 }
                 Segment::Text(range) => range,
             };
-            if let (Segmentation::Best, Some(path)) = (&segmentation, &self.byte_path) {
+            // The rule of tokenizers for skipped merges is that of its list.
+            let is_ranked = matches!(segmentation, Segmentation::Best) || self.has_byte_strings();
+            if let Some(path) = self.byte_path.as_ref().filter(|_| is_ranked) {
                 let raw = &text[range.clone()];
-                let is_kept = path.knows(raw) && self.normalizer.iter().all(|step| step.keeps(raw));
-                if is_kept && std::str::from_utf8(raw).is_ok() {
-                    self.pass_bytes(path, range, found, state, &mut pass);
+                if path.knows(raw) && self.normalizer.iter().all(|step| step.keeps(raw)) {
+                    self.pass_bytes(path, &mut segmentation, range, found, state, &mut pass);
                     continue;
                 }
             }
@@ -743,7 +822,7 @@ impl Pipeline {
             for part in &mapped.parts {
                 let own = &mapped.text[part.range.clone()];
                 if let Some(id) = part.added {
-                    pass.added(id, mapped.original(part, 0..own.len()), own);
+                    pass.added(id, mapped.original(part, 0..own.len()), own.as_bytes());
                     continue;
                 }
                 tokens.clear();
@@ -764,10 +843,12 @@ impl Pipeline {
     }
 
     /// Passes the tokens of a range of the text that the normalizer leaves as it is, by its bytes. Where
-    /// a token begins or ends inside a character, its span has the whole character.
+    /// a token begins or ends inside a character, its span has the whole character, unless the tokens
+    /// are byte strings.
     fn pass_bytes(
         &self,
         path: &BytePath,
+        segmentation: &mut Segmentation<'_>,
         range: Range<usize>,
         found: &FoundTokens,
         state: &mut PipelineState,
@@ -779,27 +860,45 @@ impl Pipeline {
             let part = &raw[own.clone()];
             let start = range.start + own.start;
             if let Segment::Special(number, _) = segment {
-                let own = String::from_utf8_lossy(part);
-                return pass.added(self.added.id_of(number), start..start + part.len(), &own);
+                return pass.added(self.added.id_of(number), start..start + part.len(), part);
             }
             let with_space = path.needs_space(part).then(|| [b" ", part].concat());
             let prefix = usize::from(with_space.is_some());
             let encoded = with_space.as_deref().unwrap_or(part);
-            path.for_each_part(encoded, state.bytes(), |pretoken, ids| {
+            let on_part = |pretoken: Range<usize>, ids: &[PieceId]| {
                 let mut at = pretoken.start;
                 for id in ids {
-                    let shown = self.model.vocabulary().text(id.get()).unwrap_or_default();
-                    let end = at + shown.chars().count();
+                    let end = at + self.byte_length(*id);
                     // The space before the text belongs to the first character.
                     let first = at.saturating_sub(prefix);
-                    let last = end.saturating_sub(prefix).max(first + 1);
-                    let span = start + char_start(part, first)..start + char_end(part, last);
-                    pass.token(id.get(), span, None);
+                    let last = end.saturating_sub(prefix);
+                    let span = match self.has_byte_strings() {
+                        true => first..last,
+                        false => char_start(part, first)..char_end(part, last.max(first + 1)),
+                    };
+                    pass.token(id.get(), start + span.start..start + span.end, None);
                     at = end;
                 }
                 pass.word += 1;
-            });
+            };
+            match segmentation {
+                Segmentation::Best => path.for_each_part(encoded, state.bytes(), on_part),
+                Segmentation::Sampled(skips_merge) => {
+                    path.sample_each_part(encoded, *skips_merge, state.bytes(), on_part);
+                }
+            }
         });
+    }
+
+    /// The bytes that a token of the model stands for in a byte-level pipeline.
+    fn byte_length(&self, id: PieceId) -> usize {
+        match &self.model {
+            PipelineModel::Bytes(bytes) => bytes.byte_bpe().id_to_bytes(id).map_or(0, <[u8]>::len),
+            model => {
+                let text = model.vocabulary().text(id.get());
+                text.map_or(0, |text| text.chars().count())
+            }
+        }
     }
 
     /// The span of a token after the steps that trim it.
@@ -829,21 +928,30 @@ impl Pipeline {
     }
 
     /// The bytes of an id in a byte-level vocabulary.
-    pub(crate) fn bytes_of(&self, id: u32) -> Option<Vec<u8>> {
+    pub(crate) fn bytes_of(&self, id: u32) -> Option<Cow<'_, [u8]>> {
         let text = self.text_of(id)?;
-        let bytes: Option<Vec<u8>> = text.chars().map(byte_of).collect();
-        Some(bytes.unwrap_or_else(|| text.as_bytes().to_vec()))
+        if self.has_byte_strings() {
+            return Some(Cow::Borrowed(text));
+        }
+        let chars = std::str::from_utf8(text).unwrap_or_default().chars();
+        let bytes: Option<Vec<u8>> = chars.map(byte_of).collect();
+        Some(bytes.map_or(Cow::Borrowed(text), Cow::Owned))
     }
 
-    /// The text of ids; those without a token are left out.
+    /// The text of ids, UTF-8 unless tokens are byte strings; ids without a token are left out.
     pub(crate) fn decode(
         &self,
         ids: impl Iterator<Item = u32>,
         skips_special: bool,
-    ) -> Result<String, PipelineError> {
+    ) -> Result<Vec<u8>, PipelineError> {
         let shown = ids.filter(|id| !skips_special || !self.added.is_hidden(*id));
-        let tokens = shown.filter_map(|id| self.text_of(id));
-        self.decode_tokens(tokens.map(str::to_owned).collect())
+        if self.has_byte_strings() {
+            let texts: Vec<&[u8]> = shown.filter_map(|id| self.text_of(id)).collect();
+            return Ok(texts.concat());
+        }
+        let tokens = shown.filter_map(|id| self.str_of(id));
+        let text = self.decode_tokens(tokens.map(str::to_owned).collect());
+        text.map(String::into_bytes)
     }
 
     /// The text of tokens.
@@ -858,20 +966,65 @@ impl Pipeline {
     }
 }
 
-/// The start of the character that a byte belongs to.
-fn char_start(text: &[u8], mut at: usize) -> usize {
-    while at > 0 && text.get(at).is_some_and(|byte| !is_char_start(*byte)) {
-        at -= 1;
+/// The added tokens with their ids: those of the vocabulary, and otherwise the next ones after it.
+fn with_ids(
+    tokens: Vec<SpecialToken>,
+    vocabulary: &ModelVocabulary,
+    model_size: u32,
+) -> Vec<SpecialToken> {
+    let mut by_text: HashMap<String, u32> = HashMap::new();
+    let mut by_id: HashMap<u32, usize> = HashMap::new();
+    let mut added: Vec<SpecialToken> = Vec::new();
+    let mut next_id = model_size;
+    for mut token in tokens.into_iter().filter(|token| !token.text.is_empty()) {
+        let known = by_text.get(&token.text).copied();
+        token.id = known
+            .or_else(|| vocabulary.id(&token.text))
+            .unwrap_or_else(|| {
+                next_id += 1;
+                next_id - 1
+            });
+        by_text.insert(token.text.clone(), token.id);
+        // A later token takes the place of one with the same id.
+        match by_id.get(&token.id) {
+            Some(number) => added[*number] = token,
+            None => {
+                by_id.insert(token.id, added.len());
+                added.push(token);
+            }
+        }
     }
-    at
+    added
+}
+
+/// A text after the normalizer.
+fn normalized(normalizer: &[Normalizer], text: &str) -> Result<String, PipelineError> {
+    let mut mapped = MappedText::default();
+    mapped.start(text.as_bytes(), 0..text.len(), true, Malformed::Replaced);
+    for step in normalizer {
+        step.apply(&mut mapped, true)?;
+    }
+    Ok(mapped.text)
+}
+
+/// The character of several bytes that a position is inside of.
+fn char_around(text: &[u8], at: usize) -> Option<Range<usize>> {
+    if text.get(at).is_none_or(|byte| is_char_start(*byte)) {
+        return None;
+    }
+    let starts = (at.saturating_sub(3)..at).rev();
+    let mut chars = starts.map(|start| start..start + decode_char(&text[start..]).1);
+    chars.find(|char| char.end > at)
+}
+
+/// The start of the character that a byte belongs to.
+fn char_start(text: &[u8], at: usize) -> usize {
+    char_around(text, at).map_or(at, |char| char.start)
 }
 
 /// The end of the character that the byte before `at` belongs to.
-fn char_end(text: &[u8], mut at: usize) -> usize {
-    while text.get(at).is_some_and(|byte| !is_char_start(*byte)) {
-        at += 1;
-    }
-    at
+fn char_end(text: &[u8], at: usize) -> usize {
+    char_around(text, at).map_or(at, |char| char.end)
 }
 
 /// The position as many characters after `at`.

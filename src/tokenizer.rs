@@ -1,8 +1,7 @@
 //! The facade: a model that encodes and decodes.
 //!
-//! A [`Tokenizer`] is made once, of a SentencePiece [`Model`], of a byte-level vocabulary
-//! ([`ByteBpe`]) or of a pipeline, and then shared by reference among any number of
-//! threads. It owns the [`tables`] of any of them (see [`encode`](crate::encode) and
+//! A [`Tokenizer`] is made once, of a SentencePiece [`Model`] or of a pipeline, and then shared by
+//! reference among any number of threads. It owns the [`tables`] of any of them (see [`encode`](crate::encode) and
 //! [`decode`](crate::decode)). The mutable state of a worker is in an [`EncodeCache`]; the
 //! tokenizer keeps a bounded number of them between calls.
 //!
@@ -23,9 +22,8 @@ mod config;
 mod options;
 mod extra;
 mod special_ids;
-mod pipeline;
+mod stages;
 mod tables;
-mod vocabulary;
 mod cache;
 mod context;
 mod allowed_special;
@@ -39,7 +37,7 @@ mod batch;
 mod flat_batch;
 mod decoding;
 mod message;
-#[cfg(feature = "inspect")]
+#[cfg(feature = "formats")]
 mod normalized;
 
 use std::borrow::Cow;
@@ -49,7 +47,7 @@ pub use self::cache::EncodeCache;
 pub use self::config::TokenizerConfig;
 use self::context::{CheckedOptions, EncodeContext, NO_OPTIONS};
 pub use self::encoder::Encoder;
-#[cfg(feature = "inspect")]
+#[cfg(feature = "formats")]
 pub(crate) use self::normalized::NormalizedEncoder;
 pub use self::options::{
     EncodeOptions, ExtraOption, SampleOptions, SampleReplacement, ScoredSampleOptions,
@@ -57,11 +55,14 @@ pub use self::options::{
 pub use self::prepared::PreparedOptions;
 use self::special_ids::SpecialIds;
 pub(crate) use self::tables::ModelTables;
-use self::tables::{Tables, TablesRef, TokenTables};
+#[cfg(feature = "formats")]
+use self::tables::PipelineTables;
+use self::tables::{Tables, TablesRef};
 pub use self::token::{Token, TokenRef, Tokens, TokensIter};
-use self::vocabulary::TokenVocabulary;
+#[cfg(feature = "formats")]
 use crate::base::byte_chars::{printable, spelled};
 use crate::base::lossy_string;
+#[cfg(feature = "formats")]
 use crate::byte_bpe::ByteBpe;
 use crate::decode::Decoder;
 use crate::encode::EncodeError;
@@ -69,7 +70,7 @@ pub use crate::encode::encoded_lines::EncodedLines;
 use crate::model::text_normalizer::Normalized;
 use crate::model::{Model, ModelError, Piece};
 use crate::piece::{PieceId, PieceKind};
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 use crate::pipeline::Pipeline;
 
 /// Encodes and decodes with a model; results equal those of SentencePiece 0.2.3.
@@ -111,12 +112,6 @@ impl<'t> Prepared<'t> {
     }
 }
 
-/// Whether a text is that of a special token.
-fn is_special_text(bpe: &ByteBpe, text: &[u8]) -> bool {
-    let mut special = bpe.special_tokens().iter();
-    special.any(|token| token.text.as_bytes() == text)
-}
-
 /// Construction.
 impl Tokenizer {
     /// Makes the tables of a model, in some milliseconds for 32,000 pieces.
@@ -142,7 +137,7 @@ impl Tokenizer {
         }
     }
 
-    /// A tokenizer of a byte-level vocabulary.
+    /// A tokenizer of a pipeline, or of a byte-level vocabulary as a pipeline.
     ///
     /// ```
     /// use spiece::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken};
@@ -155,7 +150,7 @@ impl Tokenizer {
     ///     .map(|(id, bytes)| ByteToken { bytes: bytes.into(), id })
     ///     .collect();
     /// parts.special_tokens = vec![SpecialToken::new("<|end|>", 258)];
-    /// let tokenizer = Tokenizer::of_bytes(ByteBpe::new(parts)?, TokenizerConfig::default());
+    /// let tokenizer = Tokenizer::from_pipeline(ByteBpe::new(parts)?, TokenizerConfig::default());
     /// assert_eq!(tokenizer.encode("low")[0].get(), 257);
     ///
     /// let options = EncodeOptions::default().with_allowed_special(["<|end|>"]);
@@ -164,69 +159,53 @@ impl Tokenizer {
     /// assert_eq!(tokenizer.decode(&ids)?, "low<|end|>");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn of_bytes(bpe: ByteBpe, config: TokenizerConfig) -> Self {
-        Self {
-            config,
-            decoder: OnceLock::new(),
-            special: SpecialIds::default(),
-            tables: Tables::Tokens(Box::new(TokenTables::new(
-                TokenVocabulary::Bytes(bpe),
-                config,
-            ))),
-        }
+    #[cfg(feature = "formats")]
+    pub fn from_pipeline(pipeline: impl Into<Pipeline>, config: TokenizerConfig) -> Self {
+        Self::of_pipeline(pipeline.into(), config)
     }
 
-    /// A tokenizer of a pipeline.
-    #[cfg(feature = "tokenizer-json")]
-    pub fn from_pipeline(mut pipeline: Pipeline, config: TokenizerConfig) -> Self {
+    #[cfg(feature = "formats")]
+    fn of_pipeline(mut pipeline: Pipeline, config: TokenizerConfig) -> Self {
         let equal = pipeline.take_equal_model();
         let whole = equal.as_ref().filter(|equal| equal.has_added_tokens);
         let special = SpecialIds::of_pipeline(&pipeline, whole.map(|equal| &equal.model));
-        let vocabulary = TokenVocabulary::Pipeline(Arc::new(pipeline));
-        let mut tables = TokenTables::new(vocabulary, config);
-        if let Some(equal) = equal {
-            tables = tables.with_equal_model(equal, config);
-        }
+        let tables = PipelineTables::new(Arc::new(pipeline), equal, config);
         Self {
             config,
             decoder: OnceLock::new(),
             special,
-            tables: Tables::Tokens(Box::new(tables)),
+            tables: Tables::Pipeline(Box::new(tables)),
         }
     }
 
-    /// The pipeline; `None` for any other tokenizer.
-    #[cfg(feature = "tokenizer-json")]
+    /// The pipeline; `None` for a tokenizer of a model.
+    #[cfg(feature = "formats")]
     pub fn pipeline(&self) -> Option<&Arc<Pipeline>> {
-        match self.vocabulary()? {
-            TokenVocabulary::Pipeline(pipeline) => Some(pipeline),
-            TokenVocabulary::Bytes(_) => None,
+        match &self.tables {
+            Tables::Model(_) => None,
+            Tables::Pipeline(tables) => Some(&tables.pipeline),
         }
     }
 
     /// The SentencePiece model.
     ///
     /// # Errors
-    /// [`ModelError::ByteLevel`]: it is a byte-level tokenizer; see [`byte_bpe`](Self::byte_bpe).
-    /// [`ModelError::Pipeline`](crate::ModelError): see [`pipeline`](Self::pipeline), with the feature
-    /// `tokenizer-json`.
+    /// [`ModelError::ByteLevel`](crate::ModelError): it is a byte-level tokenizer; see `byte_bpe`.
+    /// [`ModelError::Pipeline`](crate::ModelError): see `pipeline`. Both need the feature `formats`.
     pub fn model(&self) -> Result<&Model, ModelError> {
         Ok(self.model_tables()?.model())
     }
 
     /// The byte-level vocabulary; `None` for any other tokenizer.
+    #[cfg(feature = "formats")]
     pub fn byte_bpe(&self) -> Option<&ByteBpe> {
-        match self.vocabulary()? {
-            TokenVocabulary::Bytes(bpe) => Some(bpe),
-            #[cfg(feature = "tokenizer-json")]
-            TokenVocabulary::Pipeline(pipeline) => pipeline.byte_bpe(),
-        }
+        self.pipeline()?.byte_bpe()
     }
 
     /// A piece in characters that can be written to a line and read again: if its bytes need not be
     /// text, each becomes the character with which GPT-2 writes it. Other pieces are as they are.
-    ///
-    /// ```
+    #[cfg_attr(feature = "formats", doc = "```")]
+    #[cfg_attr(not(feature = "formats"), doc = "```ignore")]
     /// let folder = tempfile::tempdir()?;
     /// let path = folder.path().join("small.model");
     /// std::fs::write(&path, "minbpe v1\n\n0\n32 97\n")?;
@@ -236,41 +215,43 @@ impl Tokenizer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn printable_piece<'p>(&self, piece: &'p [u8]) -> Cow<'p, [u8]> {
-        match self.vocabulary() {
-            Some(TokenVocabulary::Bytes(bpe)) if !is_special_text(bpe, piece) => {
-                Cow::Owned(printable(piece).into_bytes())
-            }
-            _ => Cow::Borrowed(piece),
+        #[cfg(feature = "formats")]
+        if self.has_unprintable(piece) {
+            return Cow::Owned(printable(piece).into_bytes());
         }
+        Cow::Borrowed(piece)
     }
 
     /// The piece of which [`printable_piece`](Self::printable_piece) makes this text.
     pub fn piece_of_printable<'p>(&self, text: &'p [u8]) -> Cow<'p, [u8]> {
-        match (self.vocabulary(), std::str::from_utf8(text)) {
-            (Some(TokenVocabulary::Bytes(bpe)), Ok(spelling)) if !is_special_text(bpe, text) => {
-                spelled(spelling).map_or(Cow::Borrowed(text), Cow::Owned)
-            }
-            _ => Cow::Borrowed(text),
+        #[cfg(feature = "formats")]
+        if self.has_unprintable(text)
+            && let Ok(spelling) = std::str::from_utf8(text)
+            && let Some(bytes) = spelled(spelling)
+        {
+            return Cow::Owned(bytes);
         }
+        Cow::Borrowed(text)
+    }
+
+    /// Whether pieces are byte strings and this is not the text of a special token.
+    #[cfg(feature = "formats")]
+    fn has_unprintable(&self, piece: &[u8]) -> bool {
+        let Some(pipeline) = self.pipeline().filter(|it| it.has_byte_strings()) else {
+            return false;
+        };
+        let mut special = pipeline.added_tokens().iter();
+        !special.any(|token| token.text.as_bytes() == piece)
     }
 
     /// A short name of the algorithm: that of the type of a SentencePiece model (`bpe`, `unigram`,
     /// `word`, `char`), `byte_bpe`, `wordpiece` or `word_level`.
     pub fn model_type_name(&self) -> &'static str {
-        if let Ok(model) = self.model() {
-            return model.model_type().name();
-        }
-        match self.vocabulary() {
-            #[cfg(feature = "tokenizer-json")]
-            Some(TokenVocabulary::Pipeline(pipeline)) => pipeline.model_type_name(),
-            _ => "byte_bpe",
-        }
-    }
-
-    fn vocabulary(&self) -> Option<&TokenVocabulary> {
-        match &self.tables {
-            Tables::Model(_) => None,
-            Tables::Tokens(tokens) => Some(&tokens.vocabulary),
+        match (&self.tables, self.model()) {
+            (_, Ok(model)) => model.model_type().name(),
+            #[cfg(feature = "formats")]
+            (Tables::Pipeline(tables), _) => tables.pipeline.model_type_name(),
+            (Tables::Model(tables), _) => tables.model().model_type().name(),
         }
     }
 
@@ -358,10 +339,11 @@ impl Tokenizer {
         let text = text.as_ref();
         match &self.tables {
             Tables::Model(tables) => {
-                let normalizer = &tables.context().pipeline.normalizer;
+                let normalizer = &tables.context().stages.normalizer;
                 normalizer.normalize_with_offsets(text, out, origins);
             }
-            Tables::Tokens(tokens) => tokens.vocabulary.normalize(text, out, Some(origins)),
+            #[cfg(feature = "formats")]
+            Tables::Pipeline(tables) => tables.normalize(text, out, Some(origins)),
         }
         normalized
     }
@@ -451,7 +433,8 @@ impl Tokenizer {
     pub fn vocab_size(&self) -> usize {
         match &self.tables {
             Tables::Model(tables) => tables.model().len(),
-            Tables::Tokens(tokens) => tokens.vocabulary.vocab_size(),
+            #[cfg(feature = "formats")]
+            Tables::Pipeline(tables) => tables.pipeline.vocab_size(),
         }
     }
 
@@ -467,7 +450,8 @@ impl Tokenizer {
     pub fn id_to_piece(&self, id: PieceId) -> Option<&[u8]> {
         match &self.tables {
             Tables::Model(tables) => tables.model().piece(id).map(|piece| piece.text),
-            Tables::Tokens(tokens) => tokens.vocabulary.id_to_bytes(id),
+            #[cfg(feature = "formats")]
+            Tables::Pipeline(tables) => tables.text_of(id),
         }
     }
 
@@ -483,7 +467,11 @@ impl Tokenizer {
     pub fn piece_to_id(&self, piece: impl AsRef<[u8]>) -> Option<PieceId> {
         match &self.tables {
             Tables::Model(tables) => tables.model().piece_to_id(piece),
-            Tables::Tokens(tokens) => tokens.vocabulary.bytes_to_id(piece),
+            #[cfg(feature = "formats")]
+            Tables::Pipeline(tables) => {
+                let id = tables.pipeline.id_of(piece.as_ref());
+                id.map(PieceId::new)
+            }
         }
     }
 
@@ -493,7 +481,8 @@ impl Tokenizer {
     pub fn piece(&self, id: PieceId) -> Option<Piece<'_>> {
         match &self.tables {
             Tables::Model(tables) => tables.model().piece(id),
-            Tables::Tokens(tokens) => tokens.piece(id),
+            #[cfg(feature = "formats")]
+            Tables::Pipeline(tables) => tables.piece(id),
         }
     }
 
@@ -518,11 +507,15 @@ impl Tokenizer {
             .into_iter()
             .flatten()
             .filter(|piece| piece.kind == PieceKind::Control);
-        let vocabulary = self.vocabulary();
-        let tokens = vocabulary.map_or(&[][..], TokenVocabulary::special_tokens);
-        let special = tokens.iter().filter(|token| token.special);
-        let special = special.map(|token| (PieceId::new(token.id), token.text.as_bytes()));
-        control.map(|piece| (piece.id, piece.text)).chain(special)
+        let control = control.map(|piece| (piece.id, piece.text));
+        #[cfg(feature = "formats")]
+        let control = {
+            let pipeline = self.pipeline().into_iter();
+            let tokens = pipeline.flat_map(|pipeline| pipeline.added_tokens());
+            let special = tokens.filter(|token| token.special);
+            control.chain(special.map(|token| (PieceId::new(token.id), token.text.as_bytes())))
+        };
+        control
     }
 
     /// The id of the unknown piece.

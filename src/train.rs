@@ -408,22 +408,15 @@ impl TrainFlags {
     /// The files that the flag `input` names, with JSON records if `json_field` is set.
     ///
     /// # Errors
-    /// `json_field` is no path, or spiece was built without JSON Lines.
+    /// `json_field` is no path.
     pub fn corpus(&self) -> Result<Corpus<'static>, OptionError> {
         let corpus = Corpus::files(&self.input);
         if self.json_field.is_empty() {
             return Ok(corpus);
         }
-        #[cfg(feature = "jsonl")]
-        return Ok(corpus
+        Ok(corpus
             .with_json_field(&self.json_field)?
-            .on_bad_record(self.on_bad_record));
-        #[cfg(not(feature = "jsonl"))]
-        Err(OptionError::Conflict {
-            option: "json_field",
-            problem: "spiece was built without JSON Lines".to_owned(),
-            remedy: "build it with the feature `jsonl`",
-        })
+            .on_bad_record(self.on_bad_record))
     }
 
     /// A trainer with these options, whose models record the flags as [`TrainFlags::recording`]

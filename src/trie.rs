@@ -21,6 +21,8 @@
 //! a load. With the key `axle`, too, `x` would get a cell with the tail `le`.
 
 pub(crate) mod prefix;
+#[cfg(feature = "formats")]
+pub(crate) mod texts;
 
 use crate::base::num::low_u8;
 use crate::base::utf8::common_length;

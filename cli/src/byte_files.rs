@@ -98,7 +98,7 @@ fn read(
     let bpe = vocabulary.into_exact();
     let bpe = bpe.map_err(|error| CliError::in_file(path, error))?;
     Ok(Some(ByteFile {
-        tokenizer: Tokenizer::of_bytes(bpe, TokenizerConfig::default()),
+        tokenizer: Tokenizer::from_pipeline(bpe, TokenizerConfig::default()),
         post_processor,
     }))
 }

@@ -95,5 +95,5 @@ pub fn tokenizer(
     parts.tokens = tokens;
     parts.special_tokens = special_tokens;
     let bpe = ByteBpe::new(parts)?;
-    Ok(Tokenizer::of_bytes(bpe, TokenizerConfig::default()))
+    Ok(Tokenizer::from_pipeline(bpe, TokenizerConfig::default()))
 }

@@ -147,7 +147,7 @@ pub fn only_here(py: Python<'_>, name: &str) -> PyErr {
 }
 
 fn python_tokenizer(trained: ByteBpe) -> PyTokenizer {
-    let tokenizer = Tokenizer::of_bytes(trained, TokenizerConfig::default());
+    let tokenizer = Tokenizer::from_pipeline(trained, TokenizerConfig::default());
     PyTokenizer {
         loaded: Arc::new(Loaded::new(tokenizer)),
     }

@@ -47,7 +47,7 @@ fn changed<'py>(
 
 /// A changed vocabulary, and a report on its ids.
 fn changed_bytes<'py>(py: Python<'py>, bpe: ByteBpe, ids: &IdMap) -> PyResult<Changed<'py>> {
-    let tokenizer = py.detach(|| Tokenizer::of_bytes(bpe, TokenizerConfig::default()));
+    let tokenizer = py.detach(|| Tokenizer::from_pipeline(bpe, TokenizerConfig::default()));
     Ok((PyTokenizer::of(tokenizer), report(py, ids)?))
 }
 

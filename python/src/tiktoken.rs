@@ -17,7 +17,7 @@ use pyo3::exceptions::{PyKeyError, PySystemError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use spiece::byte_bpe::{ByteBpe, ByteToken, SpecialNames, SpecialToken};
+use spiece::byte_bpe::{ByteBpe, ByteToken, SpecialToken};
 use spiece::{DecodeError, EncodeError, EncodeOptions, Pattern, PieceId, Pretokenizer};
 
 use crate::buffer::{VectorBuffer, append_exact_ints};
@@ -102,6 +102,7 @@ impl CoreBpe {
         let ids = detached_if(py, is_long(bytes), || {
             unstable::encode_bytes(self, bpe, bytes)
         });
+        let ids = ids.map_err(|error| PyValueError::new_err(error.to_string()))?;
         self.list(py, &ids)
     }
 
@@ -114,11 +115,10 @@ impl CoreBpe {
         allowed_special: Allowed,
     ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
         let bpe = self.bpe()?;
-        let names = SpecialNames::Of(self.names(&allowed_special));
-        let special = bpe.special_set(&names);
-        let special = special.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let special = self.names(&allowed_special);
+        let encoded = py.detach(|| unstable::encode_with_completions(self, bpe, text, special));
         let (ids, completions) =
-            py.detach(|| unstable::encode_with_completions(self, bpe, text, special));
+            encoded.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let lists = completions.iter().map(|ids| self.list(py, ids));
         let lists = lists.collect::<PyResult<Vec<_>>>()?;
         Ok((self.list(py, &ids)?, PyList::new(py, lists)?))
@@ -142,7 +142,7 @@ impl CoreBpe {
         py: Python<'py>,
         piece: &[u8],
     ) -> PyResult<Bound<'py, PyList>> {
-        let ids = self.encode_pretoken(&mut self.bpe()?.encoder(), piece);
+        let ids = self.encode_pretoken(self.bpe()?, piece);
         self.list(py, &ids)
     }
 

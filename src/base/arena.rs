@@ -28,6 +28,7 @@ pub(crate) type TextArena = Arena<u8>;
 
 impl TextArena {
     /// The texts by their ids, which ascend. Ids without a text have an empty one.
+    #[cfg(feature = "formats")]
     pub(crate) fn by_id(texts: &[(u32, &[u8])]) -> Self {
         let ids = texts.last().map_or(0, |(id, _)| *id as usize + 1);
         let bytes = texts.iter().map(|(_, text)| text.len()).sum();
@@ -92,7 +93,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// Removes all slices from index `len` on.
-    #[cfg(any(feature = "train", feature = "tokenizer-json", test))]
+    #[cfg(any(feature = "formats", test))]
     pub(crate) fn truncate(&mut self, len: usize) {
         self.starts.truncate(len + 1);
         self.items.truncate(self.end());
@@ -112,7 +113,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// All slices, by index.
-    #[cfg(any(feature = "train", feature = "tokenizer-json", test))]
+    #[cfg(any(feature = "formats", test))]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[T]> {
         (0..self.len()).map(|index| self.get(index))
     }
@@ -141,7 +142,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// The number of items.
-    #[cfg(any(feature = "train", feature = "tokenizer-json", test))]
+    #[cfg(any(feature = "formats", test))]
     fn end(&self) -> usize {
         self.starts.last().copied().unwrap_or_default()
     }

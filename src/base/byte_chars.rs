@@ -55,7 +55,6 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
 }
 
 /// The character that stands for a byte.
-#[cfg(feature = "tokenizer-json")]
 pub(crate) fn byte_char(byte: u8) -> char {
     CHARS[usize::from(byte)]
 }
@@ -72,7 +71,6 @@ pub(crate) fn spelled(token: &str) -> Option<Vec<u8>> {
 
 /// Appends the bytes of a token. Returns false, and appends nothing, if one of its characters
 /// stands for no byte.
-#[cfg(feature = "tokenizer-json")]
 pub(crate) fn append_bytes(token: &str, bytes: &mut Vec<u8>) -> bool {
     let start = bytes.len();
     for char in token.chars() {
@@ -118,7 +116,6 @@ mod tests {
         assert!(all.into_iter().eq(0..=u8::MAX));
     }
 
-    #[cfg(feature = "tokenizer-json")]
     #[test]
     fn tokens_with_other_characters_append_nothing() {
         let mut bytes = b"x".to_vec();

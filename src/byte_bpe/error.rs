@@ -3,10 +3,9 @@
 use std::fmt;
 
 use super::ByteBpe;
+use crate::added::AddedTokensError;
 use crate::base::lossy_string;
-use crate::pattern::PatternError;
 use crate::piece::{MAX_PIECES, MAX_TEXT_BYTES};
-use crate::special::SpecialError;
 
 /// Why [`ByteBpeParts`](super::ByteBpeParts) are no vocabulary.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,18 +60,6 @@ pub enum ByteBpeError {
     },
     /// The special tokens need too many cells of a trie.
     SpecialTooLarge,
-    /// A special token with `single_word` needs the feature `regex`.
-    SingleWord {
-        /// Why there is no pattern of word characters.
-        source: PatternError,
-    },
-    /// [`TextForm::Nfc`](super::TextForm::Nfc) needs the feature `nfc`.
-    NoNfc,
-    /// A text was named that no special token has.
-    NotSpecial {
-        /// The text.
-        text: String,
-    },
 }
 
 impl fmt::Display for ByteBpeError {
@@ -114,35 +101,15 @@ impl fmt::Display for ByteBpeError {
             Self::SpecialTooLarge => f.write_str(
                 "the texts of the special tokens are too long for a trie of 2^29 cells; use fewer or shorter ones",
             ),
-            Self::SingleWord { .. } => f.write_str(
-                "a special token with the property single_word needs the feature regex of this library",
-            ),
-            Self::NoNfc => {
-                f.write_str("text in normalization form C needs the feature nfc of this library")
-            }
-            Self::NotSpecial { text } => write!(
-                f,
-                "{text:?} is not a special token of the vocabulary; name special tokens only"
-            ),
         }
     }
 }
 
-impl std::error::Error for ByteBpeError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::SingleWord { source } => Some(source),
-            _ => None,
-        }
-    }
-}
+impl std::error::Error for ByteBpeError {}
 
-impl From<SpecialError> for ByteBpeError {
-    fn from(error: SpecialError) -> Self {
-        match error {
-            SpecialError::TooLarge => Self::SpecialTooLarge,
-            SpecialError::SingleWord { source } => Self::SingleWord { source },
-            SpecialError::NotSpecial { text } => Self::NotSpecial { text },
-        }
+impl From<AddedTokensError> for ByteBpeError {
+    /// Texts in normalization form C are not empty if they were not before.
+    fn from(_: AddedTokensError) -> Self {
+        Self::SpecialTooLarge
     }
 }

@@ -1,16 +1,12 @@
 //! What a [`ByteBpe`](super::ByteBpe) is made of, as readers of files give it.
 
-#[cfg(feature = "tokenizer-json")]
 use std::collections::{HashMap, HashSet};
 
-#[cfg(feature = "tokenizer-json")]
+use crate::added::SpecialToken;
 use crate::base::TextArena;
-#[cfg(feature = "tokenizer-json")]
 use crate::base::byte_chars::printable;
-#[cfg(feature = "tokenizer-json")]
 use crate::encode::bpe::merge_list::ListOrder;
 use crate::pattern::Pretokenizer;
-use crate::special::SpecialToken;
 
 /// A token that merging makes, or a single byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +24,7 @@ pub enum TextForm {
     /// As the caller gives it.
     #[default]
     AsIs,
-    /// Normalization form C of Unicode. It needs the feature `nfc`.
+    /// Normalization form C of Unicode.
     Nfc,
 }
 
@@ -101,7 +97,6 @@ impl ByteBpeParts {
     ///
     /// # Errors
     /// The index of a special token with the id of another token.
-    #[cfg(feature = "tokenizer-json")]
     pub(crate) fn add_in_order(
         &mut self,
         order: &ListOrder,

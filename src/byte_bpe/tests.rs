@@ -1,12 +1,15 @@
 //! Special tokens, spans, normalization, refusals. That merging is right is tested in
 //! `encode/bpe/bytes`.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::base::rng::Rng;
 use crate::decode::DecodeError;
 use crate::pattern::Pattern;
+use crate::tokenizer::{EncodeOptions, SampleOptions, Tokenizer, TokenizerConfig};
 
 fn pretokenizer() -> Pretokenizer {
     Pretokenizer::of(Pattern::named("gpt2").unwrap())
@@ -39,21 +42,36 @@ fn with_special(tokens: impl IntoIterator<Item = SpecialToken>) -> ByteBpe {
     ByteBpe::new(parts).unwrap()
 }
 
-/// The ids of a text with their spans.
-fn spans(bpe: &ByteBpe, special: &SpecialSet, text: &[u8]) -> Vec<(PieceId, Range<usize>)> {
-    let mut tokens = Vec::new();
-    let push = |id, span| tokens.push((id, span));
-    bpe.for_each_token(text, special, &mut BpeCache::default(), push);
-    tokens
+impl ByteBpe {
+    /// The ids of a text, special tokens being ordinary text.
+    pub(crate) fn encode(&self, text: impl AsRef<[u8]>) -> Vec<PieceId> {
+        tokenizer(self).encode(text)
+    }
 }
 
-/// The bytes and the surface of each token of a text, with these special tokens allowed.
-fn tokens(bpe: &ByteBpe, allowed: &SpecialNames, text: &str) -> Vec<(String, String)> {
-    let special = bpe.special_set(allowed).unwrap();
-    let tokens = spans(bpe, &special, text.as_bytes());
-    let mut encoder = bpe.encoder();
-    encoder.set_special(special);
-    assert!(tokens.iter().map(|(id, _)| id).eq(encoder.encode(text)));
+fn tokenizer(bpe: &ByteBpe) -> Tokenizer {
+    Tokenizer::from_pipeline(bpe.clone(), TokenizerConfig::default())
+}
+
+/// Options that allow all special tokens.
+fn all(bpe: &ByteBpe) -> EncodeOptions {
+    let special = bpe.special_tokens().iter().filter(|token| token.special);
+    EncodeOptions::default().with_allowed_special(special.map(|token| &*token.text))
+}
+
+/// The ids of a text with their spans.
+fn spans(bpe: &ByteBpe, options: &EncodeOptions, text: &[u8]) -> Vec<(PieceId, Range<usize>)> {
+    let tokenizer = tokenizer(bpe);
+    let mut encoder = tokenizer.encoder_with(options).unwrap();
+    let tokens = encoder.tokens(text).iter();
+    let found: Vec<_> = tokens.map(|token| (token.id(), token.span())).collect();
+    assert!(found.iter().map(|(id, _)| id).eq(encoder.encode(text)));
+    found
+}
+
+/// The bytes and the surface of each token of a text.
+fn tokens(bpe: &ByteBpe, options: &EncodeOptions, text: &str) -> Vec<(String, String)> {
+    let tokens = spans(bpe, options, text.as_bytes());
     let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let texts = |(id, span): (PieceId, Range<usize>)| {
         let bytes = bpe.id_to_bytes(id).unwrap();
@@ -67,10 +85,6 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         .iter()
         .map(|(bytes, surface)| (bytes.to_string(), surface.to_string()));
     owned.collect()
-}
-
-fn names(texts: &[&str]) -> SpecialNames {
-    SpecialNames::Of(texts.iter().map(ToString::to_string).collect())
 }
 
 #[test]
@@ -99,18 +113,16 @@ fn special_tokens_are_text_unless_they_are_allowed() {
     let plain = bpe.encode(text);
     assert!(plain.iter().all(|id| id.get() < 900 && id.get() >= 10));
     assert_eq!(bpe.decode_to_bytes(&plain).unwrap(), text.as_bytes());
-    let found = tokens(&bpe, &names(&["<end>"]), text);
+    let one = EncodeOptions::default().with_allowed_special(["<end>"]);
+    let found = tokens(&bpe, &one, text);
     assert_eq!(found[1], ("<end>".to_owned(), "<end>".to_owned()));
-    let found = tokens(&bpe, &SpecialNames::All, text);
+    let found = tokens(&bpe, &all(&bpe), text);
     let surfaces: Vec<&str> = found.iter().map(|(_, surface)| &surface[..]).collect();
     assert_eq!(
         surfaces,
         ["lo", "<end>>", "er", "<x>"],
         "the longest counts"
     );
-    let unknown = bpe.special_set(&names(&["<y>"]));
-    let text = "<y>".to_owned();
-    assert_eq!(unknown.unwrap_err(), ByteBpeError::NotSpecial { text });
 }
 
 #[test]
@@ -120,43 +132,44 @@ fn of_several_tokens_with_one_id_the_first_one_is_decoded() {
         special("<a>", 900),
         special("<l>", 266),
     ]);
-    let set = bpe.special_set(&SpecialNames::All);
-    let mut encoder = bpe.encoder();
-    encoder.set_special(set.unwrap());
-    let ids = encoder.encode("<a><b><l>lo");
+    let found = spans(&bpe, &all(&bpe), b"<a><b><l>lo");
+    let ids: Vec<PieceId> = found.into_iter().map(|(id, _)| id).collect();
     assert_eq!(ids, [900.into(), 900.into(), 266.into(), 266.into()]);
-    assert_eq!(bpe.decode_to_bytes(ids).unwrap(), b"<b><b>lolo");
+    assert_eq!(bpe.decode_to_bytes(&ids).unwrap(), b"<b><b>lolo");
     assert_eq!(bpe.bytes_to_id("<a>"), Some(900.into()));
 }
 
 #[test]
-fn parts_are_pretokens_and_special_tokens() {
+fn pretokens_and_special_tokens_are_numbered() {
     let bpe = with_special([special("<x>", 900)]);
-    let mut encoder = bpe.encoder();
-    let set = bpe.special_set(&SpecialNames::All);
-    encoder.set_special(set.unwrap());
+    let tokenizer = tokenizer(&bpe);
+    let mut encoder = tokenizer.encoder_with(&all(&bpe)).unwrap();
     let text = "low <x> low\u{e9}\n";
-    let whole = encoder.encode(text).to_vec();
-    let mut parts = Vec::new();
-    let mut ids = Vec::new();
-    encoder.for_each_part(text, |part| {
-        parts.push((text[part.span].to_owned(), part.is_special));
-        ids.extend_from_slice(part.ids);
-    });
-    assert_eq!(ids, whole);
-    let texts = ["low", " ", "<x>", " low\u{e9}", "\n"];
-    let expected = texts.map(|text| (text.to_owned(), text == "<x>"));
-    assert_eq!(parts, expected);
+    let mut words: Vec<String> = Vec::new();
+    for token in encoder.tokens(text) {
+        let word = token.word().unwrap() as usize;
+        words.resize(word + 1, String::new());
+        words[word].push_str(&text[token.span()]);
+    }
+    assert_eq!(words, ["low", " ", "<x>", " low\u{e9}", "\n"]);
 }
 
 #[test]
 fn merging_does_not_look_up_the_whole_pretoken() {
     let bpe = ByteBpe::new(parts()).unwrap();
-    let mut encoder = bpe.encoder();
-    assert_eq!(encoder.encode(" low").len(), 1);
-    assert_eq!(encoder.merge(" low").len(), 3);
-    assert_eq!(encoder.merge(""), []);
-    assert_eq!(encoder.merge("\u{e9}"), [271.into()]);
+    assert_eq!(bpe.encode(" low").len(), 1);
+    assert_eq!(bpe.merge_pretoken(" low").len(), 3);
+    assert_eq!(bpe.merge_pretoken(""), []);
+    assert_eq!(bpe.merge_pretoken("\u{e9}"), [271.into()]);
+}
+
+/// With the token `<end>` that is not allowed, tokenizers would find no `end>lo`.
+#[test]
+fn tokens_that_are_not_allowed_do_not_hide_others() {
+    let bpe = with_special([special("<end>", 900), special("end>lo", 901)]);
+    let one = EncodeOptions::default().with_allowed_special(["end>lo"]);
+    let found = tokens(&bpe, &one, "<end>lo");
+    assert_eq!(found, pairs(&[("<", "<"), ("end>lo", "end>lo")]));
 }
 
 #[test]
@@ -174,7 +187,7 @@ fn added_tokens_have_the_properties_of_tokenizers() {
     };
     let bpe = with_special([strips, normalized]);
     let surfaces = |text| {
-        let found = tokens(&bpe, &SpecialNames::None, text);
+        let found = tokens(&bpe, &EncodeOptions::default(), text);
         found
             .into_iter()
             .map(|(_, surface)| surface)
@@ -205,8 +218,7 @@ fn white_space_that_is_a_token_and_belongs_to_the_one_before_has_a_span() {
         ..special("\n", 901)
     };
     let bpe = with_special([strips_after, strips_before]);
-    let all = bpe.special_set(&SpecialNames::All).unwrap();
-    let found = spans(&bpe, &all, b"<x>\n\nlo");
+    let found = spans(&bpe, &all(&bpe), b"<x>\n\nlo");
     assert_eq!(found[0], (PieceId::new(900), 0..5));
     assert!(
         found.iter().all(|(_, span)| span.start < span.end),
@@ -214,7 +226,6 @@ fn white_space_that_is_a_token_and_belongs_to_the_one_before_has_a_span() {
     );
 }
 
-#[cfg(feature = "regex")]
 #[test]
 fn single_words_are_not_found_inside_of_words() {
     let word = SpecialToken {
@@ -233,7 +244,7 @@ fn single_words_are_not_found_inside_of_words() {
         ("low\u{bd}low", 2),
         ("lowlow low", 1),
     ] {
-        let found = tokens(&bpe, &SpecialNames::None, text);
+        let found = tokens(&bpe, &EncodeOptions::default(), text);
         let found = found
             .iter()
             .filter(|(bytes, surface)| bytes == "low" && surface == "low");
@@ -247,7 +258,7 @@ fn a_space_is_put_before_each_part_without_one() {
     parts.adds_prefix_space = true;
     parts.special_tokens = vec![special("<x>", 900)];
     let bpe = ByteBpe::new(parts).unwrap();
-    let found = tokens(&bpe, &SpecialNames::All, "low low<x>low<x> low");
+    let found = tokens(&bpe, &all(&bpe), "low low<x>low<x> low");
     let expected = [
         (" low", "low"),
         (" low", " low"),
@@ -259,7 +270,6 @@ fn a_space_is_put_before_each_part_without_one() {
     assert_eq!(found, pairs(&expected));
 }
 
-#[cfg(feature = "nfc")]
 #[test]
 fn normalized_text_has_the_spans_of_its_origin() {
     let mut parts = parts();
@@ -271,16 +281,12 @@ fn normalized_text_has_the_spans_of_its_origin() {
     };
     parts.special_tokens = vec![special("<x>", 900), normalized];
     let bpe = ByteBpe::new(parts).unwrap();
-    let found = tokens(
-        &bpe,
-        &SpecialNames::All,
-        "lo<x>a e\u{301}low\u{c9}!w<x> \u{e9}",
-    );
+    let found = tokens(&bpe, &all(&bpe), "lo<x>a e\u{301}low\u{c9}!w<x> \u{e9}");
     let expected = [
         ("lo", "lo"),
         ("<x>", "<x>"),
         ("a", "a"),
-        (" \u{e9}", " e\u{301}"),
+        (" \u{e9}", " e"),
         ("lo", "lo"),
         ("w", "w"),
         ("E\u{301}!", "\u{c9}!"),
@@ -294,7 +300,7 @@ fn normalized_text_has_the_spans_of_its_origin() {
 #[test]
 fn any_bytes_are_decoded_to_themselves() {
     let bpe = with_special([special("<x>", 900)]);
-    let all = bpe.special_set(&SpecialNames::All).unwrap();
+    let (all, tokenizer) = (all(&bpe), tokenizer(&bpe));
     let bytes = proptest::collection::vec(
         proptest::sample::select(&b"low er<x>\xC3\xA9\x80\xFF\n"[..]),
         0..60,
@@ -310,12 +316,11 @@ fn any_bytes_are_decoded_to_themselves() {
         prop_assert_eq!(end, text.len());
         let ids: Vec<PieceId> = tokens.into_iter().map(|(id, _)| id).collect();
         prop_assert_eq!(bpe.decode_to_bytes(&ids).unwrap(), &text[..]);
+        let mut encoder = tokenizer.encoder_with(&all).unwrap();
         for probability in [0.5, 1.0] {
             let mut rng = Rng::with_seed(seed);
-            let skips_merge = || rng.0.unit() < probability;
-            let mut sampled = Vec::new();
-            let push = |id, _| sampled.push(id);
-            bpe.for_each_sampled_token(&text, &all, skips_merge, &mut BpeCache::default(), push);
+            let dropout = SampleOptions::Dropout { probability };
+            let sampled: Vec<_> = encoder.sample(&text, &dropout, &mut rng).unwrap().ids().collect();
             prop_assert!(sampled.len() >= ids.len() || probability < 1.0);
             prop_assert_eq!(bpe.decode_to_bytes(&sampled).unwrap(), &text[..]);
         }
@@ -402,6 +407,9 @@ fn vocabularies_that_cannot_work_are_refused() {
 }
 
 #[cfg(feature = "train")]
+use crate::pipeline::Pipeline;
+
+#[cfg(feature = "train")]
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 200 } else { 5000 }))]
 
@@ -422,20 +430,22 @@ proptest! {
         let mut parts = parts();
         parts.special_tokens = tokens.into_iter().skip(usize::from(flag(5)) * 3).collect();
         parts.adds_prefix_space = adds_prefix_space;
-        if cfg!(feature = "nfc") && flag(3) {
+        if flag(3) {
             parts.text_form = TextForm::Nfc;
         }
         let bpe = ByteBpe::new(parts).unwrap();
-        let set = bpe.special_set(&SpecialNames::All).unwrap();
+        let pipeline = Pipeline::from(bpe);
+        let all = pipeline.found(|_| true, true);
         let pretokens = |text: &[u8]| {
             let mut found = Vec::new();
-            bpe.for_each_pretoken(text, &set, |text, range| found.push(text[range].to_vec()));
+            let push = |text: &[u8], range: Range<usize>| found.push(text[range].to_vec());
+            pipeline.for_each_pretoken(text, &all, push).unwrap();
             found
         };
         let text = text.as_bytes();
         // The text so far need not be all of it.
         for read in 0..=text.len() {
-            if let Some(at) = bpe.last_boundary(&text[..read], &set) {
+            if let Some(at) = pipeline.last_boundary(&text[..read]) {
                 let divided = [pretokens(&text[..at]), pretokens(&text[at..])].concat();
                 prop_assert_eq!(divided, pretokens(text), "{}", at);
             }

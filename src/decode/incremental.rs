@@ -64,7 +64,7 @@ impl IncrementalDecoder {
     }
 
     /// A decoder whose whole text comes from [`finish`](Self::finish).
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     pub(crate) fn of_whole(decoder: Arc<Decoder>, whole: WholeDecoder) -> Self {
         Self {
             whole: Some(whole),

@@ -52,21 +52,24 @@
 //! Linear in the text, except for rows 0 and 7 and for [`superwords`]. Memory of a worker: see
 //! [`BpeCache::with_max_bytes`].
 
+#[cfg(feature = "formats")]
 mod byte_cuts;
+#[cfg(feature = "formats")]
 pub(crate) mod bytes;
 mod classes;
 mod lookup;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 pub(crate) mod merge_list;
-#[cfg(any(feature = "inspect", feature = "tokenizer-json"))]
+#[cfg(feature = "formats")]
 mod pair_merger;
 mod scan;
 mod score_ranks;
 mod spelling;
 mod strategies;
 mod superwords;
+#[cfg(feature = "formats")]
 mod wide_characters;
-#[cfg(any(feature = "inspect", feature = "tokenizer-json"))]
+#[cfg(feature = "formats")]
 mod trace;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -77,7 +80,7 @@ use self::classes::ascii::AsciiBigrams;
 use self::classes::char_table::CharTable;
 use self::classes::class_bigrams::ClassBigramsBuilder;
 use self::lookup::symbol_table::SymbolTable;
-#[cfg(any(feature = "inspect", feature = "tokenizer-json"))]
+#[cfg(feature = "formats")]
 pub(crate) use self::pair_merger::PairMerger;
 use self::scan::{ChunkScanner, ScanTables};
 use self::score_ranks::score_ranks;
@@ -85,9 +88,9 @@ use self::strategies::chunk_context::{ChunkContext, MergeState, Strategy};
 use self::strategies::full_merge::{FullMerge, FullMergeState};
 use self::strategies::merge_context::MergeTables;
 use self::superwords::{Layers, SuperwordLayer};
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 pub(crate) use self::trace::MergeTrace;
-#[cfg(any(feature = "inspect", feature = "tokenizer-json"))]
+#[cfg(feature = "formats")]
 pub(crate) use self::trace::Tracer;
 use crate::base::WHITESPACE_MARK;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};

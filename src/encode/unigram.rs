@@ -28,7 +28,7 @@
 //! A cached chunk costs a few loads for each character and for each id; others cost one step of the
 //! trie for each byte of each piece that starts at a character of the chunk.
 
-#[cfg(feature = "inspect")]
+#[cfg(feature = "formats")]
 mod certainty;
 mod chunks;
 mod entropy;
@@ -51,7 +51,7 @@ use self::nbest::NbestRequest;
 use self::sample::PathWeights;
 use self::scored_sample::ScoredRequest;
 use self::tables::UnigramTables;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 pub(crate) use self::tables::symbol_score;
 use self::viterbi::{BestPath, MAX_SUM};
 use crate::base::char_length;

@@ -25,7 +25,7 @@ mod ranked;
 mod tekken;
 mod tiktoken;
 mod tokens;
-#[cfg(all(test, feature = "regex"))]
+#[cfg(test)]
 mod tests;
 mod vocab_merges;
 mod written;
@@ -38,7 +38,6 @@ pub use self::error::{ByteFormatError, Place};
 use self::known::KnownVocabulary;
 pub(super) use self::minbpe::is_start as is_start_of_minbpe;
 pub(super) use self::printable::PrintableVocabulary;
-#[cfg(feature = "gguf")]
 pub(super) use self::ranked::PretokenRule;
 pub(super) use self::ranked::RankedTokens;
 pub(super) use self::tekken::is_start as is_start_of_tekken;
@@ -46,7 +45,6 @@ pub(super) use self::tiktoken::is_start as is_start_of_tiktoken;
 pub(super) use self::tokens::syntax;
 use self::tokens::{TokenList, shown};
 pub(super) use self::vocab_merges::{is_start_of_merges, is_start_of_vocab};
-#[cfg(feature = "gguf")]
 pub(super) use self::written::as_it_is_reasons;
 pub use self::written::{ByteFileOptions, ByteFiles, Missing, PostProcessor};
 pub(crate) use crate::base::byte_chars::printable;
@@ -129,7 +127,6 @@ impl ByteVocabulary {
         let Some(file) = OpenedFile::open(path, &FILES_OF_FOLDERS)? else {
             return Ok(None);
         };
-        #[cfg(feature = "gguf")]
         if file.format == FileFormat::Gguf {
             return super::gguf::read_byte_level(file.reader(), options);
         }
@@ -243,7 +240,6 @@ fn read(
             };
             ByteVocabulary::from_vocab_and_merges(vocab, merges, options)?
         }
-        #[cfg(feature = "gguf")]
         FileFormat::Gguf => return super::gguf::read_byte_level(file, options),
         _ => return Ok(None),
     };

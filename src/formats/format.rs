@@ -8,11 +8,9 @@
 //! No usual `.model` file starts like JSON: the brace would be the length of its first piece (123
 //! bytes), and the quote the length of that piece's text (34 bytes), which do not fit together.
 
+use super::{bytes, wordpiece};
 use std::fmt;
 use std::path::{Path, is_separator};
-
-#[cfg(feature = "tokenizer-json")]
-use super::{bytes, wordpiece};
 
 /// The first bytes of a GGUF file.
 const GGUF_MAGIC: &[u8] = b"GGUF";
@@ -59,7 +57,6 @@ impl FileFormat {
         if start.starts_with(GGUF_MAGIC) {
             Self::Gguf
         } else if is_json_object(start) {
-            #[cfg(feature = "tokenizer-json")]
             if bytes::is_start_of_vocab(start) {
                 return Self::VocabMerges;
             } else if bytes::is_start_of_tekken(start) {
@@ -67,7 +64,6 @@ impl FileFormat {
             }
             Self::TokenizerJson
         } else {
-            #[cfg(feature = "tokenizer-json")]
             if bytes::is_start_of_minbpe(start) {
                 return Self::Minbpe;
             } else if bytes::is_start_of_merges(start) {
@@ -182,8 +178,6 @@ mod tests {
             assert_eq!(format, FileFormat::Model, "{other:?}");
         }
     }
-
-    #[cfg(feature = "tokenizer-json")]
     #[test]
     fn byte_level_vocabularies_are_recognized() {
         let vocab = [

@@ -27,27 +27,21 @@
 //! preceded by its length (64 bits).
 //!
 //! Source: `docs/gguf.md` of ggml.
-
-#[cfg(feature = "tokenizer-json")]
 mod bytes;
 mod header;
 mod import;
 mod judge;
 mod write;
 
-use std::fs::File;
-use std::io::{BufReader, Read};
-use std::path::Path;
-
-#[cfg(feature = "tokenizer-json")]
 pub(super) use self::bytes::write as write_byte_level;
-#[cfg(feature = "tokenizer-json")]
 use super::bytes::{ByteFormatError, ByteFormatOptions, ByteVocabulary};
 use super::{ConvertedModel, FileFormat, Verdict};
 use crate::formats::ConvertError;
 use crate::model::Model;
-#[cfg(feature = "tokenizer-json")]
 use crate::model::ModelError;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
 
 /// The result of reading or writing a part of a file.
 type GgufResult<T> = Result<T, ConvertError>;
@@ -148,15 +142,12 @@ impl Model {
 }
 
 /// What the header of a file has.
-#[cfg(feature = "tokenizer-json")]
 pub(crate) enum GgufContent {
     /// A byte-level vocabulary.
     Bytes(ByteVocabulary),
     /// A SentencePiece model.
     Model(Box<ConvertedModel>),
 }
-
-#[cfg(feature = "tokenizer-json")]
 impl GgufContent {
     /// Reads the header.
     pub(crate) fn read(reader: impl Read, options: &ByteFormatOptions) -> Result<Self, ModelError> {
@@ -170,7 +161,6 @@ impl GgufContent {
 
 /// The byte-level vocabulary in the header of a file; `None` for other vocabularies, and for a header
 /// that cannot be read, which the reader of models refuses.
-#[cfg(feature = "tokenizer-json")]
 pub(super) fn read_byte_level(
     reader: impl Read,
     options: &ByteFormatOptions,

@@ -53,7 +53,6 @@ impl OpenedFile {
     }
 
     /// A reader of the whole file.
-    #[cfg(feature = "gguf")]
     pub(crate) fn reader(&self) -> impl Read {
         self.start.chain(&self.rest)
     }

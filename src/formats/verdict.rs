@@ -39,7 +39,6 @@ impl Verdict {
     }
 
     /// Adds reasons, in their order.
-    #[cfg(any(feature = "tokenizer-json", feature = "gguf"))]
     pub(super) fn add_all(&mut self, reasons: impl IntoIterator<Item = Reason>) {
         self.reasons.extend(reasons);
     }

@@ -1,9 +1,7 @@
 //! What a document of the input is.
 
-use std::fmt;
-
-#[cfg(feature = "jsonl")]
 use super::json_field::JsonField;
+use std::fmt;
 
 /// What one text of the input is: a sentence of training, or what is encoded as a whole.
 ///
@@ -100,10 +98,8 @@ pub enum Documents {
     /// Whole files.
     Files,
     /// The lines of the texts of records.
-    #[cfg(feature = "jsonl")]
     RecordLines(JsonField),
     /// The texts of records.
-    #[cfg(feature = "jsonl")]
     Records(JsonField),
 }
 
@@ -127,7 +123,6 @@ impl Documents {
     ///
     /// # Errors
     /// A document is a file.
-    #[cfg(feature = "jsonl")]
     pub fn with_field(document: Document, field: JsonField) -> Result<Self, DocumentConflict> {
         match document {
             Document::Line => Ok(Self::RecordLines(field)),

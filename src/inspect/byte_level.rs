@@ -29,9 +29,10 @@
 use memchr::memmem;
 
 use super::reachability::{UnreachablePiece, UnreachableReason};
-use crate::byte_bpe::{ByteBpe, ByteBpeEncoder};
+use crate::byte_bpe::ByteBpe;
 use crate::pattern::UncutStrings;
 use crate::piece::PieceId;
+use crate::tokenizer::{Encoder, Tokenizer, TokenizerConfig};
 
 /// The texts that are tried for one token in step 3.
 const MAX_WITNESSES: usize = 1 << 16;
@@ -64,9 +65,10 @@ enum Reachability {
 
 /// Inspects a vocabulary. Returns also the tokens that no text gives, by id.
 pub(super) fn inspect_bytes(bpe: &ByteBpe) -> (ByteInspection, Vec<UnreachablePiece>) {
+    let tokenizer = Tokenizer::from_pipeline(bpe.clone(), TokenizerConfig::default());
     let mut inspector = Inspector {
         bpe,
-        encoder: bpe.encoder(),
+        encoder: tokenizer.encoder(),
         uncut: None,
         witnesses_left: MAX_ALL_WITNESSES,
     };
@@ -91,7 +93,7 @@ pub(super) fn inspect_bytes(bpe: &ByteBpe) -> (ByteInspection, Vec<UnreachablePi
 
 struct Inspector<'t> {
     bpe: &'t ByteBpe,
-    encoder: ByteBpeEncoder<'t>,
+    encoder: Encoder<'t>,
     /// Made when it is first needed.
     uncut: Option<UncutStrings>,
     witnesses_left: usize,
@@ -100,7 +102,7 @@ struct Inspector<'t> {
 impl Inspector<'_> {
     fn reachability(&mut self, id: PieceId, bytes: &[u8]) -> Reachability {
         let is_utf8 = std::str::from_utf8(bytes).is_ok();
-        let is_merged = self.encoder.merge(bytes) == [id];
+        let is_merged = self.bpe.merge_pretoken(bytes) == [id];
         if is_utf8 && self.encoder.encode(bytes) == [id] {
             return match is_merged {
                 true => Reachability::Reachable,
@@ -128,7 +130,7 @@ impl Inspector<'_> {
         let is_cut = uncut.cuts_always(bytes);
         self.uncut = Some(uncut);
         if !is_merged && !may_be_whole {
-            let winner = self.encoder.merge(bytes).to_vec();
+            let winner = self.bpe.merge_pretoken(bytes);
             return Reachability::Unreachable(UnreachableReason::OthersWin, winner);
         }
         if is_cut {
@@ -148,7 +150,7 @@ impl Inspector<'_> {
         let added = self.bpe.special_tokens().iter();
         let mut added = added.filter(|token| {
             let is_found = !token.special && !token.single_word;
-            is_found && (!token.normalized || self.bpe.is_in_form(token.text.as_bytes()))
+            is_found && (!token.normalized || self.bpe.is_in_form(&token.text))
         });
         added.any(|token| memmem::find(bytes, token.text.as_bytes()).is_some())
     }
@@ -172,7 +174,9 @@ impl Inspector<'_> {
             (true, _, true) => {
                 let before = (0..=b'~').map(|byte| vec![byte]).chain([Vec::new()]);
                 let mut texts = before.flat_map(|before| {
-                    AFTER.map(|after| [&before[..], characters, after.as_bytes()].concat())
+                    AFTER.map(|after| {
+                        [&before[..], characters.as_bytes(), after.as_bytes()].concat()
+                    })
                 });
                 texts.any(|text| gives(&text))
             }
@@ -185,12 +189,12 @@ impl Inspector<'_> {
             (false, _, true) => {
                 let ends = |c: &Vec<u8>| c.ends_with(head);
                 let mut texts = non_ascii().filter(ends).take(limit);
-                texts.any(|c| gives(&[&c, *characters].concat()))
+                texts.any(|c| gives(&[&c, characters.as_bytes()].concat()))
             }
             (true, _, false) => {
                 let begins = |c: &Vec<u8>| c.starts_with(tail);
                 let mut texts = non_ascii().filter(begins).take(limit);
-                texts.any(|c| gives(&[*characters, &c].concat()))
+                texts.any(|c| gives(&[characters.as_bytes(), &c].concat()))
             }
             (false, _, false) => {
                 let ends: Vec<Vec<u8>> = non_ascii().filter(|c| c.ends_with(head)).collect();
@@ -198,7 +202,9 @@ impl Inspector<'_> {
                 let mut texts = begins
                     .flat_map(|after| ends.iter().map(move |before| (before, after.clone())))
                     .take(limit);
-                texts.any(|(before, after)| gives(&[before, *characters, &after].concat()))
+                texts.any(|(before, after)| {
+                    gives(&[&before[..], characters.as_bytes(), &after].concat())
+                })
             }
         };
         self.witnesses_left = self.witnesses_left.saturating_sub(tried);
@@ -212,7 +218,7 @@ impl Inspector<'_> {
 #[derive(Debug, PartialEq, Eq)]
 struct Fragment<'b> {
     head: &'b [u8],
-    characters: &'b [u8],
+    characters: &'b str,
     tail: &'b [u8],
 }
 
@@ -226,12 +232,11 @@ impl<'b> Fragment<'b> {
             return None;
         }
         let (head, rest) = bytes.split_at(head);
-        let end = match std::str::from_utf8(rest) {
-            Ok(_) => rest.len(),
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            Err(_) => return None,
-        };
-        let (characters, tail) = rest.split_at(end);
+        if std::str::from_utf8(rest).is_err_and(|error| error.error_len().is_some()) {
+            return None;
+        }
+        let characters = rest.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        let tail = &rest[characters.len()..];
         Some(Self {
             head,
             characters,

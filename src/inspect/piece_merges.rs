@@ -113,7 +113,7 @@ mod tests {
             })
             .collect();
         let bpe = ByteBpe::new(parts).unwrap();
-        let tokenizer = Tokenizer::of_bytes(bpe, TokenizerConfig::default());
+        let tokenizer = Tokenizer::from_pipeline(bpe, TokenizerConfig::default());
         let merge = |id: u32, left, right| PieceMerge {
             id: PieceId::new(id),
             left,

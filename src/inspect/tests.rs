@@ -117,7 +117,7 @@ fn byte_level_of(texts: &[Vec<u8>], pattern: &str, options: [bool; 3]) -> Tokeni
         added.special = false;
         parts.special_tokens.push(added);
     }
-    Tokenizer::of_bytes(ByteBpe::new(parts).unwrap(), TokenizerConfig::default())
+    Tokenizer::from_pipeline(ByteBpe::new(parts).unwrap(), TokenizerConfig::default())
 }
 
 proptest! {

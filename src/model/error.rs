@@ -89,10 +89,10 @@ pub enum ModelError {
     /// A tokenizer has a WordPiece vocabulary, and no SentencePiece model.
     WordPiece,
     /// The tokenizer is a pipeline and has no SentencePiece model.
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     Pipeline,
     /// A file in another format, such as `tokenizer.json`, is damaged or has no equivalent model.
-    #[cfg(feature = "convert")]
+    #[cfg(feature = "formats")]
     Converted {
         /// Why it could not be converted.
         source: Box<dyn Error + Send + Sync>,
@@ -195,7 +195,7 @@ impl fmt::Display for ModelError {
                 f,
                 "the texts of the pieces have {bytes} bytes; {limit} are the limit; remove some of the pieces"
             ),
-            #[cfg(feature = "tokenizer-json")]
+            #[cfg(feature = "formats")]
             Self::Pipeline => f.write_str(
                 "the tokenizer is a pipeline of a tokenizer.json, and no SentencePiece model; this needs \
                  a .model file",
@@ -209,7 +209,7 @@ impl fmt::Display for ModelError {
             Self::TrieTooLarge => f.write_str(
                 "the pieces need a trie of more than 2^29 cells; remove some of the pieces",
             ),
-            #[cfg(feature = "convert")]
+            #[cfg(feature = "formats")]
             Self::Converted { source } => source.fmt(f),
             Self::Charsmap { field, source } => write!(f, "{field}: {source}"),
         }
@@ -221,7 +221,7 @@ impl Error for ModelError {
         match self {
             Self::Read { source, .. } => Some(source),
             Self::InFile { source, .. } => Some(source),
-            #[cfg(feature = "convert")]
+            #[cfg(feature = "formats")]
             Self::Converted { source } => Some(&**source),
             Self::Charsmap { source, .. } => Some(&**source),
             _ => None,

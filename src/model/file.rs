@@ -140,7 +140,7 @@ pub(super) fn read_piece(message: &[u8]) -> Result<PieceMessage<'_>, Problem> {
 
 /// The self-tests of a file, which releases up to 0.2.2 run when they load it: each a text, and its
 /// pieces with spaces between them. Malformed fields are left out.
-#[cfg(feature = "inspect")]
+#[cfg(feature = "formats")]
 pub(super) fn self_tests(file: &[u8]) -> Vec<(&[u8], &[u8])> {
     /// The values of all length-delimited fields with this number.
     fn values<'b>(mut reader: Reader<'b>, number: u32) -> impl Iterator<Item = &'b [u8]> {

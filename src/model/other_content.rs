@@ -79,7 +79,7 @@ impl OtherContent {
             return Some(content);
         }
         if file.starts_with(b"GGUF") {
-            return (!cfg!(feature = "gguf")).then_some(Self::Gguf);
+            return (!cfg!(feature = "formats")).then_some(Self::Gguf);
         }
         // Pickles of PyTorch begin with their protocol, 2 or later.
         if matches!(file, [0x80, 2..=5, b'}' | b'c' | b'(' | 0x8A | 0x95, ..]) {
@@ -138,7 +138,7 @@ impl OtherContent {
         let has_key = |key: &str| text.contains(&format!("\"{key}\""));
         if has_key("added_tokens") || has_key("model") {
             // A damaged `tokenizer.json` has an error of its own.
-            return (!cfg!(feature = "tokenizer-json")).then_some(Self::TokenizerJson);
+            return (!cfg!(feature = "formats")).then_some(Self::TokenizerJson);
         }
         if [
             "tokenizer_class",
@@ -234,13 +234,13 @@ impl fmt::Display for OtherContent {
                 "this is a web page; download the file itself (on huggingface.co: /resolve/ instead of /blob/ in the address, and a token for models with restricted access)"
             }
             Self::TiktokenRanks => {
-                "this is a vocabulary of tiktoken (as in Llama 3's tokenizer.model), not of SentencePiece; Tokenizer::open of the library reads it (feature tokenizer-json)"
+                "this is a vocabulary of tiktoken (as in Llama 3's tokenizer.model), not of SentencePiece; Tokenizer::open of the library reads it (feature formats)"
             }
             Self::Gguf => {
-                "this is a GGUF file; build spiece with the feature gguf, or convert it with `spiece convert FILE m.model`"
+                "this is a GGUF file; build spiece with the feature formats, or convert it with `spiece convert FILE m.model`"
             }
             Self::TokenizerJson => {
-                "this is a tokenizer.json; build spiece with the feature tokenizer-json, or convert it with `spiece convert FILE m.model`"
+                "this is a tokenizer.json; build spiece with the feature formats, or convert it with `spiece convert FILE m.model`"
             }
             Self::TokenizerConfig => {
                 "this is a configuration of transformers, which has no pieces; name the tokenizer.model or tokenizer.json beside it"
@@ -320,9 +320,9 @@ mod tests {
             (b"[null]", OtherJson),
             (b"[package]\nname = \"a\"", Text),
             (b"[[bin]]\nname = \"a\"", Text),
-            #[cfg(not(feature = "gguf"))]
+            #[cfg(not(feature = "formats"))]
             (b"GGUF\x03\0\0\0", Gguf),
-            #[cfg(not(feature = "tokenizer-json"))]
+            #[cfg(not(feature = "formats"))]
             (b"{\"version\": \"1.0\", \"model\": {}}", TokenizerJson),
         ];
         let folder = std::env::temp_dir();
@@ -337,7 +337,7 @@ mod tests {
             std::fs::write(&path, file).unwrap();
             let opened = [
                 Model::open(&path).map(drop).unwrap_err(),
-                #[cfg(feature = "convert")]
+                #[cfg(feature = "formats")]
                 crate::formats::ConvertedModel::open(&path)
                     .map(drop)
                     .unwrap_err(),

@@ -241,7 +241,7 @@ impl Charsmap {
     }
 
     /// The target of the shortest rule that `text` begins with.
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     pub(crate) fn shortest_match(&self, text: &[u8]) -> Option<&[u8]> {
         // A NUL ends the text.
         let text = text.split(|byte| *byte == 0).next()?;
@@ -310,7 +310,7 @@ impl Charsmap {
     }
 
     /// The bytes of the longest target.
-    #[cfg(feature = "inspect")]
+    #[cfg(feature = "formats")]
     pub(crate) fn longest_target(&self) -> usize {
         let targets = self.pool.split(|byte| *byte == 0);
         targets.map(<[u8]>::len).max().unwrap_or(0)

@@ -9,30 +9,10 @@
 //! | `$`, `^` | `\z`, `\A` |
 //! | `{1,3}+` | `{1,3}`: possessive quantifiers that differ from greedy ones are refused when a pattern is made |
 //! | `\w`, `\W` | classes with the two joiners, which `\w` does not have there |
-
-#[cfg(feature = "regex")]
 mod expressions;
 
 use super::known::{expression_with_gaps, expression_without_gaps};
 use super::{Engine, Pattern, PatternSyntax};
-
-/// Without the feature `regex`, all patterns have scanners, and only those are compared.
-#[cfg(not(feature = "regex"))]
-mod expressions {
-    use super::Pattern;
-
-    pub(super) fn is_total(_: &Pattern) -> bool {
-        false
-    }
-
-    pub(super) fn are_equal(_: [&Pattern; 2]) -> bool {
-        false
-    }
-
-    pub(super) fn replaced(_: &str) -> Option<String> {
-        None
-    }
-}
 
 impl Pattern {
     /// The pattern of a syntax that cuts every text as this one does, with the same expression if

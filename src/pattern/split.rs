@@ -82,7 +82,6 @@ impl Split {
     }
 
     /// Of a split [at numbers](Self::at_numbers), whether each is a part of its own.
-    #[cfg(feature = "tokenizer-json")]
     pub(crate) fn individual_numbers(&self) -> Option<bool> {
         let pattern = (self.pattern.expression(), self.pattern.syntax());
         match (pattern, self.behavior, self.invert) {
@@ -340,7 +339,6 @@ impl Pretokenizer {
     /// With a scanner it is one only if it is one alone, unless it is white space. A scanner keeps
     /// no state, and none of its matches but those of white space depends on what follows, apart
     /// from ending where the text does not continue it.
-    #[cfg(any(feature = "tokenizer-json", feature = "train"))]
     pub(crate) fn may_cut_out(&self, text: &[u8]) -> bool {
         let is_space = |text: &str| text.chars().all(char::is_whitespace);
         if !matches!(self.plan, Plan::Scanner(_)) || std::str::from_utf8(text).is_ok_and(is_space) {

@@ -205,8 +205,6 @@ fn the_three_splits_of_deepseek_are_cut_at_once_as_one_after_the_other() {
         );
     });
 }
-
-#[cfg(feature = "tokenizer-json")]
 #[test]
 fn pretokens_may_be_cut_out() {
     for name in [
@@ -387,8 +385,6 @@ fn a_text_stands_for_a_name_or_an_expression() {
         assert_eq!(parse(expression).unwrap(), Pretokenizer::of(pattern));
     }
 }
-
-#[cfg(feature = "tokenizer-json")]
 #[test]
 fn a_pattern_with_gaps_cuts_for_tiktoken_as_an_isolated_split_does() {
     let text = "It's 12345  \n (no): a b!! c\n";

@@ -9,14 +9,19 @@
 //! A byte without a token is a placeholder here, which merges with nothing because no pair of the
 //! list has it. Where one is left in a result, the model decides what becomes of such bytes.
 //!
+//! A byte-level vocabulary from another file, such as `.tiktoken`, is the same with its own ranks.
+//!
 //! Example: the merge of `Ġ` and `a` is one of the bytes 20 and 61, of which ` a` is made.
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::model::{BpeModel, ListedMerge, PipelineModel};
-use super::pre_tokenizer::PreTokenizer;
-use super::{Normalizer, Pipeline, UnicodeForm};
+use super::{
+    ByteModel, DecoderStep, Metaspace, Normalizer, Pipeline, PreTokenizer, PrependScheme, Stages,
+    UnicodeForm,
+};
 use crate::base::TextArena;
 use crate::base::byte_chars::append_bytes;
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, TextForm};
@@ -32,7 +37,7 @@ const NO_TOKEN: PieceId = PieceId::new(u32::MAX);
 /// See the [module page](self).
 #[derive(Debug)]
 pub(super) struct BytePath {
-    encoder: ByteEncoder,
+    encoder: Arc<ByteEncoder>,
     pretokenizer: Pretokenizer,
     /// Whether a space is put before a text that does not begin with one.
     adds_prefix_space: bool,
@@ -85,11 +90,21 @@ impl BytePath {
             ids.push(NO_TOKEN);
         }
         Some(Self {
-            encoder: ByteEncoder::new(table, ids, looks_up).ok()?,
+            encoder: Arc::new(ByteEncoder::new(table, ids, looks_up).ok()?),
             pretokenizer: Pretokenizer::new(splits),
             adds_prefix_space: *add_prefix_space,
             missing,
         })
+    }
+
+    /// The path of a vocabulary of bytes.
+    pub(super) fn of_byte_bpe(bpe: &ByteBpe) -> Self {
+        Self {
+            encoder: Arc::clone(bpe.encoder()),
+            pretokenizer: bpe.pretokenizer().clone(),
+            adds_prefix_space: bpe.adds_prefix_space(),
+            missing: None,
+        }
     }
 
     /// Appends the ids of a text without added tokens, after the normalizer; false, and nothing is
@@ -129,6 +144,44 @@ impl BytePath {
     ) {
         let pretokens = (&self.pretokenizer, text);
         self.encoder.for_each_pretoken(pretokens, cache, on_part);
+    }
+
+    /// The same if merges for which `skips_merge` returns true are skipped.
+    pub(super) fn sample_each_part(
+        &self,
+        text: &[u8],
+        skips_merge: &mut dyn FnMut() -> bool,
+        cache: &mut BpeCache,
+        mut on_part: impl FnMut(Range<usize>, &[PieceId]),
+    ) {
+        let mut ids = Vec::new();
+        self.pretokenizer.for_each(text, &mut |part: Range<usize>| {
+            ids.clear();
+            let pretoken = &text[part.clone()];
+            self.encoder
+                .sample_pretoken(pretoken, &mut *skips_merge, cache, &mut ids);
+            on_part(part, &ids);
+        });
+    }
+
+    /// Passes the pretokens of a text, which gets a space before it if it needs one, with their ranges
+    /// in that text.
+    #[cfg(feature = "train")]
+    pub(super) fn for_each_pretoken(
+        &self,
+        text: &[u8],
+        mut on_pretoken: impl FnMut(&[u8], Range<usize>),
+    ) {
+        let with_space = self.needs_space(text).then(|| [b" ", text].concat());
+        let text = with_space.as_deref().unwrap_or(text);
+        self.pretokenizer
+            .for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
+    }
+
+    /// The last position of a text, which may go on in any way, that is a boundary of its parts.
+    #[cfg(feature = "train")]
+    pub(super) fn last_boundary(&self, text: &[u8]) -> Option<usize> {
+        self.pretokenizer.last_boundary(text)
     }
 
     /// Whether each byte of a text, and the space before it, has a token.
@@ -218,10 +271,50 @@ impl ByteTokens {
     }
 }
 
+impl From<ByteBpe> for Pipeline {
+    /// The pipeline of a byte-level vocabulary: its tokens are byte strings, not the characters that
+    /// stand for them in a `tokenizer.json`, and their spans are the bytes of the text.
+    fn from(bpe: ByteBpe) -> Self {
+        let normalizer = match bpe.text_form() {
+            TextForm::AsIs => Vec::new(),
+            TextForm::Nfc => vec![Normalizer::Unicode(UnicodeForm::Nfc)],
+        };
+        // The space stands before the text, and not before each of its parts.
+        let space = bpe.adds_prefix_space().then_some(Metaspace {
+            replacement: ' ',
+            prepend_scheme: PrependScheme::Always,
+            split: false,
+        });
+        let splits = bpe
+            .pretokenizer()
+            .splits()
+            .iter()
+            .map(PreTokenizer::of_split);
+        let steps = space.map(PreTokenizer::Metaspace).into_iter().chain(splits);
+        let to_byte_chars = PreTokenizer::ByteLevel {
+            add_prefix_space: false,
+            use_regex: false,
+        };
+        Self::of_stages(Stages {
+            added: Arc::clone(bpe.added_tokens()),
+            normalizer,
+            pre_tokenizer: steps.chain([to_byte_chars]).collect(),
+            byte_path: Some(BytePath::of_byte_bpe(&bpe)),
+            size: bpe.vocab_size(),
+            model: PipelineModel::Bytes(Box::new(ByteModel::new(bpe))),
+            post_processor: Vec::new(),
+            decoder: Some(vec![DecoderStep::ByteLevel]),
+        })
+    }
+}
+
 impl Pipeline {
     /// The pipeline as a byte-level vocabulary, if it is one: without a normalizer or with NFC, with a
     /// token for each byte, and so that its tokens merge by rank. It is made when it is first needed.
     pub(crate) fn byte_bpe(&self) -> Option<&ByteBpe> {
+        if let PipelineModel::Bytes(bytes) = &self.model {
+            return Some(bytes.byte_bpe());
+        }
         let vocabulary = self
             .byte_bpe
             .get_or_init(|| self.to_byte_bpe().map(Box::new));

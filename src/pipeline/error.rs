@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::NoUnknownToken;
+use crate::added::AddedTokensError;
 use crate::pattern::PatternError;
 use crate::trie::TrieTooLarge;
 
@@ -60,6 +61,15 @@ impl From<PatternError> for PipelineError {
 impl From<TrieTooLarge> for PipelineError {
     fn from(TrieTooLarge: TrieTooLarge) -> Self {
         Self::TooLarge
+    }
+}
+
+impl From<AddedTokensError> for PipelineError {
+    fn from(error: AddedTokensError) -> Self {
+        match error {
+            AddedTokensError::Empty => Self::EmptyAddedToken,
+            AddedTokensError::TooLarge => Self::TooLarge,
+        }
     }
 }
 

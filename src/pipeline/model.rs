@@ -4,6 +4,7 @@
 //! scores. A model gets one part at a time and knows nothing of the others.
 
 mod bpe;
+mod bytes;
 mod unigram;
 mod vocabulary;
 mod word_level;
@@ -13,6 +14,7 @@ use std::ops::Range;
 
 pub(crate) use self::bpe::MergeNotInVocabulary;
 pub use self::bpe::{BpeModel, BpeOptions, ListedMerge};
+pub use self::bytes::ByteModel;
 pub use self::unigram::UnigramModel;
 pub use self::vocabulary::ModelVocabulary;
 pub use self::word_level::WordLevelModel;
@@ -24,6 +26,8 @@ pub use self::wordpiece::WordPieceModel;
 pub enum PipelineModel {
     /// Merges of pairs, in the order of a list.
     Bpe(Box<BpeModel>),
+    /// Merges of byte strings, by their ranks. Its parts are of characters that stand for bytes.
+    Bytes(Box<ByteModel>),
     /// The most probable pieces.
     Unigram(Box<UnigramModel>),
     /// The longest piece first.
@@ -61,6 +65,7 @@ pub(crate) struct NoUnknownToken;
 #[derive(Debug, Default)]
 pub(crate) struct ModelState {
     bpe: bpe::BpeState,
+    bytes: bytes::ByteState,
     unigram: unigram::UnigramState,
 }
 
@@ -74,6 +79,10 @@ impl PipelineModel {
     ) -> Result<(), NoUnknownToken> {
         match self {
             Self::Bpe(bpe) => bpe.encode(part, &mut state.bpe, out),
+            Self::Bytes(bytes) => {
+                bytes.encode(part, &mut state.bytes, out);
+                Ok(())
+            }
             Self::Unigram(unigram) => unigram.encode(part, &mut state.unigram, out),
             Self::WordPiece(wordpiece) => wordpiece.encode(part, out),
             Self::WordLevel(words) => words.encode(part, out),
@@ -91,14 +100,19 @@ impl PipelineModel {
     ) -> Result<(), NoUnknownToken> {
         match self {
             Self::Bpe(bpe) => bpe.sample(part, skips_merge, &mut state.bpe, out),
+            Self::Bytes(bytes) => {
+                bytes.sample(part, skips_merge, &mut state.bytes, out);
+                Ok(())
+            }
             _ => self.encode(part, state, out),
         }
     }
 
-    /// The tokens with their ids.
+    /// The tokens with their ids; those of bytes with the characters that stand for bytes.
     pub fn vocabulary(&self) -> &ModelVocabulary {
         match self {
             Self::Bpe(bpe) => bpe.vocabulary(),
+            Self::Bytes(bytes) => bytes.vocabulary(),
             Self::Unigram(unigram) => unigram.vocabulary(),
             Self::WordPiece(wordpiece) => wordpiece.vocabulary(),
             Self::WordLevel(words) => words.vocabulary(),
@@ -109,6 +123,7 @@ impl PipelineModel {
     pub fn unknown(&self) -> Option<u32> {
         match self {
             Self::Bpe(bpe) => bpe.unknown(),
+            Self::Bytes(_) => None,
             Self::Unigram(unigram) => unigram.unknown(),
             Self::WordPiece(wordpiece) => wordpiece.unknown(),
             Self::WordLevel(words) => words.unknown(),

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::PipelineError;
 use super::characters::{is_number, is_punctuation, is_space};
-use super::matcher::Matcher;
+use super::matcher::{Matcher, MatcherTarget};
 use super::normalizer::byte_chars;
 use super::scripts;
 use super::text::MappedText;
@@ -89,6 +89,17 @@ impl PreTokenizer {
     /// The expression of GPT-2.
     pub(super) fn gpt2() -> Option<&'static Pattern> {
         GPT2.as_ref()
+    }
+
+    /// The step that cuts as a split.
+    pub(super) fn of_split(split: &Split) -> Self {
+        Self::Split {
+            pattern: Matcher {
+                target: MatcherTarget::Expression(split.pattern.clone()),
+            },
+            behavior: split.behavior,
+            invert: split.invert,
+        }
     }
 
     /// The step as a split that cannot fail, if it is one.

@@ -423,6 +423,19 @@ impl MappedText {
         }
     }
 
+    /// Appends the text and the origins of its bytes; malformed bytes are bytes again.
+    pub(super) fn push_bytes(&self, out: &mut Vec<u8>, origins: &mut Vec<usize>) {
+        for (at, c) in self.text.char_indices() {
+            let start = out.len();
+            match malformed_byte(c).filter(|_| self.has_malformed) {
+                Some(byte) => out.push(byte),
+                None => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+            let origin = self.origins.get(at).map_or(0, |origin| origin.begin);
+            origins.extend(std::iter::repeat_n(origin, out.len() - start));
+        }
+    }
+
     /// Bytes of memory in use.
     pub(super) fn memory_usage(&self) -> usize {
         let texts = self.text.capacity() + self.next.text.capacity();

@@ -51,10 +51,7 @@ impl AllowedSpecial {
     /// The segments of `text`, from left to right, with the ids of the pieces.
     pub(super) fn segments(&self, text: &[u8]) -> Vec<Segment> {
         let mut segments = Vec::new();
-        let as_it_is = |_, found, _| Some(found);
-        special::cut(&self.pieces, text, as_it_is, |segment| {
-            segments.push(segment)
-        });
+        special::cut(&self.pieces, text, |segment| segments.push(segment));
         segments
     }
 

@@ -21,11 +21,13 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
+#[cfg(feature = "formats")]
+use super::Encoder;
+use super::Tokenizer;
 use super::cache::CacheParts;
 use super::context::{EncodeContext, ModelContext};
 use super::flat_batch::locked;
 use super::options::EncodeOptions;
-use super::{Encoder, Tokenizer};
 use crate::decode::DecodeError;
 use crate::encode::EncodeError;
 use crate::encode::ModelEncoder;
@@ -142,34 +144,32 @@ impl Tokenizer {
             text,
             &mut ids,
             |model, parts, text, ids| model.encode_long_segment(&context, parts, text, ids),
-            |tokens, special, parts, text, ids| {
-                #[cfg(feature = "tokenizer-json")]
-                {
-                    let encode_segment =
-                        |model: &ModelContext<'_>,
-                         parts: &mut CacheParts,
-                         text: &[u8],
-                         ids: &mut Vec<PieceId>| {
-                            model.encode_long_segment(&context, parts, text, ids);
-                        };
-                    if tokens.encode_by_model(text, special, encode_segment, parts, ids) {
-                        return;
-                    }
+            #[cfg(feature = "formats")]
+            |tables, found, parts, text, ids| {
+                let encode_segment = |model: &ModelContext<'_>,
+                                      parts: &mut CacheParts,
+                                      text: &[u8],
+                                      ids: &mut Vec<PieceId>| {
+                    model.encode_long_segment(&context, parts, text, ids);
+                };
+                if tables.encode_by_model(text, found, encode_segment, parts, ids) {
+                    return;
                 }
+                let pipeline = &tables.pipeline;
                 let encode_parts = |parts: &[&[u8]]| {
                     let encode = |encoder: &mut Encoder<'_>, part: &&[u8]| {
                         let mut ids = Vec::with_capacity(part.len() / 4);
-                        let parts = encoder.memory();
-                        tokens.vocabulary.encode_part(part, parts, &mut ids);
+                        let state = &mut encoder.memory().pipeline;
+                        pipeline.encode_part_of_long(part, state, &mut ids);
                         ids
                     };
                     let parts = parts.par_iter();
                     let encoded = parts.map_init(|| context.encoder(), encode);
                     encoded.collect::<Vec<_>>().concat()
                 };
-                tokens
-                    .vocabulary
-                    .encode_long_into(text, special, encode_parts, parts, ids);
+                let state = &mut parts.pipeline;
+                let encoded = pipeline.encode_long(text, found, encode_parts, state, ids);
+                parts.note_failure(encoded);
             },
         );
         match encoder.take_failure() {
@@ -209,7 +209,7 @@ impl<'t> SplitText<'t> {
 
     /// The ids of all parts, with unknown ids unresolved.
     fn encode(&self, model: &ModelContext<'_>, context: &EncodeContext<'_>) -> Vec<PieceId> {
-        let adds_prefix = model.pipeline.normalizer.adds_dummy_prefix();
+        let adds_prefix = model.stages.normalizer.adds_dummy_prefix();
         let parts = self.parts.par_iter().enumerate();
         let encoded: Vec<Vec<PieceId>> = parts
             .map_init(
@@ -242,11 +242,11 @@ impl ModelContext<'_> {
         text: &[u8],
         ids: &mut Vec<PieceId>,
     ) {
-        let ModelEncoder::Bpe(bpe) = &self.pipeline.encoder else {
+        let ModelEncoder::Bpe(bpe) = &self.stages.encoder else {
             return self.encode_segment(memory, text, ids);
         };
         let start = ids.len();
-        if self.pipeline.reads_raw_text {
+        if self.stages.reads_raw_text {
             ids.extend(SplitText::new(bpe, text, true).encode(self, context));
             return self.join_unknowns(ids, start);
         }
@@ -343,7 +343,7 @@ pub(super) mod tests {
         let tokenizer = open("golden/llama2");
         let text = texts().concat().repeat(40);
         let crate::encode::ModelEncoder::Bpe(bpe) =
-            &tokenizer.model_tables().unwrap().pipeline.encoder
+            &tokenizer.model_tables().unwrap().stages.encoder
         else {
             panic!("llama2 is a BPE model");
         };

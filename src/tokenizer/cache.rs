@@ -21,8 +21,8 @@ use super::token::TokenBuffer;
 use crate::encode::encoded_lines::EncodedLines;
 use crate::encode::{EncodeError, EncodeState};
 use crate::piece::PieceId;
-#[cfg(feature = "tokenizer-json")]
-use crate::pipeline::PipelineState;
+#[cfg(feature = "formats")]
+use crate::pipeline::{PipelineError, PipelineState};
 
 /// Larger text buffers are freed when a cache returns to the pool.
 pub(super) const MAX_POOLED_BUFFER_BYTES: usize = 1 << 20;
@@ -68,7 +68,7 @@ pub struct EncodeCache {
 #[derive(Debug)]
 pub(super) struct CacheParts {
     pub(super) state: EncodeState,
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     pub(super) pipeline: PipelineState,
     pub(super) buffers: TextBuffers,
     /// Why a text has no result, until it is asked for.
@@ -110,11 +110,19 @@ impl EncodeCache {
     /// ```
     pub fn memory_usage(&self) -> usize {
         let parts = &self.parts;
-        #[cfg(feature = "tokenizer-json")]
+        #[cfg(feature = "formats")]
         let pipeline = parts.pipeline.memory_usage();
-        #[cfg(not(feature = "tokenizer-json"))]
+        #[cfg(not(feature = "formats"))]
         let pipeline = 0;
         parts.state.memory_usage() + pipeline + parts.buffers.memory_usage()
+    }
+}
+
+/// Why a text has no result.
+#[cfg(feature = "formats")]
+pub(super) fn no_result(error: PipelineError) -> EncodeError {
+    EncodeError::NoResult {
+        problem: error.to_string(),
     }
 }
 
@@ -138,10 +146,18 @@ impl CacheParts {
     fn new(config: TokenizerConfig) -> Self {
         Self {
             state: EncodeState::with_max_bytes(config.max_cache_bytes),
-            #[cfg(feature = "tokenizer-json")]
+            #[cfg(feature = "formats")]
             pipeline: PipelineState::with_max_bytes(config.max_cache_bytes),
             buffers: TextBuffers::default(),
             failure: None,
+        }
+    }
+
+    /// Why a text has no ids, if it has none.
+    #[cfg(feature = "formats")]
+    pub(super) fn note_failure(&mut self, encoded: Result<(), PipelineError>) {
+        if let Err(error) = encoded {
+            self.failure = Some(no_result(error));
         }
     }
 

@@ -18,19 +18,22 @@ use std::time::Duration;
 use super::allowed_special::AllowedSpecial;
 use super::cache::{CacheParts, EncodeCache, TextBuffers};
 use super::options::{EncodeOptions, ExtraOption};
-use super::pipeline::Pipeline;
 use super::raw_spans::{RawCursor, RawLengths, assign_raw_spans};
 use super::spans::join_unknowns;
-use super::tables::{ModelTables, Tables, TablesRef, TokenTables};
+use super::stages::ModelStages;
+#[cfg(feature = "formats")]
+use super::tables::PipelineTables;
+use super::tables::{ModelTables, Tables, TablesRef};
 use super::token::Tokens;
-use super::vocabulary::{Found, FoundOfCall};
 use super::{Encoder, Tokenizer};
+#[cfg(feature = "formats")]
+use crate::added::FoundTokens;
 use crate::base::lossy_string;
 use crate::encode::EncodeError;
 use crate::encode::bpe::RawText;
 use crate::encode::encoded_lines::{EncodedLines, line_ranges};
 use crate::piece::PieceId;
-use crate::special::{Segment, SpecialNames};
+use crate::special::Segment;
 
 /// Options that were checked against a tokenizer.
 #[derive(Debug, Default)]
@@ -50,8 +53,9 @@ pub(super) enum FoundSpecial {
     Always,
     /// Control pieces of a SentencePiece model.
     Pieces(AllowedSpecial),
-    /// Special tokens of a vocabulary of tokens.
-    Tokens(FoundOfCall),
+    /// Added tokens of a pipeline.
+    #[cfg(feature = "formats")]
+    Tokens(FoundTokens),
 }
 
 /// No options.
@@ -69,20 +73,17 @@ impl CheckedOptions {
         let special = match &tokenizer.tables {
             Tables::Model(_) if allowed.is_empty() => FoundSpecial::Always,
             Tables::Model(_) => FoundSpecial::Pieces(AllowedSpecial::new(tokenizer, allowed)?),
-            Tables::Tokens(_) if allowed.is_empty() && options.user_defined_symbols => {
+            #[cfg(feature = "formats")]
+            Tables::Pipeline(_) if allowed.is_empty() && options.user_defined_symbols => {
                 FoundSpecial::Always
             }
-            Tables::Tokens(tokens) => {
+            #[cfg(feature = "formats")]
+            Tables::Pipeline(tables) => {
                 // Refuses texts that are no special tokens.
                 AllowedSpecial::new(tokenizer, allowed)?;
-                let names = allowed.iter().map(|text| lossy_string(text)).collect();
-                let names = SpecialNames::Of(names);
-                let set = tokens
-                    .vocabulary
-                    .special_set_with(&names, options.user_defined_symbols);
-                FoundSpecial::Tokens(set.map_err(|_| EncodeError::TooLarge {
-                    what: "special tokens",
-                })?)
+                let allows = |text: &str| allowed.iter().any(|it| it == text.as_bytes());
+                let found = tables.pipeline.found(allows, options.user_defined_symbols);
+                FoundSpecial::Tokens(found)
             }
         };
         let refused = if options.refuses_special {
@@ -120,11 +121,11 @@ pub(super) struct EncodeContext<'t> {
     pub(super) options: &'t CheckedOptions,
 }
 
-/// A SentencePiece model with one of its pipelines.
+/// A SentencePiece model, with its stages that find user-defined symbols or those that do not.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ModelContext<'t> {
     pub(super) tables: &'t ModelTables,
-    pub(super) pipeline: &'t Pipeline,
+    pub(super) stages: &'t ModelStages,
 }
 
 impl<'t> EncodeContext<'t> {
@@ -136,14 +137,13 @@ impl<'t> EncodeContext<'t> {
             text,
             ids,
             |model, parts, text, ids| model.encode_segment(parts, text, ids),
-            |tokens, special, parts, text, ids| {
-                tokens.encode_into(text, special, parts, ids);
-            },
+            #[cfg(feature = "formats")]
+            |tables, found, parts, text, ids| tables.encode(text, found, parts, ids),
         );
     }
 
     /// Appends the ids of `text`. `encode_model` appends those of a segment between allowed special
-    /// pieces, `encode_tokens` those of the whole text.
+    /// pieces of a model, `encode_pipeline` those of the whole text.
     #[inline(always)]
     pub(super) fn encode_with(
         &self,
@@ -151,7 +151,13 @@ impl<'t> EncodeContext<'t> {
         text: &[u8],
         ids: &mut Vec<PieceId>,
         encode_model: impl Fn(&ModelContext<'t>, &mut CacheParts, &[u8], &mut Vec<PieceId>),
-        encode_tokens: impl Fn(&TokenTables, Found<'_>, &mut CacheParts, &[u8], &mut Vec<PieceId>),
+        #[cfg(feature = "formats")] encode_pipeline: impl Fn(
+            &PipelineTables,
+            &FoundTokens,
+            &mut CacheParts,
+            &[u8],
+            &mut Vec<PieceId>,
+        ),
     ) {
         let parts = self.tables.pool().parts_of(cache);
         if self.is_refused(text, parts) {
@@ -168,8 +174,9 @@ impl<'t> EncodeContext<'t> {
                 }
             }
             (TablesRef::Model(model), _) => encode_model(model, parts, text, ids),
-            (TablesRef::Tokens(tokens), _) => {
-                encode_tokens(tokens, self.special_of(tokens), parts, text, ids);
+            #[cfg(feature = "formats")]
+            (TablesRef::Pipeline(tables), _) => {
+                encode_pipeline(tables, self.found(tables), parts, text, ids);
             }
         }
         self.tokenizer.add_extra(&self.options.extra, ids, start);
@@ -180,11 +187,12 @@ impl<'t> EncodeContext<'t> {
         Encoder::new(self.tokenizer, self.tables, None)
     }
 
-    /// The special tokens that are found in text.
-    pub(super) fn special_of(&self, tokens: &'t TokenTables) -> Found<'t> {
+    /// The added tokens that are found in text.
+    #[cfg(feature = "formats")]
+    pub(super) fn found(&self, tables: &'t PipelineTables) -> &'t FoundTokens {
         match &self.options.special {
-            FoundSpecial::Tokens(special) => special.as_ref(),
-            FoundSpecial::Always | FoundSpecial::Pieces(_) => tokens.vocabulary.found_always(),
+            FoundSpecial::Tokens(found) => found,
+            FoundSpecial::Always | FoundSpecial::Pieces(_) => tables.pipeline.found_always(),
         }
     }
 
@@ -234,18 +242,22 @@ impl<'t> EncodeContext<'t> {
         let changes_ids = !matches!(self.options.special, FoundSpecial::Always)
             || !self.options.extra.is_empty()
             || self.options.refused.is_some();
+        #[cfg_attr(
+            not(feature = "formats"),
+            expect(irrefutable_let_patterns, reason = "there are no pipelines")
+        )]
         let TablesRef::Model(model) = &self.tables else {
             return false;
         };
-        let Some(bpe) = model.pipeline.raw_encoder() else {
+        let Some(bpe) = model.stages.raw_encoder() else {
             return false;
         };
         if changes_ids || !model.has_byte_fallback() {
             return false;
         }
         let pieces = model.tables.model().table();
-        let state = &mut model.pipeline.pool.parts_of(cache).state.bpe;
-        let adds_prefix = model.pipeline.normalizer.adds_dummy_prefix();
+        let state = &mut model.stages.pool.parts_of(cache).state.bpe;
+        let adds_prefix = model.stages.normalizer.adds_dummy_prefix();
         bpe.encode_raw_lines(pieces, model.raw_text(text, adds_prefix), state, lines)
     }
 
@@ -254,11 +266,10 @@ impl<'t> EncodeContext<'t> {
         let buffers = self.buffers(cache);
         match &self.tables {
             TablesRef::Model(model) => model.normalize_into(buffers, text),
-            TablesRef::Tokens(tokens) => {
+            #[cfg(feature = "formats")]
+            TablesRef::Pipeline(tables) => {
                 buffers.normalized.clear();
-                tokens
-                    .vocabulary
-                    .normalize(text, &mut buffers.normalized, None);
+                tables.normalize(text, &mut buffers.normalized, None);
             }
         }
         &buffers.normalized
@@ -293,9 +304,9 @@ impl<'t> EncodeContext<'t> {
                 }
             }
             (TablesRef::Model(model), _) => model.append_tokens(parts, text, 0),
-            (TablesRef::Tokens(tokens), _) => {
-                let special = self.special_of(tokens);
-                tokens.vocabulary.push_tokens(text, special, parts);
+            #[cfg(feature = "formats")]
+            (TablesRef::Pipeline(tables), _) => {
+                tables.push_tokens(text, self.found(tables), parts);
             }
         }
         self.finish(&mut parts.buffers, text)
@@ -347,7 +358,7 @@ impl<'t> EncodeContext<'t> {
 impl ModelContext<'_> {
     /// Normalizes `text` into the buffers.
     pub(super) fn normalize_into(&self, buffers: &mut TextBuffers, text: &[u8]) {
-        self.pipeline
+        self.stages
             .normalizer
             .normalize(text, &mut buffers.normalized);
     }
@@ -361,7 +372,7 @@ impl ModelContext<'_> {
         ids: &mut Vec<PieceId>,
     ) {
         let start = ids.len();
-        let adds_prefix = self.pipeline.normalizer.adds_dummy_prefix();
+        let adds_prefix = self.stages.normalizer.adds_dummy_prefix();
         if self.encode_raw(parts, text, adds_prefix, ids) {
             self.join_unknowns(ids, start);
         } else {
@@ -376,7 +387,7 @@ impl ModelContext<'_> {
         let CacheParts { state, buffers, .. } = parts;
         self.normalize_into(buffers, text);
         let pieces = self.tables.model().table();
-        let encoder = &self.pipeline.encoder;
+        let encoder = &self.stages.encoder;
         encoder.encode(pieces, &buffers.normalized, state, ids);
         self.resolve_unknowns(buffers, ids, start);
     }
@@ -391,7 +402,7 @@ impl ModelContext<'_> {
         adds_prefix: bool,
         ids: &mut Vec<PieceId>,
     ) -> bool {
-        let Some(bpe) = self.pipeline.raw_encoder() else {
+        let Some(bpe) = self.stages.raw_encoder() else {
             return false;
         };
         let pieces = self.tables.model().table();
@@ -427,7 +438,7 @@ impl ModelContext<'_> {
     /// Appends the tokens of text without special pieces, which begins at `base` in the caller's
     /// text.
     fn append_tokens(&self, parts: &mut CacheParts, text: &[u8], base: usize) {
-        let adds_prefix = self.pipeline.normalizer.adds_dummy_prefix();
+        let adds_prefix = self.stages.normalizer.adds_dummy_prefix();
         let mut ids = std::mem::take(&mut parts.buffers.unresolved);
         ids.clear();
         let is_raw = self.encode_raw(parts, text, adds_prefix, &mut ids);
@@ -435,7 +446,7 @@ impl ModelContext<'_> {
         if is_raw {
             parts.buffers.unresolved = ids;
             let lengths = self
-                .pipeline
+                .stages
                 .raw_lengths
                 .get_or_init(|| RawLengths::new(pieces));
             let cursor = RawCursor::new(text, base, adds_prefix);
@@ -443,7 +454,7 @@ impl ModelContext<'_> {
         }
         self.normalize_with_offsets(&mut parts.buffers, text);
         let CacheParts { state, buffers, .. } = parts;
-        let encoder = &self.pipeline.encoder;
+        let encoder = &self.stages.encoder;
         encoder.encode(pieces, &buffers.normalized, state, &mut ids);
         buffers.unresolved = ids;
         self.assign_spans(buffers, base);
@@ -451,7 +462,7 @@ impl ModelContext<'_> {
 
     /// Normalizes `text` into the buffers, with the origin of each byte.
     pub(super) fn normalize_with_offsets(&self, buffers: &mut TextBuffers, text: &[u8]) {
-        let normalizer = &self.pipeline.normalizer;
+        let normalizer = &self.stages.normalizer;
         normalizer.normalize_with_offsets(text, &mut buffers.normalized, &mut buffers.origins);
     }
 }

@@ -12,20 +12,20 @@ use std::sync::Arc;
 
 use super::Tokenizer;
 use super::tables::Tables;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 use crate::base::lossy_string;
 use crate::decode::incremental::IncrementalDecoder;
 use crate::decode::spans::{DecodedText, GivenPiece};
 use crate::decode::{DecodeError, Decoder};
 use crate::piece::PieceId;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 use crate::pipeline::Pipeline;
 
 /// More bytes than a typical piece has, so that the buffer rarely grows twice.
 const BYTES_PER_ID: usize = 5;
 
 /// Appends the text of ids of a pipeline.
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 fn decode_by(
     pipeline: &Pipeline,
     ids: &[PieceId],
@@ -43,7 +43,7 @@ fn decode_by(
     let decoded = decoded.map_err(|error| DecodeError::NoResult {
         problem: error.to_string(),
     })?;
-    text.extend_from_slice(decoded.as_bytes());
+    text.extend_from_slice(&decoded);
     Ok(())
 }
 
@@ -68,12 +68,7 @@ impl Tokenizer {
         &self,
         ids: impl IntoIterator<Item = I>,
     ) -> Result<String, DecodeError> {
-        let bytes = self.decode_to_bytes(ids)?;
-        #[cfg(feature = "tokenizer-json")]
-        if self.pipeline().is_some() {
-            return Ok(lossy_string(&bytes));
-        }
-        Ok(self.decoder().to_text(bytes))
+        Ok(self.decoder().to_text(self.decode_to_bytes(ids)?))
     }
 
     /// Like [`decode`](Self::decode), but malformed text is an error.
@@ -126,7 +121,7 @@ impl Tokenizer {
     /// # Errors
     /// An id is not in the model; `text` is then unchanged.
     pub fn decode_into(&self, ids: &[PieceId], text: &mut Vec<u8>) -> Result<(), DecodeError> {
-        #[cfg(feature = "tokenizer-json")]
+        #[cfg(feature = "formats")]
         if let Some(pipeline) = self.pipeline().filter(|pipeline| !pipeline.joins_bytes()) {
             return decode_by(pipeline, ids, false, text);
         }
@@ -143,11 +138,11 @@ impl Tokenizer {
         ids: impl IntoIterator<Item = I>,
     ) -> Result<String, DecodeError> {
         let ids = ids.into_iter().map(Into::into);
-        #[cfg(feature = "tokenizer-json")]
+        #[cfg(feature = "formats")]
         if let Some(pipeline) = self.pipeline() {
             let mut text = Vec::new();
             decode_by(pipeline, &ids.collect::<Vec<_>>(), true, &mut text)?;
-            return Ok(lossy_string(&text));
+            return Ok(self.decoder().to_text(text));
         }
         let special: HashSet<PieceId> = self.special_tokens().map(|(id, _)| id).collect();
         self.decode(ids.filter(|id| !special.contains(id)))
@@ -176,8 +171,8 @@ impl Tokenizer {
     /// ```
     pub fn decode_pieces_to_bytes<P: AsRef<[u8]>>(&self, pieces: &[P]) -> Vec<u8> {
         let pieces = pieces.iter().map(AsRef::as_ref);
-        #[cfg(feature = "tokenizer-json")]
-        if let Some(pipeline) = self.pipeline() {
+        #[cfg(feature = "formats")]
+        if let Some(pipeline) = self.pipeline().filter(|it| !it.has_byte_strings()) {
             let tokens = pieces.clone().map(lossy_string).collect();
             if let Ok(text) = pipeline.decode_tokens(tokens) {
                 return text.into_bytes();
@@ -198,7 +193,7 @@ impl Tokenizer {
     ) -> Result<DecodedText<'_>, DecodeError> {
         let ids: Vec<PieceId> = ids.into_iter().map(Into::into).collect();
         ids.iter().try_for_each(|id| self.decoder().check_id(*id))?;
-        #[cfg(feature = "tokenizer-json")]
+        #[cfg(feature = "formats")]
         if self
             .pipeline()
             .is_some_and(|pipeline| !pipeline.joins_bytes())
@@ -249,7 +244,15 @@ impl Tokenizer {
         self.decoder.get_or_init(|| {
             Arc::new(match &self.tables {
                 Tables::Model(tables) => Decoder::new(tables.model()),
-                Tables::Tokens(tokens) => tokens.vocabulary.decoder(),
+                // Only the bytes of byte-level pipelines are those of the texts; see
+                // `Pipeline::joins_bytes`.
+                #[cfg(feature = "formats")]
+                Tables::Pipeline(tables) => {
+                    let pipeline = &tables.pipeline;
+                    let ids = (0..pipeline.vocab_size()).map(PieceId::from_index);
+                    let texts: Vec<_> = ids.map(|id| pipeline.bytes_of(id.get())).collect();
+                    Decoder::of_tokens(texts.iter().map(|text| text.as_deref()))
+                }
             })
         })
     }
@@ -260,12 +263,12 @@ impl Tokenizer {
     /// pattern of the decoder takes too many steps, which [`decode`](Self::decode) reports.
     pub fn incremental_decoder(&self) -> IncrementalDecoder {
         let decoder = Arc::clone(self.decoder());
-        #[cfg(feature = "tokenizer-json")]
+        #[cfg(feature = "formats")]
         if let Some(pipeline) = self.pipeline().filter(|pipeline| !pipeline.joins_bytes()) {
             let pipeline = Arc::clone(pipeline);
             let whole = move |ids: &[PieceId]| {
                 let decoded = pipeline.decode(ids.iter().map(|id| id.get()), false);
-                decoded.unwrap_or_default()
+                lossy_string(&decoded.unwrap_or_default())
             };
             return IncrementalDecoder::of_whole(decoder, Arc::new(whole));
         }

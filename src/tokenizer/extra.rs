@@ -53,7 +53,7 @@ impl Tokenizer {
 
     /// The ids before and after a text.
     pub(super) fn text_ends(&self) -> [Vec<PieceId>; 2] {
-        #[cfg(feature = "tokenizer-json")]
+        #[cfg(feature = "formats")]
         if let Some(pipeline) = self.pipeline() {
             let ends = pipeline.text_ends();
             return [&ends.before, &ends.after]

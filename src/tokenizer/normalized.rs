@@ -23,7 +23,7 @@ impl<'t> NormalizedEncoder<'t> {
     pub(crate) fn new(tables: &'t ModelTables) -> Self {
         NormalizedEncoder {
             tables,
-            cache: tables.pipeline.pool.create(),
+            cache: tables.stages.pool.create(),
             ids: Vec::new(),
         }
     }
@@ -32,10 +32,10 @@ impl<'t> NormalizedEncoder<'t> {
     /// word models).
     pub(crate) fn encode(&mut self, text: &[u8]) -> &[PieceId] {
         self.ids.clear();
-        let pipeline = &self.tables.pipeline;
-        let state = &mut pipeline.pool.parts_of(&mut self.cache).state;
+        let stages = &self.tables.stages;
+        let state = &mut stages.pool.parts_of(&mut self.cache).state;
         let pieces = self.tables.model().table();
-        pipeline.encoder.encode(pieces, text, state, &mut self.ids);
+        stages.encoder.encode(pieces, text, state, &mut self.ids);
         &self.ids
     }
 
@@ -43,7 +43,7 @@ impl<'t> NormalizedEncoder<'t> {
     /// of them.
     pub(crate) fn encode_resolved(&mut self, text: &[u8]) -> &[PieceId] {
         self.encode(text);
-        let pool = &self.tables.pipeline.pool;
+        let pool = &self.tables.stages.pool;
         let buffers = &mut pool.parts_of(&mut self.cache).buffers;
         buffers.normalized.clear();
         buffers.normalized.extend_from_slice(text);

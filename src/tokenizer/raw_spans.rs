@@ -236,12 +236,9 @@ mod tests {
     /// Checks that raw text has the ids and tokens of normalized text.
     fn agrees(name: &str, cases: u32) {
         let raw = tokenizer(name);
-        assert!(
-            raw.model_tables().unwrap().pipeline.reads_raw_text,
-            "{name}"
-        );
+        assert!(raw.model_tables().unwrap().stages.reads_raw_text, "{name}");
         let mut whole = tokenizer(name);
-        whole.model_tables_mut().pipeline.reads_raw_text = false;
+        whole.model_tables_mut().stages.reads_raw_text = false;
         let symbols = raw
             .model()
             .unwrap()

@@ -7,6 +7,8 @@
 
 use std::time::Instant;
 
+#[cfg(feature = "formats")]
+use super::cache::no_result;
 use super::cache::{CacheParts, EncodeCache, TextBuffers};
 use super::context::{EncodeContext, ModelContext};
 use super::options::{
@@ -22,8 +24,11 @@ use crate::encode::unigram::UnigramEncoder;
 use crate::encode::unigram::nbest::NbestRequest;
 use crate::encode::unigram::sample::draw;
 use crate::encode::unigram::scored_sample::{ScoredMethod, ScoredRequest};
+#[cfg(feature = "formats")]
 use crate::model::ModelType;
 use crate::piece::PieceId;
+#[cfg(feature = "formats")]
+use crate::pipeline::PipelineToken;
 
 impl<'t> EncodeContext<'t> {
     /// Calls `visit` with the score and the tokens of each of the best segmentations.
@@ -110,11 +115,12 @@ impl<'t> EncodeContext<'t> {
     /// The model and its encoder, if it is a unigram model.
     fn unigram(&self) -> Option<(ModelContext<'t>, &'t UnigramEncoder)> {
         match self.tables {
-            TablesRef::Model(model) => match &model.pipeline.encoder {
+            TablesRef::Model(model) => match &model.stages.encoder {
                 ModelEncoder::Unigram(unigram) => Some((model, unigram)),
                 _ => None,
             },
-            TablesRef::Tokens(_) => None,
+            #[cfg(feature = "formats")]
+            TablesRef::Pipeline(_) => None,
         }
     }
 
@@ -153,21 +159,31 @@ impl<'t> EncodeContext<'t> {
                 self.draw_ids(&model, parts, options, rng)?;
                 model.assign_spans(&mut parts.buffers, 0);
             }
-            (TablesRef::Tokens(tokens), SampleOptions::Dropout { probability }) => {
-                let skips_merge = || rng.0.unit() < f64::from(probability);
-                let special = self.special_of(tokens);
-                tokens
-                    .vocabulary
-                    .sample(text, special, skips_merge, parts)?;
+            #[cfg(feature = "formats")]
+            (TablesRef::Pipeline(tables), _) if !tables.pipeline.has_merges() => {
+                return Err(EncodeError::NoSampling);
             }
-            (TablesRef::Tokens(tokens), _) => {
-                return Err(match tokens.vocabulary {
-                    ref vocabulary if vocabulary.has_merges() => {
-                        let model_type = ModelType::Bpe;
-                        EncodeError::WrongSampling { model_type }
-                    }
-                    _ => EncodeError::NoSampling,
-                });
+            #[cfg(feature = "formats")]
+            (TablesRef::Pipeline(tables), SampleOptions::Dropout { probability }) => {
+                let skips_merge = || rng.0.unit() < f64::from(probability);
+                let found = self.found(tables);
+                let CacheParts {
+                    buffers, pipeline, ..
+                } = parts;
+                let push = |token: PipelineToken<'_>| buffers.tokens.push_pipeline_token(token);
+                let sampled = (tables.pipeline).for_each_sampled_token(
+                    text,
+                    found,
+                    skips_merge,
+                    pipeline,
+                    push,
+                );
+                sampled.map_err(no_result)?;
+            }
+            #[cfg(feature = "formats")]
+            (TablesRef::Pipeline(_), _) => {
+                let model_type = ModelType::Bpe;
+                return Err(EncodeError::WrongSampling { model_type });
             }
         }
         Ok(self.finish(&mut parts.buffers, text))
@@ -184,7 +200,7 @@ impl<'t> EncodeContext<'t> {
         let CacheParts { state, buffers, .. } = parts;
         let text = &buffers.normalized;
         let ids = &mut buffers.unresolved;
-        match (&model.pipeline.encoder, *options) {
+        match (&model.stages.encoder, *options) {
             (ModelEncoder::Bpe(bpe), SampleOptions::Dropout { probability }) => {
                 let pieces = model.tables.model().table();
                 let dropout = DropoutText {

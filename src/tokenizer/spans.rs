@@ -21,7 +21,7 @@ impl ModelContext<'_> {
     /// How many bytes of `rest` an id at its start covers.
     #[inline]
     fn length(&self, id: PieceId, rest: &[u8]) -> usize {
-        let encoder = &self.pipeline.encoder;
+        let encoder = &self.stages.encoder;
         if id == self.tables.unknown {
             return encoder.unknown_length(rest);
         }
@@ -68,7 +68,7 @@ impl ModelContext<'_> {
             ..
         } = buffers;
         let pieces = self.tables.model().table();
-        let extends_pieces = self.pipeline.encoder.extends_pieces();
+        let extends_pieces = self.stages.encoder.extends_pieces();
         let mut start = 0;
         let mut follows_unknown = false;
         for id in unresolved.iter().copied() {

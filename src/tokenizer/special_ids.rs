@@ -7,7 +7,7 @@ use crate::encode::vocabulary::{NO_UNKNOWN, Vocabulary};
 use crate::model::Model;
 use crate::model::validate::byte_of_piece;
 use crate::piece::{PieceId, PieceKind};
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 use crate::pipeline::Pipeline;
 
 /// The special pieces that a model may have.
@@ -31,7 +31,7 @@ impl SpecialIds {
     }
 }
 
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 impl SpecialIds {
     /// The template says which tokens are around a text, and the model which one stands for what it
     /// does not know. What they do not say, `model`, which has the same ids, says by its names.

@@ -1,38 +1,48 @@
-//! The tables of a tokenizer: those of a SentencePiece model, or a vocabulary of tokens.
+//! The tables of a tokenizer: those of a SentencePiece model, or a pipeline.
 //!
 //! Everything above this module is the same for all: options, extra pieces, caches, batches. What
 //! differs is behind [`TablesRef`], which [`EncodeContext`](super::context::EncodeContext) asks.
 //!
-//! | | SentencePiece model | byte-level BPE | pipeline |
-//! |---|---|---|---|
-//! | found by allowance | control pieces | special tokens | special tokens |
-//! | found in every text | user-defined symbols | added tokens that are not special | added tokens that are not special |
-//! | normalizer | that of the model | NFC or nothing | a list of steps |
-//! | text without a piece | unknown, or byte pieces | none: every byte is a token | what the model says |
-//! | long text on threads | split where no piece can cross (BPE) | split between pretokens | the same if it is byte-level |
-//! | random segmentations | of the model's type | dropout | dropout of BPE |
+//! | | SentencePiece model | pipeline |
+//! |---|---|---|
+//! | found by allowance | control pieces | special tokens |
+//! | found in every text | user-defined symbols | added tokens that are not special |
+//! | normalizer | that of the model | a list of steps |
+//! | text without a piece | unknown, or byte pieces | what the model says |
+//! | long text on threads | split where no piece can cross (BPE) | split between pretokens, if it is byte-level |
+//! | random segmentations | of the model's type | dropout of BPE |
 
+#[cfg(feature = "formats")]
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+#[cfg(feature = "formats")]
+use std::sync::Arc;
+use std::sync::OnceLock;
 
 use super::Tokenizer;
-use super::cache::{CacheParts, CachePool};
+#[cfg(feature = "formats")]
+use super::cache::CacheParts;
+use super::cache::CachePool;
 use super::config::TokenizerConfig;
 use super::context::ModelContext;
-use super::pipeline::Pipeline;
 use super::special_ids::byte_ids;
-use super::vocabulary::{Found, TokenVocabulary};
+use super::stages::ModelStages;
+#[cfg(feature = "formats")]
+use crate::added::FoundTokens;
 use crate::encode::EncodeError;
-#[cfg(feature = "inspect")]
+#[cfg(feature = "formats")]
 use crate::encode::ModelEncoder;
 use crate::encode::vocabulary::Vocabulary;
-use crate::model::{Model, ModelError, Piece};
-#[cfg(feature = "inspect")]
+#[cfg(feature = "formats")]
+use crate::model::Piece;
+use crate::model::{Model, ModelError};
+#[cfg(feature = "formats")]
 use crate::normalize::Normalizer;
-use crate::piece::{PieceId, PieceKind};
-#[cfg(feature = "tokenizer-json")]
-use crate::pipeline::EqualModel;
-#[cfg(feature = "tokenizer-json")]
+use crate::piece::PieceId;
+#[cfg(feature = "formats")]
+use crate::piece::PieceKind;
+#[cfg(feature = "formats")]
+use crate::pipeline::{EqualModel, Pipeline, PipelineToken};
+#[cfg(feature = "formats")]
 use crate::special::Segment;
 use crate::trie::TrieTooLarge;
 
@@ -40,14 +50,16 @@ use crate::trie::TrieTooLarge;
 #[derive(Debug)]
 pub(super) enum Tables {
     Model(Box<ModelTables>),
-    Tokens(Box<TokenTables>),
+    #[cfg(feature = "formats")]
+    Pipeline(Box<PipelineTables>),
 }
 
 /// The tables that a worker uses: of a model, with or without user-defined symbols.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TablesRef<'t> {
     Model(ModelContext<'t>),
-    Tokens(&'t TokenTables),
+    #[cfg(feature = "formats")]
+    Pipeline(&'t PipelineTables),
 }
 
 impl<'t> TablesRef<'t> {
@@ -55,8 +67,9 @@ impl<'t> TablesRef<'t> {
     #[inline]
     pub(super) fn pool(&self) -> &'t CachePool {
         match self {
-            Self::Model(model) => &model.pipeline.pool,
-            Self::Tokens(tokens) => &tokens.pool,
+            Self::Model(model) => &model.stages.pool,
+            #[cfg(feature = "formats")]
+            Self::Pipeline(tables) => &tables.pool,
         }
     }
 }
@@ -67,7 +80,8 @@ impl Tables {
     pub(super) fn by_default(&self) -> TablesRef<'_> {
         match self {
             Self::Model(tables) => TablesRef::Model(tables.context()),
-            Self::Tokens(tokens) => TablesRef::Tokens(tokens),
+            #[cfg(feature = "formats")]
+            Self::Pipeline(tables) => TablesRef::Pipeline(tables),
         }
     }
 
@@ -76,9 +90,10 @@ impl Tables {
         Ok(match self {
             Self::Model(tables) => TablesRef::Model(ModelContext {
                 tables,
-                pipeline: tables.pipeline(finds_symbols)?,
+                stages: tables.stages(finds_symbols)?,
             }),
-            Self::Tokens(tokens) => TablesRef::Tokens(tokens),
+            #[cfg(feature = "formats")]
+            Self::Pipeline(tables) => TablesRef::Pipeline(tables),
         })
     }
 }
@@ -89,9 +104,9 @@ impl Tables {
 pub(crate) struct ModelTables {
     model: Model,
     config: TokenizerConfig,
-    pub(super) pipeline: Pipeline,
+    pub(super) stages: ModelStages,
     /// Made when it is first needed.
-    without_symbols: OnceLock<Result<Pipeline, TrieTooLarge>>,
+    without_symbols: OnceLock<Result<ModelStages, TrieTooLarge>>,
     /// The byte piece of each byte, in models with byte fallback.
     pub(super) byte_ids: Option<Box<[PieceId; 256]>>,
     /// The id of unknown text.
@@ -102,11 +117,11 @@ impl ModelTables {
     pub(crate) fn new(model: Model, config: TokenizerConfig) -> Self {
         // The tries of pieces are the only tables that can be too large, and a model with such
         // tries is refused when it is made: see `check_tries` in model/validate.rs.
-        let pipeline = Pipeline::new(&model, model.normalizer(), true, config)
+        let stages = ModelStages::new(&model, model.normalizer(), true, config)
             .expect("tries of pieces were checked when the model was made");
         Self {
             config,
-            pipeline,
+            stages,
             without_symbols: OnceLock::new(),
             byte_ids: byte_ids(&model),
             unknown: Vocabulary::new(&model, true).unknown(),
@@ -119,53 +134,53 @@ impl ModelTables {
     }
 
     /// The normalizer, with the user-defined symbols.
-    #[cfg(feature = "inspect")]
+    #[cfg(feature = "formats")]
     pub(crate) fn normalizer(&self) -> &Normalizer {
-        &self.pipeline.normalizer
+        &self.stages.normalizer
     }
 
     /// The encoder of the model's type.
-    #[cfg(feature = "inspect")]
+    #[cfg(feature = "formats")]
     pub(crate) fn encoder(&self) -> &ModelEncoder {
-        &self.pipeline.encoder
+        &self.stages.encoder
     }
 
     #[inline]
     pub(super) fn context(&self) -> ModelContext<'_> {
         ModelContext {
             tables: self,
-            pipeline: &self.pipeline,
+            stages: &self.stages,
         }
     }
 
-    /// The pipeline that finds user-defined symbols in text, or the one that does not.
-    fn pipeline(&self, finds_symbols: bool) -> Result<&Pipeline, EncodeError> {
-        let normalizer = &self.pipeline.normalizer;
+    /// The stages that find user-defined symbols in text, or those that do not.
+    fn stages(&self, finds_symbols: bool) -> Result<&ModelStages, EncodeError> {
+        let normalizer = &self.stages.normalizer;
         if finds_symbols || normalizer.symbols().is_empty() {
-            return Ok(&self.pipeline);
+            return Ok(&self.stages);
         }
-        let make = || Pipeline::new(&self.model, normalizer.clone(), false, self.config);
-        let pipeline = self.without_symbols.get_or_init(make);
-        pipeline.as_ref().map_err(|_| EncodeError::TooLarge {
+        let make = || ModelStages::new(&self.model, normalizer.clone(), false, self.config);
+        let stages = self.without_symbols.get_or_init(make);
+        stages.as_ref().map_err(|_| EncodeError::TooLarge {
             what: "pieces in the model",
         })
     }
 }
 
-/// A vocabulary of tokens, with the caches that are not in use.
+/// A pipeline, with the caches that are not in use.
+#[cfg(feature = "formats")]
 #[derive(Debug)]
-pub(super) struct TokenTables {
-    pub(super) vocabulary: TokenVocabulary,
+pub(super) struct PipelineTables {
+    pub(super) pipeline: Arc<Pipeline>,
     /// The kinds of the tokens that are not normal.
     kinds: HashMap<u32, PieceKind>,
     /// The tables of a SentencePiece model with the same ids.
-    #[cfg(feature = "tokenizer-json")]
     equal_model: Option<EqualTables>,
     pub(super) pool: CachePool,
 }
 
 /// The tables of a model that has the ids of a pipeline; see [`EqualModel`].
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 #[derive(Debug)]
 struct EqualTables {
     tables: ModelTables,
@@ -173,77 +188,102 @@ struct EqualTables {
     serves_parts: bool,
 }
 
-impl TokenTables {
-    pub(super) fn new(vocabulary: TokenVocabulary, config: TokenizerConfig) -> Self {
-        Self {
-            kinds: vocabulary.kinds().collect(),
-            vocabulary,
-            #[cfg(feature = "tokenizer-json")]
-            equal_model: None,
-            pool: CachePool::new(Arc::default(), config),
-        }
-    }
-
-    /// Adds a model that has the ids of the pipeline.
-    #[cfg(feature = "tokenizer-json")]
-    pub(super) fn with_equal_model(self, equal: EqualModel, config: TokenizerConfig) -> Self {
-        let equal_model = Some(EqualTables {
-            tables: ModelTables::new(equal.model, config),
-            has_added_tokens: equal.has_added_tokens,
-            serves_parts: equal.serves_parts,
+#[cfg(feature = "formats")]
+impl PipelineTables {
+    /// `equal` is a model that has the ids of the pipeline.
+    pub(super) fn new(
+        pipeline: Arc<Pipeline>,
+        equal: Option<EqualModel>,
+        config: TokenizerConfig,
+    ) -> Self {
+        let special = pipeline.added_tokens().iter().map(|token| {
+            let kind = match token.special {
+                true => PieceKind::Control,
+                false => PieceKind::UserDefined,
+            };
+            (token.id, kind)
         });
+        // An unknown piece that is a special token can be allowed like the others.
+        let unknown = pipeline.model().unknown();
+        let unknown = unknown.map(|id| (id, PieceKind::Unknown));
         Self {
-            equal_model,
-            ..self
+            kinds: unknown.into_iter().chain(special).collect(),
+            equal_model: equal.map(|equal| EqualTables {
+                tables: ModelTables::new(equal.model, config),
+                has_added_tokens: equal.has_added_tokens,
+                serves_parts: equal.serves_parts,
+            }),
+            pipeline,
+            pool: CachePool::new(Arc::default(), config),
         }
     }
 
     /// Appends the ids of a text.
     #[inline]
-    pub(super) fn encode_into(
+    pub(super) fn encode(
         &self,
         text: &[u8],
-        found: Found<'_>,
+        found: &FoundTokens,
         parts: &mut CacheParts,
         ids: &mut Vec<PieceId>,
     ) {
-        #[cfg(feature = "tokenizer-json")]
-        {
-            let encode =
-                |model: &ModelContext<'_>, parts: &mut CacheParts, text: &[u8], ids: &mut _| {
-                    model.encode_segment(parts, text, ids);
-                };
-            if self.encode_by_model(text, found, encode, parts, ids) {
-                return;
-            }
+        let by_model =
+            |model: &ModelContext<'_>, parts: &mut CacheParts, text: &[u8], ids: &mut _| {
+                model.encode_segment(parts, text, ids);
+            };
+        if !self.encode_by_model(text, found, by_model, parts, ids) {
+            let encoded = self.pipeline.encode(text, found, &mut parts.pipeline, ids);
+            parts.note_failure(encoded);
         }
-        self.vocabulary.encode_into(text, found, parts, ids);
     }
 
     /// Appends the ids of a text by the model that is equal to the pipeline, of which `encode`
     /// appends those of a part; false if there is none.
-    #[cfg(feature = "tokenizer-json")]
     #[inline]
     pub(super) fn encode_by_model(
         &self,
         text: &[u8],
-        found: Found<'_>,
+        found: &FoundTokens,
         encode: impl Fn(&ModelContext<'_>, &mut CacheParts, &[u8], &mut Vec<PieceId>),
         parts: &mut CacheParts,
         ids: &mut Vec<PieceId>,
     ) -> bool {
-        if let Some(equal) = self.equal_model.as_ref().filter(|it| it.serves_parts)
-            && let (TokenVocabulary::Pipeline(pipeline), Found::Tokens(found)) =
-                (&self.vocabulary, found)
-        {
-            let model = equal.tables.context();
-            pipeline.cut_as_is(text, found, |segment| match segment {
+        let Some(equal) = self.equal_model.as_ref().filter(|it| it.serves_parts) else {
+            return false;
+        };
+        let model = equal.tables.context();
+        self.pipeline
+            .cut_as_is(text, found, |segment| match segment {
                 Segment::Text(range) => encode(&model, parts, &text[range], ids),
                 Segment::Special(id, _) => ids.push(PieceId::from_index(id)),
             });
-            return true;
+        true
+    }
+
+    /// Pushes the tokens of a text into the buffer.
+    pub(super) fn push_tokens(&self, text: &[u8], found: &FoundTokens, parts: &mut CacheParts) {
+        let tokens = &mut parts.buffers.tokens;
+        let push = |token: PipelineToken<'_>| tokens.push_pipeline_token(token);
+        let state = &mut parts.pipeline;
+        let encoded = self.pipeline.for_each_token(text, found, state, push);
+        parts.note_failure(encoded);
+    }
+
+    /// Appends a text after the normalizer, and the origins of its bytes; nothing if a step fails.
+    pub(super) fn normalize(
+        &self,
+        text: &[u8],
+        out: &mut Vec<u8>,
+        origins: Option<&mut Vec<usize>>,
+    ) {
+        if self.pipeline.normalize(text, out, origins).is_err() {
+            out.clear();
         }
-        false
+    }
+
+    /// The text of an id.
+    pub(super) fn text_of(&self, id: PieceId) -> Option<&[u8]> {
+        self.pipeline.text_of(id.get())
     }
 
     /// A token as a piece. It has no score.
@@ -251,7 +291,7 @@ impl TokenTables {
         let kind = self.kinds.get(&id.get()).copied();
         Some(Piece {
             id,
-            text: self.vocabulary.id_to_bytes(id)?,
+            text: self.text_of(id)?,
             score: 0.0,
             kind: kind.unwrap_or(PieceKind::Normal),
         })
@@ -266,17 +306,15 @@ impl Tokenizer {
     pub(crate) fn model_tables(&self) -> Result<&ModelTables, ModelError> {
         match &self.tables {
             Tables::Model(tables) => Ok(tables),
-            Tables::Tokens(tokens) => Err(match tokens.vocabulary {
-                #[cfg(feature = "tokenizer-json")]
-                TokenVocabulary::Pipeline(_) => {
-                    let equal = tokens.equal_model.as_ref();
-                    return match equal.filter(|equal| equal.has_added_tokens) {
-                        Some(equal) => Ok(&equal.tables),
-                        None => Err(ModelError::Pipeline),
-                    };
+            #[cfg(feature = "formats")]
+            Tables::Pipeline(tables) => {
+                let equal = tables.equal_model.as_ref();
+                match equal.filter(|equal| equal.has_added_tokens) {
+                    Some(equal) => Ok(&equal.tables),
+                    None if tables.pipeline.has_byte_strings() => Err(ModelError::ByteLevel),
+                    None => Err(ModelError::Pipeline),
                 }
-                TokenVocabulary::Bytes(_) => ModelError::ByteLevel,
-            }),
+            }
         }
     }
 
@@ -285,7 +323,8 @@ impl Tokenizer {
     pub(super) fn model_tables_mut(&mut self) -> &mut ModelTables {
         match &mut self.tables {
             Tables::Model(tables) => tables,
-            Tables::Tokens(_) => panic!("a test of models has a tokenizer of tokens"),
+            #[cfg(feature = "formats")]
+            Tables::Pipeline(_) => panic!("a test of models has a pipeline"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Caches: their bounds, their owners, and that they never change a result. Byte-level
 //! vocabularies, `byte_level`.
 
+#[cfg(feature = "formats")]
 mod byte_level;
 
 use std::sync::Arc;

@@ -25,7 +25,7 @@ use super::options::ExtraOption;
 use super::tables::Tables;
 use crate::base::lossy_string;
 use crate::piece::{PieceId, PieceKind};
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 use crate::pipeline::PipelineToken;
 
 /// An id and the span of the text that it stands for.
@@ -162,8 +162,9 @@ impl<'e> TokenRef<'e> {
     pub fn piece(&self) -> &'e [u8] {
         let model = match &self.tokens.tokenizer.tables {
             Tables::Model(tables) => tables.model(),
-            Tables::Tokens(tokens) => {
-                let piece = || tokens.vocabulary.id_to_bytes(self.id());
+            #[cfg(feature = "formats")]
+            Tables::Pipeline(tables) => {
+                let piece = || tables.text_of(self.id());
                 return self.own_text().or_else(piece).unwrap_or_default();
             }
         };
@@ -351,7 +352,7 @@ impl TokenBuffer {
     }
 
     /// Appends a token of a pipeline.
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     pub(super) fn push_pipeline_token(&mut self, token: PipelineToken<'_>) {
         self.words.push(token.word);
         if let Some(text) = token.text {

@@ -23,10 +23,8 @@ use std::path::{Path, PathBuf};
 
 use self::line_reader::{LineReader, LineSource};
 use self::raw_reader::RawReader;
-#[cfg(feature = "jsonl")]
 use crate::input::record_texts::RecordTexts;
 use crate::input::{Document, Documents, InputWarning, OpenText, plain_size, without_line_ends};
-#[cfg(feature = "jsonl")]
 use crate::input::{JsonField, OnBadRecord};
 use crate::train::batch::{Batch, SentenceCounts, SentenceRules};
 use crate::train::observer::{Event, Reporter};
@@ -54,9 +52,7 @@ pub struct Corpus<'a> {
     pub(crate) source: CorpusSource<'a>,
     /// The field of the text in the records of files and readers; lines without records if there is
     /// none.
-    #[cfg(feature = "jsonl")]
     json_field: Option<JsonField>,
-    #[cfg(feature = "jsonl")]
     on_bad_record: OnBadRecord,
 }
 
@@ -123,7 +119,6 @@ impl<'a> Corpus<'a> {
     ///
     /// # Errors
     /// A name in the path is empty.
-    #[cfg(feature = "jsonl")]
     pub fn with_json_field(mut self, path: &str) -> Result<Self, OptionError> {
         let field = JsonField::parse(path).ok_or_else(|| OptionError::Value {
             option: "json_field",
@@ -136,7 +131,6 @@ impl<'a> Corpus<'a> {
 
     /// Says what happens with a record of JSON Lines that has no text. The default is
     /// [`OnBadRecord::Error`].
-    #[cfg(feature = "jsonl")]
     #[must_use]
     pub fn on_bad_record(mut self, choice: OnBadRecord) -> Self {
         self.on_bad_record = choice;
@@ -146,9 +140,7 @@ impl<'a> Corpus<'a> {
     fn new(source: CorpusSource<'a>) -> Self {
         Corpus {
             source,
-            #[cfg(feature = "jsonl")]
             json_field: None,
-            #[cfg(feature = "jsonl")]
             on_bad_record: OnBadRecord::default(),
         }
     }
@@ -159,7 +151,6 @@ impl<'a> Corpus<'a> {
             // A text is a sentence, whatever the option.
             return Ok(Documents::Lines);
         }
-        #[cfg(feature = "jsonl")]
         if let Some(field) = &self.json_field {
             return Ok(Documents::with_field(document, field.clone())?);
         }
@@ -168,9 +159,8 @@ impl<'a> Corpus<'a> {
 
     /// Whether the corpus consists of JSON records.
     pub(crate) fn has_records(&self) -> bool {
-        #[cfg(feature = "jsonl")]
         return self.json_field.is_some();
-        #[cfg(not(feature = "jsonl"))]
+        #[cfg(not(feature = "train"))]
         return false;
     }
 
@@ -179,9 +169,7 @@ impl<'a> Corpus<'a> {
         let paths = self.paths()?;
         paths.iter().all(|path| path.is_file()).then(|| Self {
             source: CorpusSource::Files(paths.to_vec()),
-            #[cfg(feature = "jsonl")]
             json_field: self.json_field.clone(),
-            #[cfg(feature = "jsonl")]
             on_bad_record: self.on_bad_record,
         })
     }
@@ -261,7 +249,6 @@ pub(crate) enum ReadAs<'v> {
 pub(crate) struct Batches<'a> {
     source: CorpusSource<'a>,
     documents: Documents,
-    #[cfg(feature = "jsonl")]
     on_bad_record: OnBadRecord,
     read_as: ReadAs<'a>,
     batch_bytes: usize,
@@ -275,15 +262,12 @@ pub(crate) struct Batches<'a> {
     /// the open one.
     skipped: SentenceCounts,
 }
-
-#[cfg(feature = "jsonl")]
 type Records<'a> = RecordTexts<Box<dyn Read + Send + 'a>>;
 
 /// A file or a reader that is being read.
 enum OpenSource<'a> {
     Lines(LineReader<'a>),
     Raw(RawReader<'a>),
-    #[cfg(feature = "jsonl")]
     Records {
         texts: Records<'a>,
         path: Option<PathBuf>,
@@ -309,7 +293,6 @@ impl<'a> Batches<'a> {
         Ok(Batches {
             documents: corpus.documents(document)?,
             source: corpus.source,
-            #[cfg(feature = "jsonl")]
             on_bad_record: corpus.on_bad_record,
             read_as,
             batch_bytes,
@@ -432,7 +415,6 @@ impl<'a> Batches<'a> {
 
     /// Reports the first record that was skipped.
     fn take_warning_of_records(&mut self) {
-        #[cfg(feature = "jsonl")]
         if let Some((texts, path)) = self.open.as_mut().and_then(OpenSource::records)
             && let Some(problem) = texts.first_skipped.take()
             && self.skipped.bad_records == 0
@@ -449,7 +431,6 @@ impl<'a> Batches<'a> {
             None | Some(OpenSource::Read) => Ok(None),
             Some(OpenSource::Lines(lines)) => lines.next_batch(),
             Some(OpenSource::Raw(raw)) => raw.next_batch(),
-            #[cfg(feature = "jsonl")]
             Some(OpenSource::Records { texts, path }) => {
                 let mut batch = Batch::texts();
                 while batch.bytes() < self.batch_bytes
@@ -530,11 +511,9 @@ impl<'a> Batches<'a> {
     ) -> OpenSource<'a> {
         let source = match &self.documents {
             Documents::Lines | Documents::Files => LineSource::Text(reader),
-            #[cfg(feature = "jsonl")]
             Documents::RecordLines(field) => {
                 LineSource::Records(RecordTexts::new(reader, field.clone(), self.on_bad_record))
             }
-            #[cfg(feature = "jsonl")]
             Documents::Records(field) => {
                 let texts = RecordTexts::new(reader, field.clone(), self.on_bad_record);
                 return OpenSource::Records { texts, path };
@@ -564,7 +543,6 @@ impl<'a> Batches<'a> {
 
 impl ReadAs<'_> {
     /// What is read of a whole text.
-    #[cfg(feature = "jsonl")]
     fn text<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         match self {
             Self::Sentences { .. } => without_line_ends(text),
@@ -577,7 +555,6 @@ impl<'a> OpenSource<'a> {
     /// The records that were skipped.
     fn bad_records(&self) -> u64 {
         match self {
-            #[cfg(feature = "jsonl")]
             Self::Lines(LineReader {
                 reader: LineSource::Records(texts),
                 ..
@@ -592,7 +569,6 @@ impl<'a> OpenSource<'a> {
     }
 
     /// The reader of records and its file.
-    #[cfg(feature = "jsonl")]
     fn records(&mut self) -> Option<(&mut Records<'a>, Option<&Path>)> {
         match self {
             Self::Lines(LineReader {

@@ -9,6 +9,7 @@ use super::word_counts::CountsError;
 use crate::byte_bpe::ByteBpeError;
 use crate::error::reading_remedy;
 use crate::model::ModelError;
+use crate::pipeline::PipelineError;
 
 /// A training run that failed. No output was changed.
 #[derive(Debug, thiserror::Error)]
@@ -186,6 +187,9 @@ pub enum TrainError {
     /// The trained byte-level vocabulary is refused, for example because it has too many tokens.
     #[error("the trained vocabulary: {0}")]
     Bytes(#[from] ByteBpeError),
+    /// The pipeline that cuts the corpus into pretokens cannot cut a text.
+    #[error("the corpus: {0}")]
+    Pretokens(#[from] PipelineError),
     /// Word counts cannot be used.
     #[error(transparent)]
     Counts(#[from] CountsError),

@@ -75,7 +75,7 @@ fn loading_allocates_for_tables_and_not_for_pieces() {
 
 /// The most memory that `read` needs at once, as a multiple of the bytes of its input. The model
 /// that it returns, which is dropped before the count ends, is part of it.
-#[cfg(any(feature = "gguf", feature = "tokenizer-json"))]
+#[cfg(feature = "formats")]
 fn peak_per_byte(input: &[u8], read: impl Fn(&[u8])) -> f64 {
     let counted = allocation_counter::measure(|| read(input));
     counted.bytes_max as f64 / input.len() as f64
@@ -83,7 +83,7 @@ fn peak_per_byte(input: &[u8], read: impl Fn(&[u8])) -> f64 {
 
 /// Files of the shapes that need most memory for their size: tiny entries of each list of a
 /// `tokenizer.json`.
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 fn dense_tokenizer_json() -> Vec<(&'static str, String)> {
     let many = |count: u32, part: &dyn Fn(u32) -> String| {
         let parts: Vec<String> = (0..count).map(part).collect();
@@ -152,7 +152,7 @@ fn dense_tokenizer_json() -> Vec<(&'static str, String)> {
     ]
 }
 
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 #[test]
 fn reading_a_tokenizer_json_needs_the_documented_memory() {
     let read = |json: &[u8]| drop(spiece::Model::from_tokenizer_json(json));
@@ -168,7 +168,7 @@ fn reading_a_tokenizer_json_needs_the_documented_memory() {
     assert!(times < 14.0, "a written file: {times:.1} times the input");
 }
 
-#[cfg(feature = "gguf")]
+#[cfg(feature = "formats")]
 #[test]
 fn reading_a_gguf_file_needs_the_documented_memory() {
     let read = |file: &[u8]| drop(spiece::Model::from_gguf(file));

@@ -57,14 +57,14 @@ fn run(name: &str, cases: u32, bytes: usize) {
         .unwrap();
 }
 
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 #[test]
 fn models_keep_their_ids_through_tokenizer_json() {
     run("tokenizer_json", 300, 200);
     run("converted_model", 300, 2000);
 }
 
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 #[test]
 fn byte_level_vocabularies_make_tokenizers_or_are_refused() {
     for reader in [
@@ -78,7 +78,7 @@ fn byte_level_vocabularies_make_tokenizers_or_are_refused() {
     }
 }
 
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 #[test]
 fn pipelines_make_tokenizers_or_are_refused() {
     run("pipelines", 300, 300);
@@ -145,7 +145,7 @@ fn random_tsv_rows_train_or_are_refused() {
     });
 }
 
-#[cfg(feature = "jsonl")]
+#[cfg(feature = "train")]
 #[test]
 fn random_records_train_like_their_texts_or_are_refused() {
     run("json_lines", 100, 40);
@@ -157,7 +157,7 @@ fn random_records_train_like_their_texts_or_are_refused() {
     });
 }
 
-#[cfg(feature = "gguf")]
+#[cfg(feature = "formats")]
 #[test]
 fn random_gguf_files_are_read_or_refused() {
     run("gguf", 1000, 300);
@@ -213,7 +213,7 @@ fn kept_files_keep_the_promises() {
         let left_out: &[&str] = &[
             #[cfg(not(feature = "parquet"))]
             "count_file",
-            #[cfg(not(feature = "tokenizer-json"))]
+            #[cfg(not(feature = "formats"))]
             "tokenizer_json",
         ];
         if left_out.contains(&name) {

@@ -17,7 +17,7 @@ mod allocations;
 #[cfg(feature = "train")]
 mod hostile;
 mod modules;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 mod open;
 mod run_golden;
 mod run_library;

@@ -54,7 +54,7 @@ fn load_error(error: impl Error + 'static) -> JsValue {
     let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
     while let Some(error) = cause {
         let pattern = error.downcast_ref();
-        if let Some(PatternError::Unknown | PatternError::UnknownName { .. }) = pattern {
+        if let Some(PatternError::UnknownName { .. }) = pattern {
             thrown.set_name("UnknownPattern");
         }
         cause = error.source();
@@ -128,7 +128,7 @@ impl CoreTokenizer {
         let bpe = vocabulary
             .and_then(ByteVocabulary::into_exact)
             .map_err(load_error)?;
-        let tokenizer = Tokenizer::of_bytes(bpe, TokenizerConfig::default());
+        let tokenizer = Tokenizer::from_pipeline(bpe, TokenizerConfig::default());
         Ok(Self::of(Rc::new(tokenizer), &EncodeOptions::default())?)
     }
 

@@ -125,6 +125,6 @@ pub fn train_bytes(
     let trainer = ByteTrainer::new(options).map_err(JsError::from)?;
     let corpus = Corpus::reader(text);
     let (trained, _) = observed(report, |observer| trainer.train_observed(corpus, observer))?;
-    let tokenizer = Tokenizer::of_bytes(trained, TokenizerConfig::default());
+    let tokenizer = Tokenizer::from_pipeline(trained, TokenizerConfig::default());
     Ok(tokenizer.to_bytes().map_err(JsError::from)?)
 }

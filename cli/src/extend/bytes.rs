@@ -88,7 +88,7 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages, file: &ByteFile) ->
     report_counts(messages, (sizes[0], sizes[1], learned), extended.ids());
     let counts = text.map(|text| {
         let ids = extended.ids().clone();
-        let new = Tokenizer::of_bytes(
+        let new = Tokenizer::from_pipeline(
             ExtendedBytes::into_bpe(extended),
             TokenizerConfig::default(),
         );

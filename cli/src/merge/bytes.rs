@@ -59,7 +59,7 @@ pub(super) fn run(
     }
     let counts = text.map(|text| {
         let ids = merged.ids().clone();
-        let new = Tokenizer::of_bytes(merged.into_bpe(), TokenizerConfig::default());
+        let new = Tokenizer::from_pipeline(merged.into_bpe(), TokenizerConfig::default());
         model_files::compare_encodings(&text, &ids, [first, &new])
     });
     model_files::report_lines(messages, counts);

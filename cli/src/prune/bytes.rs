@@ -39,7 +39,7 @@ pub(super) fn run(
     }
     let ids = pruned.ids().clone();
     output.add(".ids.tsv", ids.to_tsv());
-    let new = Tokenizer::of_bytes(pruned.into_bpe(), TokenizerConfig::default());
+    let new = Tokenizer::from_pipeline(pruned.into_bpe(), TokenizerConfig::default());
     let counts = compare_lines((tokenizer, &new), &ids, task)?;
     let written = output.write()?;
     messages.say(&model_files::pieces_line(&ids));

@@ -17,58 +17,70 @@
 
 use std::collections::BTreeSet;
 
-use spiece::PieceId;
-use spiece::byte_bpe::{ByteBpe, ByteBpeEncoder, SpecialSet};
+use spiece::byte_bpe::ByteBpe;
+use spiece::{EncodeError, EncodeOptions, PieceId};
 
 use super::CoreBpe;
 
-/// The ids of a text that are certain, and all completions, sorted.
+/// The ids of a text that are certain, and all completions, sorted. The special tokens are found in
+/// the text.
+///
+/// # Errors
+/// There are too many special tokens.
 pub(super) fn encode_with_completions(
     core: &CoreBpe,
     bpe: &ByteBpe,
     text: &str,
-    special: SpecialSet,
-) -> (Vec<PieceId>, Vec<Vec<PieceId>>) {
-    let mut encoder = bpe.encoder();
-    encoder.set_special(special);
-    let (mut ids, certain) = encode_to_certain(core, &mut encoder, text.as_bytes());
+    special: Vec<String>,
+) -> Result<(Vec<PieceId>, Vec<Vec<PieceId>>), EncodeError> {
+    let (mut ids, certain) = encode_to_certain(core, text.as_bytes(), special)?;
     let uncertain = core.bytes_of(&ids[certain..]);
     ids.truncate(certain);
     // From here on, all text is ordinary text.
-    let completions = completions(core, &mut bpe.encoder(), &uncertain);
-    (ids, completions.into_iter().collect())
+    let completions = completions(core, bpe, &uncertain);
+    Ok((ids, completions.into_iter().collect()))
 }
 
 /// The ids of bytes that are not UTF-8. The last pretoken of the text before the first malformed
 /// byte and all bytes from there on are one pretoken.
-pub(super) fn encode_bytes(core: &CoreBpe, bpe: &ByteBpe, bytes: &[u8]) -> Vec<PieceId> {
-    let mut encoder = bpe.encoder();
+pub(super) fn encode_bytes(
+    core: &CoreBpe,
+    bpe: &ByteBpe,
+    bytes: &[u8],
+) -> Result<Vec<PieceId>, EncodeError> {
     let valid = bytes.utf8_chunks().next();
     let valid = valid.map_or(0, |chunk| chunk.valid().len());
-    let (mut ids, certain) = encode_to_certain(core, &mut encoder, &bytes[..valid]);
+    let (mut ids, certain) = encode_to_certain(core, &bytes[..valid], Vec::new())?;
     let mut rest = core.bytes_of(&ids[certain..]);
     rest.extend_from_slice(&bytes[valid..]);
     ids.truncate(certain);
-    ids.extend(core.encode_pretoken(&mut encoder, &rest));
-    ids
+    ids.extend(core.encode_pretoken(bpe, &rest));
+    Ok(ids)
 }
 
 /// The ids of a text, and how many of them are certain: all but those of the last pretoken and, if
 /// it begins with a token of spaces, all such tokens before it, which `\s*[\r\n]+` can join to it.
 fn encode_to_certain(
     core: &CoreBpe,
-    encoder: &mut ByteBpeEncoder<'_>,
     text: &[u8],
-) -> (Vec<PieceId>, usize) {
+    special: Vec<String>,
+) -> Result<(Vec<PieceId>, usize), EncodeError> {
     let mut ids = Vec::new();
     let mut certain = 0;
-    encoder.for_each_part(text, |part| {
-        certain = ids.len();
-        ids.extend_from_slice(part.ids);
-        if part.is_special {
+    let mut pretoken = None;
+    let options = EncodeOptions::default().with_allowed_special(special.iter().map(String::as_str));
+    let mut encoder = core.loaded.tokenizer.encoder_with(&options)?;
+    for token in encoder.tokens(text) {
+        if token.word() != pretoken {
+            pretoken = token.word();
             certain = ids.len();
         }
-    });
+        ids.push(token.id());
+        // A special token is found wherever its text is.
+        if special.iter().any(|it| it.as_bytes() == token.surface()) {
+            certain = ids.len();
+        }
+    }
     let is_space = |id: &PieceId| {
         let bytes = core.bytes(*id);
         !core.special_ids.contains(id) && bytes.iter().all(|byte| b" \n\t".contains(byte))
@@ -78,16 +90,13 @@ fn encode_to_certain(
             certain -= 1;
         }
     }
-    (ids, certain)
+    Ok((ids, certain))
 }
 
 /// The completions of bytes that follow what is certain.
-fn completions(
-    core: &CoreBpe,
-    encoder: &mut ByteBpeEncoder<'_>,
-    uncertain: &[u8],
-) -> BTreeSet<Vec<PieceId>> {
+fn completions(core: &CoreBpe, bpe: &ByteBpe, uncertain: &[u8]) -> BTreeSet<Vec<PieceId>> {
     let mut completions = BTreeSet::new();
+    let mut encoder = core.loaded.tokenizer.encoder();
     if uncertain.is_empty() {
         return completions;
     }
@@ -103,8 +112,8 @@ fn completions(
         for id in tokens_with(suffix) {
             let text = [before, core.bytes(*id)].concat();
             let ids = match std::str::from_utf8(&text) {
-                Ok(text) => encoder.encode(text),
-                Err(_) => encoder.merge(&text),
+                Ok(text) => encoder.encode(text).to_vec(),
+                Err(_) => bpe.merge_pretoken(&text),
             };
             let mut reached = 0;
             let lengths = ids.iter().map(|id| {
@@ -120,8 +129,8 @@ fn completions(
         && last.len_utf8() < uncertain.len()
     {
         let (before, space) = uncertain.split_at(uncertain.len() - last.len_utf8());
-        let mut ids = encoder.merge(before).to_vec();
-        ids.extend_from_slice(encoder.merge(space));
+        let mut ids = bpe.merge_pretoken(before);
+        ids.extend(bpe.merge_pretoken(space));
         completions.insert(ids);
     }
     completions
@@ -144,16 +153,12 @@ impl CoreBpe {
     }
 
     /// The ids of a pretoken: a token as a whole, or what its bytes are merged to.
-    pub(super) fn encode_pretoken(
-        &self,
-        encoder: &mut ByteBpeEncoder<'_>,
-        pretoken: &[u8],
-    ) -> Vec<PieceId> {
+    pub(super) fn encode_pretoken(&self, bpe: &ByteBpe, pretoken: &[u8]) -> Vec<PieceId> {
         let whole = self.loaded.tokenizer.piece_to_id(pretoken);
         let is_token = |id: &PieceId| !self.special_ids.contains(id) && self.bytes(*id) == pretoken;
         match whole.filter(is_token) {
             Some(id) => vec![id],
-            None => encoder.merge(pretoken).to_vec(),
+            None => bpe.merge_pretoken(pretoken),
         }
     }
 }

@@ -40,19 +40,18 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroUsize};
 
 use super::continued::go_on_merging;
 use super::slots::{IdSlots, check_multiple};
-#[cfg(feature = "tokenizer-json")]
 use super::tsv;
 use super::{ExtendSize, ExtensionPiece};
 use crate::adapt::error::ExtendError;
 use crate::adapt::id_map::IdMap;
 use crate::base::num::low_u32;
-use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialNames, SpecialToken};
+use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken};
 use crate::encode::bpe::BpeCache;
-#[cfg(feature = "tokenizer-json")]
 use crate::formats::printable;
 use crate::input::Document;
 use crate::pattern::Pretokenizer;
 use crate::piece::{PieceId, PieceKind};
+use crate::pipeline::Pipeline;
 use crate::train::bpe::merge::LearnedMerge;
 use crate::train::bpe::merge::continuation::Continuation;
 use crate::train::bpe::merge::old_pieces::{UnfoundPiece, UnfoundPieces};
@@ -285,9 +284,10 @@ fn learn(
         work.set_threads(threads);
     }
     let mut run = Run::new(observer, work.thread_pool()?);
-    let special = base.special_set(&SpecialNames::All)?;
+    let pipeline = Pipeline::from(base.clone());
+    let found = pipeline.found(|_| true, true);
     let reader = PretokenReader {
-        source: PretokenSource::Vocabulary(base, &special),
+        source: PretokenSource::Pipeline(&pipeline, &found),
         document: options.document,
         input_format: options.input_format,
         first_place: 0,
@@ -421,7 +421,6 @@ impl ExtendedBytes {
     /// A line for each learned token: id, bytes as the characters that stand for them in a
     /// `tokenizer.json`, the old ids that it replaces with spaces between them, and its count,
     /// separated by tabs. A line with these names comes first.
-    #[cfg(feature = "tokenizer-json")]
     pub fn to_tsv(&self) -> Vec<u8> {
         let text = |id| printable(self.bpe.id_to_bytes(id).unwrap_or_default());
         tsv(&self.tokens, |id| text(id).into_bytes())

@@ -44,7 +44,7 @@ impl ByteBpe {
     /// let pretokenizer = ByteTieOrder::Tokenizers.pretokenizer("gpt2")?;
     /// let trainer = ByteTrainer::new(ByteTrainOptions::new(300, pretokenizer))?;
     /// let bpe = trainer.train(Corpus::texts(["low lower newer", "newest"]))?;
-    /// let tokenizer = Tokenizer::of_bytes(bpe, TokenizerConfig::default());
+    /// let tokenizer = Tokenizer::from_pipeline(bpe, TokenizerConfig::default());
     /// let mut counter = UsageCounter::new(&tokenizer)?;
     /// counter.add("low");
     /// let bpe = tokenizer.byte_bpe().expect("it is byte-level");
@@ -160,7 +160,7 @@ mod tests {
 
     fn usage_of(parts: &ByteBpeParts, texts: &[String]) -> (Tokenizer, PieceUsage) {
         let bpe = ByteBpe::new(parts.clone()).unwrap();
-        let tokenizer = Tokenizer::of_bytes(bpe, TokenizerConfig::default());
+        let tokenizer = Tokenizer::from_pipeline(bpe, TokenizerConfig::default());
         let mut counter = UsageCounter::new(&tokenizer).unwrap();
         texts.iter().for_each(|text| counter.add(text));
         let usage = counter.finish();

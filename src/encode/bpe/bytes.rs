@@ -20,11 +20,9 @@
 use std::ops::Range;
 
 use super::BpeCache;
-#[cfg(any(feature = "tokenizer-json", feature = "inspect"))]
 use super::PairMerger;
 use super::byte_cuts::ByteCuts;
 use super::lookup::ascii_pairs::AsciiCode;
-#[cfg(any(feature = "tokenizer-json", feature = "inspect"))]
 use super::lookup::symbol_table::SymbolMerge;
 use super::lookup::symbol_table::SymbolTable;
 use super::spelling::{Spelling, Unit};
@@ -156,22 +154,36 @@ impl ByteEncoder {
     /// For each token the ranks of the two tokens that merge to it, the same two in every text;
     /// `None` for single bytes and for tokens that no text is merged to. It costs merging each
     /// token.
-    #[cfg(any(feature = "tokenizer-json", feature = "inspect"))]
     pub(crate) fn last_merges(&self) -> Vec<Option<[u32; 2]>> {
         let mut merger = PairMerger::default();
+        let last_merge = |rank| match self.merge_by(&mut merger, self.tokens.text(rank)) {
+            ([_], pair) => pair,
+            _ => None,
+        };
+        (0..self.tokens.len()).map(last_merge).collect()
+    }
+
+    /// The ids that merging gives for the bytes of one pretoken, without a cache.
+    pub(crate) fn merge_alone(&self, pretoken: &[u8]) -> Vec<PieceId> {
+        let mut merger = PairMerger::default();
+        let (symbols, _) = self.merge_by(&mut merger, pretoken);
+        let ids = symbols.iter().map(|symbol| self.ids[*symbol as usize]);
+        ids.collect()
+    }
+
+    /// The symbols that merging gives, and the pair that merged last if they are one.
+    fn merge_by<'m>(
+        &self,
+        merger: &'m mut PairMerger,
+        pretoken: &[u8],
+    ) -> (&'m [u32], Option<[u32; 2]>) {
         let merge_of = |left, right| {
             let merge = self.tables.symbols.merge_of(&self.tokens, [left, right]);
             (merge != SymbolMerge::NONE).then(|| (merge.rank(), merge.symbol()))
         };
-        let last_merge = |rank| {
-            let bytes = self.tokens.text(rank).iter();
-            let symbols = bytes.map(|byte| self.tables.spelling.units[usize::from(*byte)].symbol);
-            match merger.merge(symbols, merge_of) {
-                ([_], pair) => pair,
-                _ => None,
-            }
-        };
-        (0..self.tokens.len()).map(last_merge).collect()
+        let units = &self.tables.spelling.units;
+        let symbols = pretoken.iter().map(|byte| units[usize::from(*byte)].symbol);
+        merger.merge(symbols, merge_of)
     }
 
     /// The id of a token.
@@ -199,7 +211,6 @@ impl ByteEncoder {
     }
 
     /// Appends the ids of one pretoken.
-    #[cfg(feature = "train")]
     pub(crate) fn encode_whole(
         &self,
         pretoken: &[u8],

@@ -41,7 +41,7 @@ pub(crate) struct MergeTrace {
 
 impl MergeTrace {
     /// The parts that the last merge joined, if all of the text became one piece.
-    #[cfg(any(feature = "tokenizer-json", feature = "train"))]
+    #[cfg(feature = "formats")]
     pub(crate) fn last_halves(&self) -> Option<&Halves> {
         let (_, halves) = self.merges.last()?;
         (self.starts.len() == 1).then_some(halves)
@@ -87,7 +87,7 @@ impl<'m> Tracer<'m> {
 
     /// The merge rank of a piece that takes part in merges: 0 for the best score, equal for equal
     /// scores.
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     pub(crate) fn rank(&self, piece: PieceId) -> u32 {
         self.symbols.rank(piece.get())
     }

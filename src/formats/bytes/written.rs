@@ -5,7 +5,6 @@ use std::fmt;
 use super::ranked::RankedTokens;
 use super::{ByteFormatError, minbpe, tiktoken, vocab_merges};
 use crate::byte_bpe::{ByteBpe, SpecialToken, TextForm};
-#[cfg(feature = "gguf")]
 use crate::formats::gguf;
 use crate::formats::{
     CopiedPostProcessor, FileFormat, Reason, ReasonKind, Verdict, tokenizer_json,
@@ -224,7 +223,7 @@ impl ByteBpe {
     /// | [`Folder`](FileFormat::Folder) | a `tokenizer.json`, with a `tokenizer_config.json` for transformers | the same |
     /// | [`VocabMerges`](FileFormat::VocabMerges) | those of `tokenizer.model.save` | special tokens with the text of another token |
     /// | [`Tiktoken`](FileFormat::Tiktoken) | those of `dump_tiktoken_bpe` of tiktoken 0.14.0 | ids in another order than that of the merges |
-    /// | [`Gguf`](FileFormat::Gguf), with the feature `gguf` | a header with the vocabulary `gpt2` | patterns for which llama.cpp has no name |
+    /// | [`Gguf`](FileFormat::Gguf) | a header with the vocabulary `gpt2` | patterns for which llama.cpp has no name |
     /// | [`Minbpe`](FileFormat::Minbpe) | those of `save` of minbpe | other ids than the bytes by value and the merges from 256 on; special tokens with white space |
     ///
     /// ```
@@ -269,7 +268,6 @@ impl ByteBpe {
                 "a byte-level vocabulary, whose tokens are bytes and not characters",
                 "write a tokenizer.json, .tiktoken or GGUF; minbpe's .model is the format minbpe",
             )),
-            #[cfg(feature = "gguf")]
             FileFormat::Gguf => gguf::write_byte_level(&tokens),
             _ => Err(ByteFormatError::no_form(
                 format,
@@ -280,5 +278,5 @@ impl ByteBpe {
     }
 }
 
-#[cfg(all(test, feature = "regex"))]
+#[cfg(test)]
 mod tests;

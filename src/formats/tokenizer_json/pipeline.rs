@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::parse::{JsonAddedToken, JsonComponent, JsonFile, JsonModel, JsonVocab};
+use crate::byte_bpe::SpecialToken;
 use crate::formats::bytes::json_error;
 use crate::formats::{FileFormat, ReadError};
 use crate::pattern::SplitBehavior;
@@ -20,7 +21,6 @@ use crate::pipeline::{
     PreTokenizer, PrecompiledRules, PrependScheme, Template, TemplatePart, UnicodeForm,
     UnigramModel, WordLevelModel, WordPieceModel,
 };
-use crate::special::SpecialToken;
 
 /// The file.
 #[derive(Debug, serde::Deserialize)]

@@ -246,6 +246,8 @@ fn push_model(json: &mut String, model: &PipelineModel) {
         .map(|(text, id)| format!("{}: {id}", json!(text)));
     match model {
         PipelineModel::Bpe(bpe) => push_bpe(json, bpe),
+        // Written with a verdict, as a vocabulary.
+        PipelineModel::Bytes(_) => {}
         PipelineModel::Unigram(unigram) => return push_unigram(json, unigram, model.unknown()),
         PipelineModel::WordPiece(words) => {
             let [unknown, prefix] = [words.unknown_token(), words.prefix()].map(|text| json!(text));

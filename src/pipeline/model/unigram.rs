@@ -9,8 +9,8 @@
 use std::ops::Range;
 
 use super::{ModelToken, ModelVocabulary, NoUnknownToken};
-use crate::pipeline::byte_trie::{ByteTrie, without_nul};
 use crate::trie::TrieTooLarge;
+use crate::trie::texts::{ByteTrie, without_nul};
 
 /// What an unknown character costs.
 const UNKNOWN_PENALTY: f64 = 10.0;

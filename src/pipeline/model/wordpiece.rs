@@ -4,8 +4,8 @@
 //! Both kinds of tokens are a trie, which is walked once for each token of the part.
 
 use super::{ModelToken, ModelVocabulary, NoUnknownToken};
-use crate::pipeline::byte_trie::{ByteTrie, without_nul};
 use crate::trie::TrieTooLarge;
+use crate::trie::texts::{ByteTrie, without_nul};
 
 /// A vocabulary of beginnings and continuations of parts.
 #[derive(Debug)]

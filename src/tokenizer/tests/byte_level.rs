@@ -1,7 +1,7 @@
 //! The facade over a byte-level vocabulary, against [`ByteBpe`] itself and against naive code.
 
 use crate::base::num::low_usize;
-use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken};
+use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken, TextForm};
 use crate::model::ModelError;
 use crate::piece::PieceKind;
 use crate::{
@@ -46,7 +46,7 @@ fn parts() -> ByteBpeParts {
 }
 
 fn tokenizer() -> Tokenizer {
-    Tokenizer::of_bytes(ByteBpe::new(parts()).unwrap(), TokenizerConfig::default())
+    Tokenizer::from_pipeline(ByteBpe::new(parts()).unwrap(), TokenizerConfig::default())
 }
 
 fn allowing(texts: &[&str]) -> EncodeOptions {
@@ -325,29 +325,41 @@ fn what_only_models_have_is_refused() {
     assert_eq!(refused, EncodeError::NoTextEnds { option: "bos" });
 }
 
+/// The space before a text is no matter of the normalizer.
 #[test]
-fn normalizing_puts_the_space_before_the_text() {
+fn normalizing_keeps_malformed_bytes_and_tells_where_bytes_come_from() {
     let mut parts = parts();
     parts.adds_prefix_space = true;
+    parts.text_form = TextForm::Nfc;
     let bpe = ByteBpe::new(parts).unwrap();
-    let tokenizer = Tokenizer::of_bytes(bpe, TokenizerConfig::default());
+    let tokenizer = Tokenizer::from_pipeline(bpe, TokenizerConfig::default());
     for (text, normalized, origins) in [
-        ("", "", &[0][..]),
-        ("ab", " ab", &[0, 0, 1, 2]),
-        (" ab", " ab", &[0, 1, 2, 3]),
-        ("<tool>a", "<tool> a", &[0, 1, 2, 3, 4, 5, 6, 6, 7]),
+        (&b""[..], &b""[..], &[0][..]),
+        (b"ab", b"ab", &[0, 1, 2]),
+        (b"e\xCC\x81a", b"\xC3\xA9a", &[0, 0, 3, 4]),
+        (b"\xFFe\xCC\x81", b"\xFF\xC3\xA9", &[0, 1, 1, 4]),
     ] {
         let found = tokenizer.normalize_with_offsets(text);
-        assert_eq!(found.as_bytes(), normalized.as_bytes(), "{text:?}");
+        assert_eq!(found.as_bytes(), normalized, "{text:?}");
         let back: Vec<usize> = (0..=normalized.len())
             .map(|at| found.to_original(at))
             .collect();
         assert_eq!(back, origins, "{text:?}");
-        assert_eq!(tokenizer.normalize(text), normalized, "{text:?}");
+        assert_eq!(tokenizer.encoder().normalize(text), normalized, "{text:?}");
     }
 }
 
-#[cfg(all(feature = "regex", feature = "tokenizer-json"))]
+/// As tokenizers 0.23.3 decodes them: of each beginning of a character one U+FFFD.
+#[test]
+fn parts_of_characters_of_a_tokenizer_json_are_replaced_together() {
+    let file = tokenizer().to_bytes().unwrap();
+    let tokenizer = Tokenizer::from_bytes(&file).unwrap();
+    let ids = [b'a', 0xF0, 0x9F, b'b', 0xC3].map(|byte| 10 + u32::from(byte));
+    assert_eq!(tokenizer.decode(ids).unwrap(), "a\u{FFFD}b\u{FFFD}");
+    let without = tokenizer.decode_without_special(ids).unwrap();
+    assert_eq!(without, "a\u{FFFD}b\u{FFFD}");
+}
+
 #[test]
 fn bytes_of_a_tokenizer_make_an_equal_one() {
     let mut specials = parts();
@@ -366,7 +378,7 @@ fn bytes_of_a_tokenizer_make_an_equal_one() {
     });
     for parts in [parts(), specials, prefixed, ranks] {
         let bpe = ByteBpe::new(parts).unwrap();
-        let tokenizer = Tokenizer::of_bytes(bpe, TokenizerConfig::default());
+        let tokenizer = Tokenizer::from_pipeline(bpe, TokenizerConfig::default());
         let file = tokenizer.to_bytes().unwrap();
         let copy = Tokenizer::from_bytes(&file).unwrap();
         // The pieces of a tokenizer.json are written in printable characters.
@@ -394,7 +406,7 @@ fn bytes_of_a_tokenizer_make_an_equal_one() {
     let mut inexpressible = parts();
     inexpressible.pretokenizer = Pretokenizer::of(Pattern::new(r"\b\w+\b|.").unwrap());
     let bpe = ByteBpe::new(inexpressible).unwrap();
-    let tokenizer = Tokenizer::of_bytes(bpe, TokenizerConfig::default());
+    let tokenizer = Tokenizer::from_pipeline(bpe, TokenizerConfig::default());
     let error = tokenizer.to_bytes().unwrap_err().to_string();
     assert!(error.contains("Oniguruma"), "{error}");
 }

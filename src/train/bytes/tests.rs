@@ -392,7 +392,6 @@ fn an_observer_stops_the_training() {
 }
 
 /// The vocabularies of testdata/bytes that tokenizers and rustbpe have trained, trained again.
-#[cfg(feature = "tokenizer-json")]
 #[test]
 fn published_trainers_give_the_same_tokens() {
     use crate::formats::{ByteFormatOptions, ByteVocabulary};

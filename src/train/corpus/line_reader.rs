@@ -7,7 +7,6 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use super::{name_of, read_error};
-#[cfg(feature = "jsonl")]
 use crate::input::record_texts::RecordTexts;
 use crate::train::TrainError;
 use crate::train::batch::Batch;
@@ -15,7 +14,6 @@ use crate::train::batch::Batch;
 /// Where the bytes of lines come from.
 pub(super) enum LineSource<'a> {
     Text(Box<dyn Read + Send + 'a>),
-    #[cfg(feature = "jsonl")]
     Records(RecordTexts<Box<dyn Read + Send + 'a>>),
 }
 
@@ -23,7 +21,6 @@ impl Read for LineSource<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Text(reader) => reader.read(buffer),
-            #[cfg(feature = "jsonl")]
             Self::Records(texts) => texts.read(buffer),
         }
     }

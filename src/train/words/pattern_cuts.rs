@@ -11,8 +11,9 @@ use std::ops::Range;
 
 use super::Cuts;
 use super::worker::Worker;
-use crate::byte_bpe::{ByteBpe, SpecialSet};
+use crate::added::FoundTokens;
 use crate::pattern::Pretokenizer;
+use crate::pipeline::Pipeline;
 use crate::train::TrainError;
 use crate::train::counts::{TableAdder, Tally};
 
@@ -21,9 +22,9 @@ use crate::train::counts::{TableAdder, Tally};
 pub(crate) enum PretokenSource<'v> {
     /// A pattern.
     Pattern(&'v Pretokenizer),
-    /// A vocabulary that finds these special tokens: they are left out, and what is between them is
-    /// normalized.
-    Vocabulary(&'v ByteBpe, &'v SpecialSet),
+    /// A byte-level pipeline that finds these added tokens: they are left out, and what is between
+    /// them is normalized.
+    Pipeline(&'v Pipeline, &'v FoundTokens),
 }
 
 impl PretokenSource<'_> {
@@ -32,19 +33,26 @@ impl PretokenSource<'_> {
     pub(crate) fn last_boundary(self, text: &[u8]) -> Option<usize> {
         match self {
             Self::Pattern(pretokenizer) => pretokenizer.last_boundary(text),
-            Self::Vocabulary(bpe, special) => bpe.last_boundary(text, special),
+            Self::Pipeline(pipeline, _) => pipeline.last_boundary(text),
         }
     }
 
     /// Passes each pretoken with the text in which it has this range: `text`, or a normalized part
     /// of it.
-    fn for_each(self, text: &[u8], mut on_pretoken: impl FnMut(&[u8], Range<usize>)) {
+    fn for_each(
+        self,
+        text: &[u8],
+        mut on_pretoken: impl FnMut(&[u8], Range<usize>),
+    ) -> Result<(), TrainError> {
         match self {
             Self::Pattern(pretokenizer) => {
                 pretokenizer.for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
             }
-            Self::Vocabulary(bpe, special) => bpe.for_each_pretoken(text, special, on_pretoken),
+            Self::Pipeline(pipeline, found) => {
+                pipeline.for_each_pretoken(text, found, on_pretoken)?;
+            }
         }
+        Ok(())
     }
 }
 
@@ -94,7 +102,7 @@ impl<T: Tally> Cuts for PatternCuts<'_, T> {
                 let count = T::new(count, place.saturating_add(pretoken.start as u64));
                 result = worker.add_part(text, pretoken, count);
             }
-        });
+        })?;
         result
     }
 

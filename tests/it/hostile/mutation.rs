@@ -335,7 +335,7 @@ fn damage(input: &mut Unstructured<'_>, file: &mut Vec<u8>) -> Result<()> {
 
 /// Overwrites a part of a file by all but the first two bytes of `change`, at the position that
 /// these say; false if `change` is too short for that.
-#[cfg(any(feature = "gguf", feature = "parquet"))]
+#[cfg(any(feature = "formats", feature = "parquet"))]
 pub fn overwrite(file: &mut [u8], change: &[u8]) -> bool {
     let [high, low, change @ ..] = change else {
         return false;

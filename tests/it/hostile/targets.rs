@@ -28,12 +28,12 @@
 
 mod adapting;
 mod byte_adapting;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 mod byte_formats;
 mod byte_training;
 mod charsmap;
 pub mod checks;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 mod converting;
 mod corpus;
 mod counting;
@@ -41,21 +41,21 @@ mod editing;
 mod guarantees;
 pub mod mutation;
 mod patterns;
-#[cfg(feature = "jsonl")]
+#[cfg(feature = "train")]
 mod records;
 pub mod seeds;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 mod pipelines;
 
 use arbitrary::Unstructured;
 pub use byte_adapting::{byte_extend, byte_merge, byte_prune};
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 pub use byte_formats::{byte_level_json, minbpe, tekken, tiktoken, vocab_merges};
 pub use byte_training::byte_train;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 pub use converting::{converted_model, tokenizer_json};
 pub use patterns::pattern;
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "formats")]
 pub use pipelines::pipelines;
 use spiece::inspect::{ComparisonCounter, Inspection, TextCounter};
 use spiece::{Corpus, Model, PieceId, TextNormalizer, Tokenizer, TrainFlags};
@@ -77,7 +77,7 @@ pub const ALL: &[Target] = &[
     ("decode_ids", decode_ids),
     ("train_options", train_options),
     ("tsv_corpus", tsv_corpus),
-    #[cfg(feature = "jsonl")]
+    #[cfg(feature = "train")]
     ("json_lines", json_lines),
     ("edits", edits),
     ("inspect", inspect),
@@ -88,27 +88,27 @@ pub const ALL: &[Target] = &[
     ("byte_extend", byte_extend),
     ("byte_prune", byte_prune),
     ("byte_merge", byte_merge),
-    #[cfg(feature = "gguf")]
+    #[cfg(feature = "formats")]
     ("gguf", gguf),
     ("count_rows", count_rows),
     ("pattern", pattern),
     #[cfg(feature = "parquet")]
     ("count_file", count_file),
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     ("tokenizer_json", tokenizer_json),
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     ("converted_model", converted_model),
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     ("tiktoken", tiktoken),
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     ("vocab_merges", vocab_merges),
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     ("tekken", tekken),
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     ("minbpe", minbpe),
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     ("byte_level_json", byte_level_json),
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "formats")]
     ("pipelines", pipelines),
 ];
 
@@ -278,14 +278,14 @@ pub fn tsv_corpus(data: &[u8]) {
 
 /// The bytes are the path of a field, a NUL and a file of JSON Lines, to train on; or they choose
 /// the parts of such a file.
-#[cfg(feature = "jsonl")]
+#[cfg(feature = "train")]
 pub fn json_lines(data: &[u8]) {
     records::corpus(data);
 }
 
 /// The bytes are a GGUF file, or overwrite a part of one that a real model gave. What is read is
 /// written again and read with the same pieces.
-#[cfg(feature = "gguf")]
+#[cfg(feature = "formats")]
 pub fn gguf(data: &[u8]) {
     read_gguf(data);
     let mut builder = Model::builder();
@@ -302,7 +302,7 @@ pub fn gguf(data: &[u8]) {
     }
 }
 
-#[cfg(feature = "gguf")]
+#[cfg(feature = "formats")]
 fn read_gguf(file: &[u8]) {
     let read = match Model::from_gguf(file) {
         Ok(read) => read,

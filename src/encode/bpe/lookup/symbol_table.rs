@@ -137,6 +137,7 @@ impl SymbolTable {
     }
 
     /// The same table, which compares texts of pieces without reading `texts`.
+    #[cfg(feature = "formats")]
     pub(in crate::encode::bpe) fn with_short_texts(mut self, texts: &PieceTable) -> Self {
         let texts = (0..texts.len()).map(|id| texts.text(id));
         self.short_texts = texts.map(PackedShortText::of).collect();
@@ -253,7 +254,7 @@ impl SymbolTable {
     }
 
     /// What two symbols become.
-    #[cfg(any(feature = "inspect", feature = "tokenizer-json"))]
+    #[cfg(feature = "formats")]
     pub(in crate::encode::bpe) fn merge_of(
         &self,
         pieces: &PieceTable,

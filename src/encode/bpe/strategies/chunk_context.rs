@@ -96,6 +96,7 @@ pub(in crate::encode::bpe) enum Strategy {
     Short,
     /// Row 3, with characters instead of bytes; see
     /// [`wide_characters`](crate::encode::bpe::wide_characters).
+    #[cfg(feature = "formats")]
     ShortWide,
     Windowed,
     LargeWindowed,

@@ -8,6 +8,7 @@ use super::*;
 use crate::byte_bpe::{ByteBpeParts, ByteToken, SpecialToken, TextForm};
 use crate::formats::{ByteFormatOptions, ByteVocabulary, ReasonKind};
 use crate::pattern::{Pattern, PatternSyntax, Pretokenizer, Split, SplitBehavior};
+use crate::tokenizer::{EncodeOptions, Tokenizer, TokenizerConfig};
 
 /// A file of `testdata/bytes/`.
 fn golden(name: &str) -> Vec<u8> {
@@ -167,16 +168,16 @@ const TEXTS: [&str; 6] = [
 
 /// Asserts that both give equal ids for all texts, with and without the special tokens.
 fn assert_equal_ids(ours: &ByteBpe, theirs: &ByteBpe) {
-    use crate::byte_bpe::SpecialNames;
-
-    for allowed in [SpecialNames::None, SpecialNames::All] {
-        let sets = [ours, theirs].map(|it| it.special_set(&allowed).unwrap());
-        let [mut one, mut other] = [ours.encoder(), theirs.encoder()];
-        one.set_special(sets[0].clone());
-        other.set_special(sets[1].clone());
+    let [one, other] =
+        [ours, theirs].map(|bpe| Tokenizer::from_pipeline(bpe.clone(), TokenizerConfig::default()));
+    let special = one.special_tokens().map(|(_, text)| text.to_vec());
+    let all = EncodeOptions::default().with_allowed_special(special);
+    for options in [EncodeOptions::default(), all] {
+        let mut one = one.encoder_with(&options).unwrap();
+        let mut other = other.encoder_with(&options).unwrap();
         for text in TEXTS {
             let ids = one.encode(text);
-            assert_eq!(ids, other.encode(text), "{text:?} {allowed:?}");
+            assert_eq!(ids, other.encode(text), "{text:?} {options:?}");
         }
     }
 }
@@ -574,8 +575,6 @@ fn programs_with_another_rule_for_pretokens_are_a_reason_with_an_example() {
             .contains("\"abc\", which merging does not give")
     );
 }
-
-#[cfg(feature = "gguf")]
 #[test]
 fn gguf_files_are_read_with_the_same_ids() {
     let gguf = |bpe: &ByteBpe| bpe.to_format(FileFormat::Gguf, &ByteFileOptions::default());

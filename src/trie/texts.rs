@@ -5,17 +5,17 @@
 
 use std::borrow::Cow;
 
-use crate::trie::{Trie, TrieTooLarge, sort_keys};
+use super::{Trie, TrieTooLarge, sort_keys};
 
 const NUL: u8 = 0xFF;
 
 /// See the [module page](self).
 #[derive(Debug, Default)]
-pub(super) struct ByteTrie(Trie);
+pub(crate) struct ByteTrie(Trie);
 
 impl ByteTrie {
     /// Of equal keys, one counts. Empty keys are left out.
-    pub(super) fn new<'k>(
+    pub(crate) fn new<'k>(
         keys: impl Iterator<Item = (&'k str, u32)>,
     ) -> Result<Self, TrieTooLarge> {
         let keys = keys.filter(|(key, _)| !key.is_empty());
@@ -32,7 +32,7 @@ impl ByteTrie {
 
     /// The lengths and values of the keys that a text begins with, the shortest first. The text
     /// is [without NUL](without_nul).
-    pub(super) fn prefixes<'t>(
+    pub(crate) fn prefixes<'t>(
         &'t self,
         text: &'t [u8],
     ) -> impl Iterator<Item = (usize, u32)> + 't {
@@ -42,7 +42,7 @@ impl ByteTrie {
 }
 
 /// A text as it is looked up.
-pub(super) fn without_nul(text: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn without_nul(text: &[u8]) -> Cow<'_, [u8]> {
     match text.contains(&0) {
         true => text
             .iter()

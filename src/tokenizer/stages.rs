@@ -1,6 +1,6 @@
 //! The tables that turn text into ids.
 //!
-//! All threads share them. A tokenizer has a [`Pipeline`] that finds user-defined symbols in text
+//! All threads share them. A tokenizer has a [`ModelStages`] that finds user-defined symbols in text
 //! and makes a second one that does not on demand.
 
 use std::sync::{Arc, OnceLock};
@@ -16,7 +16,7 @@ use crate::trie::TrieTooLarge;
 
 /// The normalizer and the encoder of a model, with the caches that are not in use.
 #[derive(Debug)]
-pub(super) struct Pipeline {
+pub(super) struct ModelStages {
     pub(super) normalizer: Normalizer,
     pub(super) encoder: ModelEncoder,
     /// Whether the encoder reads raw text; see [`ModelEncoder::reads_raw_text`].
@@ -26,7 +26,7 @@ pub(super) struct Pipeline {
     pub(super) pool: CachePool,
 }
 
-impl Pipeline {
+impl ModelStages {
     pub(super) fn new(
         model: &Model,
         normalizer: Normalizer,

@@ -10,32 +10,91 @@
 //! | `lstrip` | extended over the white space before it, up to the match before |
 //! | `rstrip` | extended over the white space after it |
 //!
-//! A special token that a call does not allow is found all the same, but not cut out: its text is
-//! ordinary text, in which no other added token is found. The search for the next token begins at the
-//! end of the token itself, not at that of its white space.
+//! The search for the next token begins at the end of the token itself, not at that of its white
+//! space. What becomes of a special token that a call does not allow depends on the program, see
+//! [`Search`].
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::PipelineError;
-use super::byte_trie::ByteTrie;
-use super::model::ModelVocabulary;
-use super::normalizer::Normalizer;
-use super::text::{Malformed, MappedText};
 use crate::base::decode_char;
-use crate::special::{
-    Segment, SpecialToken, first_char, last_char, spaces_at_end, spaces_at_start,
-};
+use crate::special::Segment;
+use crate::trie::TrieTooLarge;
+use crate::trie::texts::ByteTrie;
 
-/// The added tokens of a pipeline, ready to be searched for.
+/// A token that is cut out of a text before anything else, if the caller allows it.
+///
+/// The last four properties are those of the added tokens of the library tokenizers. In all other
+/// formats, special tokens are found as they are: all four are false.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpecialToken {
+    /// Its text; neither empty nor with a NUL.
+    pub text: String,
+    /// Its id.
+    pub id: u32,
+    /// Whether it is found only if the caller allows it. If not, it is found in every text.
+    pub special: bool,
+    /// Whether it is searched for in the normalized text, with its own text normalized; after
+    /// those that are not.
+    pub normalized: bool,
+    /// Whether the white space before it belongs to it.
+    pub lstrip: bool,
+    /// Whether the white space after it belongs to it.
+    pub rstrip: bool,
+    /// Whether it is found only where no letter, mark, digit or underscore is next to it.
+    pub single_word: bool,
+}
+
+impl SpecialToken {
+    /// A token that is found as it is, if the caller allows it.
+    pub fn new(text: impl Into<String>, id: u32) -> Self {
+        Self {
+            text: text.into(),
+            id,
+            special: true,
+            normalized: false,
+            lstrip: false,
+            rstrip: false,
+            single_word: false,
+        }
+    }
+}
+
+/// What becomes of tokens that a call does not find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Search {
+    /// They are found all the same, but not cut out: their text is ordinary text, in which no other
+    /// token is found. So in tokenizers.
+    All,
+    /// They are not searched for, as in tiktoken. That program compiles the tokens to an expression
+    /// in no certain order; for tokens of which one begins another, the longest counts here.
+    Found,
+}
+
+/// Why added tokens cannot be searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AddedTokensError {
+    /// The normalized text of a token is empty.
+    Empty,
+    /// They need too many cells of a trie.
+    TooLarge,
+}
+
+impl From<TrieTooLarge> for AddedTokensError {
+    fn from(TrieTooLarge: TrieTooLarge) -> Self {
+        Self::TooLarge
+    }
+}
+
+/// The added tokens of a vocabulary, ready to be searched for.
 #[derive(Debug)]
 pub(crate) struct AddedTokens {
-    /// With the ids that they have in the library.
     tokens: Vec<SpecialToken>,
+    search: Search,
     as_is: TokenTrie,
     normalized: TokenTrie,
-    /// The number of the token of each id.
+    /// The number of the token of each id; of several, the first.
     by_id: HashMap<u32, usize>,
     by_text: HashMap<String, u32>,
     /// The text of each token, normalized if it is searched for like that.
@@ -65,7 +124,7 @@ pub(crate) struct FoundTokens {
 
 impl FoundTokens {
     /// Which tokens are found in normalized text.
-    pub(super) fn in_normalized(&self) -> &Arc<[bool]> {
+    pub(crate) fn in_normalized(&self) -> &Arc<[bool]> {
         &self.in_normalized
     }
 
@@ -76,45 +135,21 @@ impl FoundTokens {
 }
 
 impl AddedTokens {
-    /// `tokens` in the order of the file; `model_size` is the number of tokens of the model. Their ids
-    /// are those of the vocabulary, and otherwise the next ones after it.
-    pub(super) fn new(
+    /// `normalize` gives the text of a token after the normalizer.
+    pub(crate) fn new<E: From<AddedTokensError>>(
         tokens: Vec<SpecialToken>,
-        vocabulary: &ModelVocabulary,
-        model_size: u32,
-        normalizer: &[Normalizer],
-    ) -> Result<Self, PipelineError> {
-        let mut by_text: HashMap<String, u32> = HashMap::new();
-        let mut by_id: HashMap<u32, usize> = HashMap::new();
-        let mut added: Vec<SpecialToken> = Vec::new();
-        let mut next_id = model_size;
-        for mut token in tokens.into_iter().filter(|token| !token.text.is_empty()) {
-            let known = by_text.get(&token.text).copied();
-            token.id = known
-                .or_else(|| vocabulary.id(&token.text))
-                .unwrap_or_else(|| {
-                    next_id += 1;
-                    next_id - 1
-                });
-            by_text.insert(token.text.clone(), token.id);
-            // A later token takes the place of one with the same id.
-            match by_id.get(&token.id) {
-                Some(number) => added[*number] = token,
-                None => {
-                    by_id.insert(token.id, added.len());
-                    added.push(token);
-                }
-            }
-        }
-        let mut texts = Vec::with_capacity(added.len());
-        for token in &added {
+        search: Search,
+        normalize: impl Fn(&str) -> Result<String, E>,
+    ) -> Result<Self, E> {
+        let mut texts = Vec::with_capacity(tokens.len());
+        for token in &tokens {
             texts.push(match token.normalized {
-                true => normalized(normalizer, &token.text)?,
+                true => normalize(&token.text)?,
                 false => token.text.clone(),
             });
         }
-        let trie = |normalizes: bool| -> Result<TokenTrie, PipelineError> {
-            let chosen = added.iter().zip(&texts).zip(0..);
+        let trie = |normalizes: bool| {
+            let chosen = tokens.iter().zip(&texts).zip(0..);
             let chosen = chosen.filter(|((token, _), _)| token.normalized == normalizes);
             TokenTrie::new(
                 chosen
@@ -122,46 +157,50 @@ impl AddedTokens {
                     .collect(),
             )
         };
-        let special = added.iter().filter(|token| token.special);
+        let special = tokens.iter().filter(|token| token.special);
         let special: HashSet<&str> = special.map(|token| &token.text[..]).collect();
+        let numbered = tokens.iter().enumerate().rev();
         Ok(Self {
+            search,
             as_is: trie(false)?,
             normalized: trie(true)?,
             hidden: texts
                 .iter()
                 .map(|text| special.contains(&text[..]))
                 .collect(),
-            tokens: added,
-            by_id,
-            by_text,
+            by_id: numbered.map(|(number, token)| (token.id, number)).collect(),
+            by_text: (tokens.iter())
+                .map(|token| (token.text.clone(), token.id))
+                .collect(),
             texts,
+            tokens,
         })
     }
 
-    /// The tokens, with the ids that they have in the library.
+    /// The tokens with their ids.
     pub(crate) fn tokens(&self) -> &[SpecialToken] {
         &self.tokens
     }
 
     /// The id of the token with this text.
-    pub(super) fn id(&self, text: &str) -> Option<u32> {
+    pub(crate) fn id(&self, text: &str) -> Option<u32> {
         self.by_text.get(text).copied()
     }
 
     /// The text of an id, normalized if the token is searched for like that.
-    pub(super) fn text(&self, id: u32) -> Option<&str> {
+    pub(crate) fn text(&self, id: u32) -> Option<&str> {
         let number = *self.by_id.get(&id)?;
         Some(&self.texts[number])
     }
 
     /// Whether decoding without special tokens leaves out the text of an id.
-    pub(super) fn is_hidden(&self, id: u32) -> bool {
+    pub(crate) fn is_hidden(&self, id: u32) -> bool {
         let number = self.by_id.get(&id);
         number.is_some_and(|number| self.hidden[*number])
     }
 
     /// The tokens that are searched for in normalized text, with their texts there.
-    pub(super) fn normalized_tokens(&self) -> impl Iterator<Item = (&SpecialToken, &str)> {
+    pub(crate) fn normalized_tokens(&self) -> impl Iterator<Item = (&SpecialToken, &str)> {
         let tokens = self.tokens.iter().zip(&self.texts);
         let normalized = tokens.filter(|(token, _)| token.normalized);
         normalized.map(|(token, text)| (token, &text[..]))
@@ -188,7 +227,7 @@ impl AddedTokens {
     }
 
     /// Passes the parts of a text with the tokens that are found in it as it is.
-    pub(super) fn cut_as_is(
+    pub(crate) fn cut_as_is(
         &self,
         text: &[u8],
         found: &FoundTokens,
@@ -199,7 +238,7 @@ impl AddedTokens {
     }
 
     /// Passes the parts of a normalized text.
-    pub(super) fn cut_normalized(
+    pub(crate) fn cut_normalized(
         &self,
         text: &[u8],
         found: &FoundTokens,
@@ -209,8 +248,21 @@ impl AddedTokens {
         self.cut(trie, text, found, on_segment);
     }
 
+    /// Whether a token that is searched for in text as it is begins before a position, or at it, and
+    /// ends after it, or at it.
+    #[cfg(feature = "train")]
+    pub(crate) fn touches_as_is(&self, text: &[u8], at: usize) -> bool {
+        self.as_is.touches(text, at)
+    }
+
+    /// The same for tokens that are searched for in normalized text.
+    #[cfg(feature = "train")]
+    pub(crate) fn touches_normalized(&self, text: &[u8], at: usize) -> bool {
+        self.normalized.touches(text, at)
+    }
+
     /// The id of the token with a number.
-    pub(super) fn id_of(&self, number: usize) -> u32 {
+    pub(crate) fn id_of(&self, number: usize) -> u32 {
         self.tokens[number].id
     }
 
@@ -225,7 +277,9 @@ impl AddedTokens {
         let mut at = 0;
         // The last run of white space after a token. Tokens inside of it have the same end.
         let mut run = 0..0;
-        while let Some((number, range)) = trie.and_then(|trie| trie.find(text, at)) {
+        let is_searched = |number: usize| self.search == Search::All || found.is_found(number);
+        let next = |at| trie.and_then(|trie| trie.find(text, at, is_searched));
+        while let Some((number, range)) = next(at) {
             at = range.end;
             let token = &self.tokens[number];
             if !found.is_found(number) {
@@ -262,23 +316,13 @@ impl AddedTokens {
     }
 }
 
-/// A text after the normalizer.
-fn normalized(normalizer: &[Normalizer], text: &str) -> Result<String, PipelineError> {
-    let mut mapped = MappedText::default();
-    mapped.start(text.as_bytes(), 0..text.len(), true, Malformed::Replaced);
-    for step in normalizer {
-        step.apply(&mut mapped, true)?;
-    }
-    Ok(mapped.text)
-}
-
 impl TokenTrie {
-    fn new(tokens: Vec<(&str, u32)>) -> Result<Self, PipelineError> {
+    fn new(tokens: Vec<(&str, u32)>) -> Result<Self, AddedTokensError> {
         if tokens.is_empty() {
             return Ok(Self::default());
         }
         if tokens.iter().any(|(text, _)| text.is_empty()) {
-            return Err(PipelineError::EmptyAddedToken);
+            return Err(AddedTokensError::Empty);
         }
         let mut first = Box::new([false; 256]);
         for byte in tokens.iter().filter_map(|(text, _)| text.bytes().next()) {
@@ -290,8 +334,22 @@ impl TokenTrie {
         })
     }
 
-    /// The first token at or after `at`, the longest of those there.
-    fn find(&self, text: &[u8], at: usize) -> Option<(usize, Range<usize>)> {
+    /// See [`AddedTokens::touches_as_is`].
+    #[cfg(feature = "train")]
+    fn touches(&self, text: &[u8], at: usize) -> bool {
+        (0..=at).any(|start| {
+            let mut prefixes = self.trie.prefixes(&text[start..]);
+            prefixes.any(|(length, _)| start + length >= at)
+        })
+    }
+
+    /// The first searched token at or after `at`, the longest of those there.
+    fn find(
+        &self,
+        text: &[u8],
+        at: usize,
+        is_searched: impl Fn(usize) -> bool,
+    ) -> Option<(usize, Range<usize>)> {
         let first = self.first.as_deref()?;
         let rest = text.get(at..)?;
         let mut begins = rest
@@ -300,8 +358,10 @@ impl TokenTrie {
             .filter(|(_, byte)| first[usize::from(**byte)]);
         begins.find_map(|(begin, _)| {
             let begin = at + begin;
-            let (length, number) = self.trie.prefixes(&text[begin..]).last()?;
-            Some((number as usize, begin..begin + length))
+            let prefixes = self.trie.prefixes(&text[begin..]);
+            let prefixes = prefixes.map(|(length, number)| (number as usize, length));
+            let (number, length) = prefixes.filter(|(number, _)| is_searched(*number)).last()?;
+            Some((number, begin..begin + length))
         })
     }
 }
@@ -310,4 +370,40 @@ impl TokenTrie {
 fn is_word(char: &[u8]) -> bool {
     let c = decode_char(char).0;
     c.is_some_and(|c| regex_syntax::try_is_word_character(c).unwrap_or_default())
+}
+
+/// The first character, or byte that belongs to none; empty for an empty text.
+pub(crate) fn first_char(text: &[u8]) -> &[u8] {
+    &text[..decode_char(text).1]
+}
+
+/// The last character, or byte that belongs to none; empty for an empty text.
+pub(crate) fn last_char(text: &[u8]) -> &[u8] {
+    let starts = (1..=4.min(text.len()))
+        .rev()
+        .map(|width| &text[text.len() - width..]);
+    let mut whole = starts.filter(|char| first_char(char).len() == char.len());
+    whole.next().unwrap_or_default()
+}
+
+fn is_space(char: &[u8]) -> bool {
+    decode_char(char).0.is_some_and(char::is_whitespace)
+}
+
+/// The bytes of the white space at the start of a text.
+pub(crate) fn spaces_at_start(text: &[u8]) -> usize {
+    let mut rest = text;
+    while is_space(rest) {
+        rest = &rest[first_char(rest).len()..];
+    }
+    text.len() - rest.len()
+}
+
+/// The bytes of the white space at the end of a text.
+pub(crate) fn spaces_at_end(text: &[u8]) -> usize {
+    let mut rest = text;
+    while is_space(last_char(rest)) {
+        rest = &rest[..rest.len() - last_char(rest).len()];
+    }
+    text.len() - rest.len()
 }
