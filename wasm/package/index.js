@@ -3,8 +3,4 @@ import * as bindings from "./dist/core.js";
 import { loaders } from "./tokenizer.js";
 
 export { Decoder, Tokenizer } from "./tokenizer.js";
-export const { load, loadVocabAndMerges } = loaders(
-  bindings,
-  () => new URL("./dist/core_bg.wasm", import.meta.url),
-  () => import("./train.js"),
-);
+export const { load, loadVocabAndMerges } = loaders(bindings, () => new URL("./dist/core_bg.wasm", import.meta.url));

@@ -5,8 +5,4 @@ import * as bindings from "./dist/core.js";
 import { loaders } from "./tokenizer.js";
 
 export { Decoder, Tokenizer } from "./tokenizer.js";
-export const { load, loadVocabAndMerges } = loaders(
-  bindings,
-  () => readFile(new URL("./dist/core_bg.wasm", import.meta.url)),
-  () => import("./node-train.js"),
-);
+export const { load, loadVocabAndMerges } = loaders(bindings, () => readFile(new URL("./dist/core_bg.wasm", import.meta.url)));

@@ -168,37 +168,21 @@ export class Tokenizer {
   }
 }
 
-/**
- * Makes `load` and `loadVocabAndMerges` for a module, which is compiled once, by the first call. `larger` imports the
- * module that runs any pattern, for the few files that need it.
- */
-export function loaders(bindings, wasm, larger) {
+/** Makes `load` and `loadVocabAndMerges` for a module, which is compiled once, by the first call. */
+export function loaders(bindings, wasm) {
   let ready;
   const initialize = () => (ready ??= Promise.resolve(wasm()).then((module_or_path) => bindings.default({ module_or_path })));
-  async function made(read, again) {
-    await initialize();
-    try {
-      return new Tokenizer(read());
-    } catch (error) {
-      if (!larger || error.name !== "UnknownPattern") throw error;
-    }
-    return again(await larger());
-  }
   return {
     initialize,
     async load(file, options) {
       const [bytes, rest] = [bytesOf(file), formatArguments(options)];
-      return made(
-        () => bindings.CoreTokenizer.load(bytes, ...rest),
-        (module) => module.load(bytes, options),
-      );
+      await initialize();
+      return new Tokenizer(bindings.CoreTokenizer.load(bytes, ...rest));
     },
     async loadVocabAndMerges(vocab, merges, options) {
       const [files, rest] = [[vocab, merges].map(bytesOf), formatArguments(options)];
-      return made(
-        () => bindings.CoreTokenizer.loadVocabAndMerges(...files, ...rest),
-        (module) => module.loadVocabAndMerges(...files, options),
-      );
+      await initialize();
+      return new Tokenizer(bindings.CoreTokenizer.loadVocabAndMerges(...files, ...rest));
     },
   };
 }

@@ -1,7 +1,6 @@
 //! A tokenizer with options of encoding, and a decoder of ids that arrive one by one.
 
 use std::cell::RefCell;
-use std::error::Error;
 use std::rc::Rc;
 
 use spiece::byte_bpe::SpecialToken;
@@ -14,13 +13,6 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    #[wasm_bindgen(js_name = Error)]
-    type ThrownError;
-    #[wasm_bindgen(constructor, js_class = Error)]
-    fn new(message: &str) -> ThrownError;
-    #[wasm_bindgen(method, setter, js_class = Error)]
-    fn set_name(this: &ThrownError, name: &str);
-
     /// Copies the ids of a text once, from the memory of the module; a `Vec` would be one more
     /// copy.
     #[wasm_bindgen(typescript_type = "Uint32Array")]
@@ -45,21 +37,6 @@ fn format_options(
         options.special_tokens = Some(tokens.collect());
     }
     Ok(options)
-}
-
-/// The error that loading a tokenizer throws. Its name is `UnknownPattern` if the module with
-/// training, which runs any pattern, would load the file.
-fn load_error(error: impl Error + 'static) -> JsValue {
-    let thrown = ThrownError::new(&error.to_string());
-    let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
-    while let Some(error) = cause {
-        let pattern = error.downcast_ref();
-        if let Some(PatternError::UnknownName { .. }) = pattern {
-            thrown.set_name("UnknownPattern");
-        }
-        cause = error.source();
-    }
-    thrown.into()
 }
 
 /// A position in a text. The memory of a module has no more than 2^32 bytes, so that it always fits.
@@ -106,11 +83,11 @@ impl CoreTokenizer {
         pattern: Option<String>,
         special_texts: Option<Vec<String>>,
         special_ids: Option<Vec<u32>>,
-    ) -> Result<Self, JsValue> {
+    ) -> Result<Self, JsError> {
         let special = special_texts.zip(special_ids);
-        let options = format_options(pattern, special).map_err(load_error)?;
-        let tokenizer = Tokenizer::from_bytes_with(file, &options).map_err(load_error)?;
-        Ok(Self::of(Rc::new(tokenizer), &EncodeOptions::default())?)
+        let options = format_options(pattern, special)?;
+        let tokenizer = Tokenizer::from_bytes_with(file, &options)?;
+        Self::of(Rc::new(tokenizer), &EncodeOptions::default())
     }
 
     /// Reads the contents of `vocab.json` and `merges.txt`.
@@ -121,15 +98,13 @@ impl CoreTokenizer {
         pattern: Option<String>,
         special_texts: Option<Vec<String>>,
         special_ids: Option<Vec<u32>>,
-    ) -> Result<Self, JsValue> {
+    ) -> Result<Self, JsError> {
         let special = special_texts.zip(special_ids);
-        let options = format_options(pattern, special).map_err(load_error)?;
+        let options = format_options(pattern, special)?;
         let vocabulary = ByteVocabulary::from_vocab_and_merges(vocab, merges, &options);
-        let bpe = vocabulary
-            .and_then(ByteVocabulary::into_exact)
-            .map_err(load_error)?;
+        let bpe = vocabulary.and_then(ByteVocabulary::into_exact)?;
         let tokenizer = Tokenizer::from_pipeline(bpe, TokenizerConfig::default());
-        Ok(Self::of(Rc::new(tokenizer), &EncodeOptions::default())?)
+        Self::of(Rc::new(tokenizer), &EncodeOptions::default())
     }
 
     /// The same tokenizer with other options; the tables are shared.
