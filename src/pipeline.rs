@@ -15,6 +15,7 @@
 //! | `decoder` | steps from tokens to a text |
 //! | `text` | a text on its way through the stages, with origins |
 //! | `byte_path` | ids of byte-level pipelines, straight from the bytes |
+//! | `listed_model` | the SentencePiece model that merges as a list of merges does |
 //! | `chunks` | where a text can be cut before everything else, so that results can be kept |
 //!
 //! The first and the third stage are those of [`added`](crate::added).
@@ -33,6 +34,7 @@ mod chunks;
 mod classes;
 mod decoder;
 mod error;
+mod listed_model;
 mod matcher;
 mod model;
 mod normalizer;

@@ -50,7 +50,7 @@ pub use self::written::{ByteFileOptions, ByteFiles, Missing, PostProcessor};
 pub(crate) use crate::base::byte_chars::printable;
 pub(super) use crate::base::byte_chars::spelled;
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, SpecialToken, TextForm};
-use crate::encode::bpe::merge_list::ListOrder;
+use crate::encode::bpe::merge_list::{ListOrder, Units};
 use crate::formats::opened::{OpenedFile, check_size, text};
 use crate::formats::{
     FILES_OF_FOLDERS, FileFormat, ReadPostProcessor, Reason, ReasonKind, Verdict, options_of_folder,
@@ -291,7 +291,7 @@ impl ByteVocabulary {
         parts: ByteBpeParts,
     ) -> Result<Self, ByteFormatError> {
         let unprintable = vocabulary.add_others(&parts.special_tokens)?;
-        let order = ListOrder::new(vocabulary.tokens.texts(), &vocabulary.pairs);
+        let order = ListOrder::new(vocabulary.tokens.texts(), &vocabulary.pairs, Units::Bytes);
         let mut read = Self::of_order(&vocabulary.tokens, order, parts)?;
         if let Some(text) = unprintable.filter(|_| read.parts.whole_pretokens_first) {
             let explanation = format!(

@@ -27,7 +27,7 @@ use crate::base::byte_chars::append_bytes;
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, TextForm};
 use crate::encode::bpe::BpeCache;
 use crate::encode::bpe::bytes::ByteEncoder;
-use crate::encode::bpe::merge_list::{ListOrder, ListedPair, symbol_of_token};
+use crate::encode::bpe::merge_list::{ListOrder, ListedPair, Units, symbol_of_token};
 use crate::pattern::{Pretokenizer, Split, SplitBehavior};
 use crate::piece::{PieceId, PieceKind, PieceTable};
 
@@ -255,7 +255,7 @@ impl ByteTokens {
             })
         };
         let pairs: Vec<ListedPair> = bpe.merges().iter().filter_map(pair).collect();
-        let order = ListOrder::new(&texts, &pairs);
+        let order = ListOrder::new(&texts, &pairs, Units::Bytes);
         Some(Self { texts, ids, order })
     }
 

@@ -17,6 +17,8 @@ use std::collections::HashMap;
 #[cfg(feature = "formats")]
 use std::sync::Arc;
 use std::sync::OnceLock;
+#[cfg(feature = "formats")]
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Tokenizer;
 #[cfg(feature = "formats")]
@@ -176,8 +178,18 @@ pub(super) struct PipelineTables {
     kinds: HashMap<u32, PieceKind>,
     /// The tables of a SentencePiece model with the same ids.
     equal_model: Option<EqualTables>,
+    /// The tables of a model that merges as the list of the pipeline does, once they are made.
+    listed_model: OnceLock<Option<ModelTables>>,
+    /// The bytes of the texts that were encoded before; see [`MIN_BYTES_OF_LISTED_MODEL`].
+    encoded_bytes: AtomicUsize,
+    config: TokenizerConfig,
     pub(super) pool: CachePool,
 }
+
+/// Making the tables of a listed model takes some tenths of a second. Then texts are encoded in less
+/// than half of the time, so that it pays after so many bytes.
+#[cfg(feature = "formats")]
+const MIN_BYTES_OF_LISTED_MODEL: usize = 1 << 20;
 
 /// The tables of a model that has the ids of a pipeline; see [`EqualModel`].
 #[cfg(feature = "formats")]
@@ -213,6 +225,12 @@ impl PipelineTables {
                 has_added_tokens: equal.has_added_tokens,
                 serves_parts: equal.serves_parts,
             }),
+            listed_model: match pipeline.may_have_listed_model() {
+                true => OnceLock::new(),
+                false => OnceLock::from(None),
+            },
+            encoded_bytes: AtomicUsize::new(0),
+            config,
             pipeline,
             pool: CachePool::new(Arc::default(), config),
         }
@@ -248,16 +266,35 @@ impl PipelineTables {
         parts: &mut CacheParts,
         ids: &mut Vec<PieceId>,
     ) -> bool {
-        let Some(equal) = self.equal_model.as_ref().filter(|it| it.serves_parts) else {
+        let equal = self.equal_model.as_ref().filter(|it| it.serves_parts);
+        let tables = equal.map(|equal| &equal.tables);
+        let Some(tables) = tables.or_else(|| self.listed_model(text.len())) else {
             return false;
         };
-        let model = equal.tables.context();
+        let model = tables.context();
         self.pipeline
             .cut_as_is(text, found, |segment| match segment {
                 Segment::Text(range) => encode(&model, parts, &text[range], ids),
                 Segment::Special(id, _) => ids.push(PieceId::from_index(id)),
             });
         true
+    }
+
+    /// The tables of the listed model, if there is one and it pays; the next text has so many bytes.
+    #[inline]
+    fn listed_model(&self, bytes: usize) -> Option<&ModelTables> {
+        if let Some(made) = self.listed_model.get() {
+            return made.as_ref();
+        }
+        let before = self.encoded_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) < MIN_BYTES_OF_LISTED_MODEL {
+            return None;
+        }
+        let make = || {
+            let model = self.pipeline.listed_model()?;
+            Some(ModelTables::new(model, self.config))
+        };
+        self.listed_model.get_or_init(make).as_ref()
     }
 
     /// Pushes the tokens of a text into the buffer.

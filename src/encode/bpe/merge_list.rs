@@ -32,6 +32,9 @@
 //! merged and its last pair is l and r, which is in the list. Both rules have the same candidates,
 //! compare them by the place of p, and take the leftmost of several places of one token. ∎
 //!
+//! With characters for bytes, the same holds for a list that merges characters ([`Units`]). A text can
+//! have characters that are no token; they are in no pair, and neither is a token with one.
+//!
 //! A divided token would be merged by rank but not by the list; its own bytes are the counterexample.
 //! No published vocabulary that we know has one.
 //!
@@ -44,11 +47,24 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use super::pair_merger::PairMerger;
-use crate::base::TextArena;
 use crate::base::num::low_u32;
+use crate::base::utf8::lossy_chars;
+use crate::base::{TextArena, is_char};
 
 /// The number of bytes: the symbol of the first token.
 const BYTES: u32 = 256;
+
+/// What a list merges first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Units {
+    /// Bytes.
+    Bytes,
+    /// Characters of well-formed tokens. One of several bytes is no merged token.
+    Characters,
+}
+
+/// The symbol of a character that is no token.
+const NO_SYMBOL: u32 = u32::MAX;
 
 /// A pair of a list, by *symbols*: bytes by value, and from 256 on tokens by position.
 #[derive(Debug, Clone, Copy)]
@@ -83,8 +99,12 @@ impl ListOrder {
     /// The order of a list. A byte that is no token stands in no pair.
     ///
     /// It takes a few searches for each pair, and merges few tokens.
-    pub(crate) fn new(tokens: &TextArena, pairs: &[ListedPair]) -> Self {
-        let (list, repeated) = PairList::new(pairs);
+    pub(crate) fn new(tokens: &TextArena, pairs: &[ListedPair], units: Units) -> Self {
+        let characters = match units {
+            Units::Bytes => HashMap::default(),
+            Units::Characters => characters(tokens),
+        };
+        let (list, repeated) = PairList::new(pairs, &characters);
         let mut last_merges = vec![None; BYTES as usize + tokens.len()];
         for (pair, place) in pairs.iter().zip(0..) {
             let ListedPair { left, right, .. } = *pair;
@@ -108,14 +128,24 @@ impl ListOrder {
                 merged.push((merge.place, at));
                 continue;
             }
-            if bytes.len() == 1 {
+            if bytes.len() == 1 || list.is_character(BYTES + low_u32(at as u64)) {
                 single.push(at);
                 continue;
             }
             // Few tokens are left: those that no text is merged to, or that have a part with a
             // later place.
-            let symbols = bytes.iter().map(|byte| u32::from(*byte));
-            match merger.merge(symbols, |left, right| list.merge_of(left, right)) {
+            let symbols: Vec<u32> = match units {
+                Units::Bytes => bytes.iter().map(|byte| u32::from(*byte)).collect(),
+                Units::Characters => {
+                    let of = |c: char| match u8::try_from(c).ok().filter(u8::is_ascii) {
+                        Some(byte) => u32::from(byte),
+                        None => characters.get(&c).copied().unwrap_or(NO_SYMBOL),
+                    };
+                    lossy_chars(bytes).map(of).collect()
+                }
+            };
+            let merge_of = |left, right| list.merge_of(left, right);
+            match merger.merge(symbols.into_iter(), merge_of) {
                 ([_], Some([left, right])) => {
                     let merge = list.merge_of(left, right);
                     merged.extend(merge.map(|(place, _)| (place, at)));
@@ -160,8 +190,21 @@ impl ListOrder {
     }
 }
 
+/// The symbols of the tokens that are one character of several bytes.
+fn characters(tokens: &TextArena) -> HashMap<char, u32, RandomState> {
+    let character = |at: usize| {
+        let text = tokens.get(at);
+        let is_one = (2..=4).contains(&text.len()) && is_char(text);
+        let c = lossy_chars(text).next().filter(|_| is_one)?;
+        Some((c, symbol_of_token(tokens, at)))
+    };
+    (0..tokens.len()).filter_map(character).collect()
+}
+
 /// The pairs of a list by their symbols.
 struct PairList {
+    /// Whether the token is a character that a text begins with; by position.
+    is_character: Vec<bool>,
     /// Places and results of pairs of two bytes. Most pairs that are looked up are such pairs.
     of_bytes: Vec<Option<(u32, u32)>>,
     of_others: HashMap<u64, (u32, u32), RandomState>,
@@ -177,8 +220,15 @@ struct LastMerge {
 
 impl PairList {
     /// The list, and the places of pairs that stand in it again: tokenizers takes the last.
-    fn new(pairs: &[ListedPair]) -> (Self, HashSet<u32>) {
+    fn new(
+        pairs: &[ListedPair],
+        characters: &HashMap<char, u32, RandomState>,
+    ) -> (Self, HashSet<u32>) {
+        let numbers = characters.values().map(|symbol| (symbol - BYTES) as usize);
+        let mut is_character = vec![false; numbers.clone().max().map_or(0, |last| last + 1)];
+        numbers.for_each(|at| is_character[at] = true);
         let mut list = Self {
+            is_character,
             of_bytes: vec![None; 1 << 16],
             of_others: HashMap::with_capacity_and_hasher(pairs.len(), RandomState::default()),
         };
@@ -204,6 +254,12 @@ impl PairList {
         }
     }
 
+    /// Whether a symbol is a character of several bytes that a text begins with.
+    fn is_character(&self, symbol: u32) -> bool {
+        let at = symbol.checked_sub(BYTES);
+        at.is_some_and(|at| self.is_character.get(at as usize) == Some(&true))
+    }
+
     /// Whether both parts of a merge are bytes or known, and merging their joined bytes comes to
     /// the two parts.
     ///
@@ -214,7 +270,8 @@ impl PairList {
     /// since its own parts have earlier places.
     fn reaches(&self, merge: LastMerge, last_merges: &[Option<LastMerge>]) -> bool {
         let last_of = |symbol: u32| last_merges[symbol as usize];
-        let is_known = |symbol: u32| symbol < BYTES || last_of(symbol).is_some();
+        let is_known =
+            |symbol: u32| symbol < BYTES || last_of(symbol).is_some() || self.is_character(symbol);
         let LastMerge {
             mut left,
             mut right,
@@ -347,7 +404,7 @@ mod tests {
                     })
                 })
                 .collect();
-            let order = ListOrder::new(&tokens, &pairs);
+            let order = ListOrder::new(&tokens, &pairs, Units::Bytes);
             let by_list = |left: &[u8], right: &[u8]| {
                 let pair = [find(left)?, find(right)?];
                 pairs.iter().rposition(|listed| [listed.left, listed.right] == pair)
@@ -393,7 +450,7 @@ mod tests {
             pair("a", "a"),
             pair("aa", "a"),
         ];
-        let order = ListOrder::new(&tokens, &list);
+        let order = ListOrder::new(&tokens, &list, Units::Bytes);
         let merged: Vec<&[u8]> = order.tokens[256..]
             .iter()
             .map(|at| tokens.get(*at))

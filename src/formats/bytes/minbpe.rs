@@ -21,7 +21,7 @@ use super::tokens::{TokenList, checked_id, shown, syntax};
 use super::written::{as_it_is_reasons, has_properties, one_pattern, pattern_reason};
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary};
 use crate::byte_bpe::{ByteBpeParts, SpecialToken};
-use crate::encode::bpe::merge_list::{ListOrder, ListedPair, symbol_of_token};
+use crate::encode::bpe::merge_list::{ListOrder, ListedPair, Units, symbol_of_token};
 use crate::formats::FileFormat;
 use crate::pattern::{Pattern, Pretokenizer};
 
@@ -64,7 +64,7 @@ pub(super) fn read(
         whole_pretokens_first: false,
         ..ByteBpeParts::new(pretokenizer)
     };
-    let order = ListOrder::new(tokens.texts(), &pairs);
+    let order = ListOrder::new(tokens.texts(), &pairs, Units::Bytes);
     ByteVocabulary::of_order(&tokens, order, parts)
 }
 

@@ -11,7 +11,7 @@ use super::written::{as_it_is_reasons, has_properties, one_pattern};
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, json_error, known_or_given};
 use crate::base::byte_chars::printable;
 use crate::byte_bpe::ByteBpeParts;
-use crate::encode::bpe::merge_list::ListOrder;
+use crate::encode::bpe::merge_list::{ListOrder, Units};
 use crate::formats::FileFormat;
 use crate::formats::tokenizer_json::{JsonVocab, Placement, vocabulary};
 
@@ -107,7 +107,7 @@ pub(super) fn read(
     vocabulary.add_merges(pairs.into_iter(), |index| Place::Line(lines[index]))?;
     vocabulary.add_others(options.special_tokens.as_deref().unwrap_or_default())?;
     let tokens = &vocabulary.tokens;
-    let order = ListOrder::new(tokens.texts(), &vocabulary.pairs);
+    let order = ListOrder::new(tokens.texts(), &vocabulary.pairs, Units::Bytes);
     let parts = ByteBpeParts {
         whole_pretokens_first: false,
         ..known_or_given(tokens, &order, options)?

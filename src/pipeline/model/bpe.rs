@@ -237,7 +237,12 @@ impl BpeModel {
         })
     }
 
-    pub(super) fn unknown(&self) -> Option<u32> {
+    /// Whether there is a token for each byte, such as `<0x0A>`.
+    pub(in crate::pipeline) fn has_all_bytes(&self) -> bool {
+        self.bytes.iter().all(Option::is_some)
+    }
+
+    pub(in crate::pipeline) fn unknown(&self) -> Option<u32> {
         self.unknown
     }
 
