@@ -128,6 +128,11 @@ impl FoundTokens {
         &self.in_normalized
     }
 
+    /// Whether any token is found in normalized text.
+    pub(crate) fn finds_in_normalized(&self) -> bool {
+        self.any_normalized
+    }
+
     #[inline]
     fn is_found(&self, token: usize) -> bool {
         self.is_found.get(token).copied().unwrap_or_default()

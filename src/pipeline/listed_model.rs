@@ -1,7 +1,8 @@
 //! The SentencePiece model that merges as a list of merges does.
 //!
 //! Files of Gemma turn spaces into marks, cut nothing, merge characters by a list, and fall back to
-//! bytes: what a SentencePiece model without a dummy prefix does by scores. If the list is an order
+//! bytes: what a SentencePiece model does by scores, without or, as in old files of Llama 2, with a
+//! dummy prefix. If the list is an order
 //! of tokens ([`merge_list`](crate::encode::bpe::merge_list)), a model whose scores have that order
 //! gives the ids of every text between added tokens.
 //!
@@ -11,7 +12,7 @@
 
 use super::matcher::MatcherTarget;
 use super::model::{BpeModel, PipelineModel};
-use super::{Normalizer, Pipeline, PreTokenizer};
+use super::{Normalizer, Pipeline, PreTokenizer, PrependScheme};
 use crate::base::num::low_u32;
 use crate::base::{TextArena, WHITESPACE_MARK_STR};
 use crate::encode::bpe::merge_list::{ListOrder, ListedPair, Units, symbol_of_token};
@@ -22,26 +23,40 @@ use crate::piece::PieceKind;
 impl Pipeline {
     /// Whether a look at the list of merges tells if there is a [listed model](Self::listed_model).
     pub(crate) fn may_have_listed_model(&self) -> bool {
-        let marks_spaces = |step: &Normalizer| {
-            matches!(step, Normalizer::Replace { pattern, content }
-                if content == WHITESPACE_MARK_STR && is_space(pattern.target()))
-        };
         // After the normalizer there are no spaces.
-        let cuts_nothing = |step: &PreTokenizer| {
-            matches!(step, PreTokenizer::Split { pattern, invert: false, .. }
-                if is_space(pattern.target()))
+        let changes_nothing = |step: &PreTokenizer| match step {
+            PreTokenizer::Split {
+                pattern, invert, ..
+            } => !invert && is_space(pattern.target()),
+            PreTokenizer::Metaspace(it) => it.prepend_scheme == PrependScheme::Never && !it.split,
+            _ => false,
         };
-        let cuts_out_first = self.added.tokens().iter().all(|token| !token.normalized);
         matches!(self.model, PipelineModel::Bpe(_))
-            && matches!(&self.normalizer[..], [step] if marks_spaces(step))
-            && self.pre_tokenizer.iter().all(cuts_nothing)
-            && cuts_out_first
+            && self.adds_mark().is_some()
+            && self.pre_tokenizer.iter().all(changes_nothing)
     }
 
-    /// The model with the ids of texts between added tokens, if the stages are those of one.
+    /// Whether the normalizer puts a mark before a text; `None` if it does more than that and to turn
+    /// spaces into marks.
+    fn adds_mark(&self) -> Option<bool> {
+        let (last, before) = self.normalizer.split_last()?;
+        let marks_spaces = matches!(last, Normalizer::Replace { pattern, content }
+            if content == WHITESPACE_MARK_STR && is_space(pattern.target()));
+        match before {
+            _ if !marks_spaces => None,
+            [] => Some(false),
+            [Normalizer::Prepend(text)] if text == WHITESPACE_MARK_STR => Some(true),
+            _ => None,
+        }
+    }
+
+    /// The model with the ids of texts between added tokens, if the stages are those of one. It knows
+    /// nothing of added tokens that are found in normalized text.
     pub(crate) fn listed_model(&self) -> Option<Model> {
         match &self.model {
-            PipelineModel::Bpe(bpe) if self.may_have_listed_model() => model_of_list(bpe),
+            PipelineModel::Bpe(bpe) if self.may_have_listed_model() => {
+                model_of_list(bpe, self.adds_mark()?)
+            }
             _ => None,
         }
     }
@@ -51,8 +66,8 @@ fn is_space(target: &MatcherTarget) -> bool {
     matches!(target, MatcherTarget::Text(text) if text == " ")
 }
 
-/// The model of a list of merges.
-fn model_of_list(bpe: &BpeModel) -> Option<Model> {
+/// The model of a list of merges, with or without a mark before texts.
+fn model_of_list(bpe: &BpeModel, adds_mark: bool) -> Option<Model> {
     let options = bpe.options();
     let has_affix =
         options.continuing_subword_prefix.is_some() || options.end_of_word_suffix.is_some();
@@ -99,7 +114,7 @@ fn model_of_list(bpe: &BpeModel) -> Option<Model> {
     }
     let mut builder = Model::builder();
     builder.model_type(ModelType::Bpe);
-    builder.add_dummy_prefix(false);
+    builder.add_dummy_prefix(adds_mark);
     builder.remove_extra_whitespaces(false);
     for (at, text) in texts.iter().enumerate() {
         let id = low_u32(at as u64);
@@ -157,7 +172,7 @@ mod tests {
 
     /// A pipeline whose tokens are those that the merges of two tokens make, in this order; one whose
     /// number is odd is listed with all its other pairs.
-    fn pipeline(merges: &[[usize; 2]]) -> Pipeline {
+    fn pipeline(merges: &[[usize; 2]], adds_mark: bool) -> Pipeline {
         let bytes = (0..=255).map(|byte| format!("<0x{byte:02X}>"));
         let mut texts = vec!["<unk>".to_owned()];
         texts.extend(bytes);
@@ -181,9 +196,15 @@ mod tests {
         texts.extend(made);
         let vocab: HashMap<&String, usize> = texts.iter().zip(0..).collect();
         let space = json!({"String": " "});
+        let replace = json!({"type": "Replace", "pattern": space, "content": "\u{2581}"});
+        let prepend = json!({"type": "Prepend", "prepend": "\u{2581}"});
+        let normalizer = match adds_mark {
+            true => json!({"type": "Sequence", "normalizers": [prepend, replace]}),
+            false => replace,
+        };
         let file: Value = json!({
             "added_tokens": [{"id": 257, "content": "a", "special": false, "normalized": false}],
-            "normalizer": {"type": "Replace", "pattern": space, "content": "\u{2581}"},
+            "normalizer": normalizer,
             "pre_tokenizer": {"type": "Split", "pattern": space, "behavior": "Isolated", "invert": false},
             "model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": true, "byte_fallback": true,
                 "vocab": vocab, "merges": list},
@@ -198,8 +219,8 @@ mod tests {
         let text = "[a\u{e9}\u{65e5}\u{2581} \u{672c}]{0,12}";
         let mut exact = 0;
         let counts = std::cell::RefCell::new(&mut exact);
-        proptest!(ProptestConfig::with_cases(1000), |(merges in merges, texts in prop::collection::vec(text, 20))| {
-            let pipeline = pipeline(&merges);
+        proptest!(ProptestConfig::with_cases(1000), |(merges in merges, adds_mark: bool, texts in prop::collection::vec(text, 20))| {
+            let pipeline = pipeline(&merges, adds_mark);
             let Some(model) = pipeline.listed_model() else {
                 return Ok(());
             };

@@ -268,7 +268,11 @@ impl PipelineTables {
     ) -> bool {
         let equal = self.equal_model.as_ref().filter(|it| it.serves_parts);
         let tables = equal.map(|equal| &equal.tables);
-        let Some(tables) = tables.or_else(|| self.listed_model(text.len())) else {
+        let listed = || match found.finds_in_normalized() {
+            true => None,
+            false => self.listed_model(text.len()),
+        };
+        let Some(tables) = tables.or_else(listed) else {
             return false;
         };
         let model = tables.context();
