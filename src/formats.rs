@@ -41,7 +41,7 @@ pub use self::bytes::{
 };
 pub use self::error::ConvertError;
 pub(crate) use self::folder::options_of_folder;
-pub use self::format::FileFormat;
+pub use self::format::{FileFormat, ParseFileFormatError};
 pub(crate) use self::gguf::GgufContent;
 pub use self::gguf::{GgufOptions, GgufVocab};
 pub(crate) use self::opened::OpenedFile;

@@ -50,7 +50,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::Arc;
 
 pub use batch::SentenceCounts;
-pub use bytes::{ByteTieOrder, ByteTrainOptions, ByteTrainer};
+pub use bytes::{ByteTieOrder, ByteTrainOptions, ByteTrainer, ParseByteTieOrderError};
 pub use corpus::Corpus;
 pub use counts::{PlacedCount, Tally};
 pub use error::TrainError;

@@ -142,7 +142,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
 /// The format of `--format`, or of the name of the output.
 fn format(matches: &ArgMatches, to: &Path) -> CliResult<FileFormat> {
     if let Some(name) = args::non_empty(matches, "format") {
-        return FileFormat::named(name).ok_or_else(|| {
+        return name.parse().map_err(|_| {
             let expected = "model, tokenizer.json, gguf, tiktoken, vocab-merges, minbpe or folder";
             args::invalid("format", name, expected)
         });

@@ -239,7 +239,7 @@ pub fn _train_rustbpe(
     Ok(python_tokenizer(failure.or(py, trained)?))
 }
 
-/// Writes the files of a byte-level vocabulary in a format of `FileFormat::named`, all or none:
+/// Writes the files of a byte-level vocabulary in a format by its name, all or none:
 /// PREFIX.json, PREFIX.tiktoken, PREFIX.model, PREFIX.gguf, or PREFIX- and the names of files that need each
 /// other.
 #[pyfunction]
@@ -253,7 +253,7 @@ pub fn _save_byte_level(
         let message = format!("format: {format} is for byte-level vocabularies; leave it out");
         errors::exception(py, "ModelError", (message,))
     })?;
-    let format = FileFormat::named(format).ok_or_else(|| {
+    let format: FileFormat = format.parse().map_err(|_| {
         let expected = "tokenizer.json, tiktoken, vocab-merges, tekken, minbpe or gguf";
         let message = format!("format: {format} is not {expected}");
         errors::exception(py, "OptionValueError", (message,))

@@ -11,6 +11,7 @@
 use super::{bytes, wordpiece};
 use std::fmt;
 use std::path::{Path, is_separator};
+use std::str::FromStr;
 
 /// The first bytes of a GGUF file.
 const GGUF_MAGIC: &[u8] = b"GGUF";
@@ -102,22 +103,6 @@ impl FileFormat {
         }
     }
 
-    /// The format with a name of options: `model`, `tokenizer.json`, `gguf`, `tiktoken`,
-    /// `vocab-merges`, `tekken`, `minbpe` or `folder`.
-    pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "model" => Self::Model,
-            "tokenizer.json" => Self::TokenizerJson,
-            "gguf" => Self::Gguf,
-            "tiktoken" => Self::Tiktoken,
-            "vocab-merges" => Self::VocabMerges,
-            "tekken" => Self::Tekken,
-            "minbpe" => Self::Minbpe,
-            "folder" => Self::Folder,
-            _ => return None,
-        })
-    }
-
     /// The name in messages.
     pub const fn name(self) -> &'static str {
         match self {
@@ -133,6 +118,49 @@ impl FileFormat {
         }
     }
 }
+
+/// A format by its name in options: `model`, `tokenizer.json`, `gguf`, `tiktoken`, `vocab-merges`,
+/// `tekken`, `minbpe` or `folder`.
+impl FromStr for FileFormat {
+    type Err = ParseFileFormatError;
+
+    fn from_str(name: &str) -> Result<Self, ParseFileFormatError> {
+        Ok(match name {
+            "model" => Self::Model,
+            "tokenizer.json" => Self::TokenizerJson,
+            "gguf" => Self::Gguf,
+            "tiktoken" => Self::Tiktoken,
+            "vocab-merges" => Self::VocabMerges,
+            "tekken" => Self::Tekken,
+            "minbpe" => Self::Minbpe,
+            "folder" => Self::Folder,
+            _ => {
+                let name = name.to_owned();
+                return Err(ParseFileFormatError { name });
+            }
+        })
+    }
+}
+
+/// A name that no [`FileFormat`] has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseFileFormatError {
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for ParseFileFormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "unknown format {:?}; use model, tokenizer.json, gguf, tiktoken, vocab-merges, tekken, \
+             minbpe or folder",
+            self.name
+        )
+    }
+}
+
+impl std::error::Error for ParseFileFormatError {}
 
 impl fmt::Display for FileFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

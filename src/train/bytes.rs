@@ -38,7 +38,7 @@ use std::collections::HashMap;
 use std::num::{NonZeroU64, NonZeroUsize};
 
 pub(crate) use self::options::length_limit;
-pub use self::options::{ByteTieOrder, ByteTrainOptions};
+pub use self::options::{ByteTieOrder, ByteTrainOptions, ParseByteTieOrderError};
 pub(crate) use self::order::{FirstPlaces, SmallestIds};
 use super::TrainError;
 use super::batch::{SentenceCounts, SentenceRules};

@@ -113,7 +113,7 @@ pub fn train_bytes(
     special_tokens: Vec<String>,
     report: &Function,
 ) -> Result<Vec<u8>, JsValue> {
-    let order = ByteTieOrder::from_name(tie_order).ok_or_else(|| {
+    let order: ByteTieOrder = tie_order.parse().map_err(|_| {
         JsError::new(&format!(
             "tieOrder: {tie_order:?} is not hf, rustbpe or minbpe"
         ))

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::num::NonZeroU16;
+use std::str::FromStr;
 
 use crate::input::Document;
 use crate::pattern::{PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
@@ -12,7 +13,7 @@ use crate::train::options::{InputFormat, OptionError};
 ///
 /// ```
 /// use spiece::train::ByteTieOrder;
-/// assert_eq!(ByteTieOrder::from_name("hf"), Some(ByteTieOrder::Tokenizers));
+/// assert_eq!("hf".parse(), Ok(ByteTieOrder::Tokenizers));
 /// assert_eq!(ByteTieOrder::Rustbpe.to_string(), "rustbpe");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -32,11 +33,6 @@ pub enum ByteTieOrder {
 
 impl ByteTieOrder {
     const ALL: [Self; 3] = [Self::Tokenizers, Self::Rustbpe, Self::Minbpe];
-
-    /// The one with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|order| order.name() == name)
-    }
 
     fn name(self) -> &'static str {
         match self {
@@ -75,6 +71,37 @@ impl fmt::Display for ByteTieOrder {
         f.write_str(self.name())
     }
 }
+
+impl FromStr for ByteTieOrder {
+    type Err = ParseByteTieOrderError;
+
+    fn from_str(name: &str) -> Result<Self, ParseByteTieOrderError> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|order| order.name() == name)
+            .ok_or_else(|| ParseByteTieOrderError {
+                name: name.to_owned(),
+            })
+    }
+}
+
+/// A name that no [`ByteTieOrder`] has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseByteTieOrderError {
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for ParseByteTieOrderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "unknown tie order {:?}; use hf, rustbpe or minbpe",
+            self.name
+        )
+    }
+}
+
+impl std::error::Error for ParseByteTieOrderError {}
 
 /// Options of a [`ByteTrainer`](super::ByteTrainer).
 #[derive(Debug, Clone)]
@@ -175,8 +202,9 @@ impl ByteTrainOptions {
                 }
                 "pattern" => pattern = value,
                 "tie_order" => {
-                    options.tie_order = ByteTieOrder::from_name(value)
-                        .ok_or_else(|| wrong("tie_order", "hf, rustbpe or minbpe"))?;
+                    options.tie_order = value
+                        .parse()
+                        .map_err(|_| wrong("tie_order", "hf, rustbpe or minbpe"))?;
                 }
                 "min_frequency" => {
                     options.min_frequency = number
