@@ -31,7 +31,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Once per thread: the encoder reuses its buffers and its cache for all prompts.
     let mut options = EncodeOptions::default();
-    options.extra = vec![ExtraOption::Bos];
+    if tokenizer.bos_id().is_some() {
+        options.extra = vec![ExtraOption::Bos];
+    }
     // The prompt is untrusted, so user-defined symbols in it (chat markers) are encoded as ordinary
     // text.
     options.user_defined_symbols = false;
@@ -46,8 +48,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     print!("{prompt}");
     for _ in 0..20 {
-        let id = next_id(&ids, tokenizer.model().unwrap().len());
-        if Some(id) == tokenizer.eos_id() {
+        let id = next_id(&ids, tokenizer.vocab_size());
+        // Some ids of a byte-level vocabulary have no token.
+        if Some(id) == tokenizer.eos_id() || tokenizer.id_to_piece(id).is_none() {
             break;
         }
         ids.push(id);

@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::base::decode_char;
-use crate::special::Segment;
+use crate::special::{Scope, Segment, find_in_scopes};
 use crate::trie::TrieTooLarge;
 use crate::trie::texts::ByteTrie;
 
@@ -235,33 +235,37 @@ impl AddedTokens {
     pub(crate) fn cut_as_is(
         &self,
         text: &[u8],
-        found: &FoundTokens,
+        scopes: &[Scope<'_, FoundTokens>],
         on_segment: impl FnMut(Segment),
     ) {
-        let trie = found.any_as_is.then_some(&self.as_is);
-        self.cut(trie, text, found, on_segment);
+        let trie = |found: &FoundTokens| found.any_as_is.then_some(&self.as_is);
+        self.cut(trie, text, scopes, on_segment);
     }
 
     /// Passes the parts of a normalized text.
     pub(crate) fn cut_normalized(
         &self,
         text: &[u8],
-        found: &FoundTokens,
+        scopes: &[Scope<'_, FoundTokens>],
         on_segment: impl FnMut(Segment),
     ) {
-        let trie = found.any_normalized.then_some(&self.normalized);
-        self.cut(trie, text, found, on_segment);
+        let trie = |found: &FoundTokens| found.any_normalized.then_some(&self.normalized);
+        self.cut(trie, text, scopes, on_segment);
+    }
+
+    /// The bytes of the longest token.
+    pub(crate) fn longest(&self) -> usize {
+        let lengths = self.tokens.iter().map(|token| token.text.len());
+        lengths.max().unwrap_or(0)
     }
 
     /// Whether a token that is searched for in text as it is begins before a position, or at it, and
     /// ends after it, or at it.
-    #[cfg(feature = "train")]
     pub(crate) fn touches_as_is(&self, text: &[u8], at: usize) -> bool {
         self.as_is.touches(text, at)
     }
 
     /// The same for tokens that are searched for in normalized text.
-    #[cfg(feature = "train")]
     pub(crate) fn touches_normalized(&self, text: &[u8], at: usize) -> bool {
         self.normalized.touches(text, at)
     }
@@ -271,20 +275,28 @@ impl AddedTokens {
         self.tokens[number].id
     }
 
-    fn cut(
-        &self,
-        trie: Option<&TokenTrie>,
+    fn cut<'s>(
+        &'s self,
+        trie: impl Fn(&FoundTokens) -> Option<&'s TokenTrie>,
         text: &[u8],
-        found: &FoundTokens,
+        scopes: &[Scope<'_, FoundTokens>],
         mut on_segment: impl FnMut(Segment),
     ) {
-        let mut done = 0;
-        let mut at = 0;
+        let mut rest = scopes;
+        let mut next = |at| {
+            find_in_scopes(&mut rest, at, |found, range| {
+                let is_searched = |number| self.search == Search::All || found.is_found(number);
+                let text = &text[..range.end];
+                let (number, range) = trie(found)?.find(text, range.start, is_searched)?;
+                Some((found, number, range))
+            })
+        };
+        // What stands before the first scope is passed by nobody.
+        let mut done = scopes.first().map_or(0, |scope| scope.range.start);
+        let mut at = done;
         // The last run of white space after a token. Tokens inside of it have the same end.
         let mut run = 0..0;
-        let is_searched = |number: usize| self.search == Search::All || found.is_found(number);
-        let next = |at| trie.and_then(|trie| trie.find(text, at, is_searched));
-        while let Some((number, range)) = next(at) {
+        while let Some((found, number, range)) = next(at) {
             at = range.end;
             let token = &self.tokens[number];
             if !found.is_found(number) {
@@ -340,7 +352,6 @@ impl TokenTrie {
     }
 
     /// See [`AddedTokens::touches_as_is`].
-    #[cfg(feature = "train")]
     fn touches(&self, text: &[u8], at: usize) -> bool {
         (0..=at).any(|start| {
             let mut prefixes = self.trie.prefixes(&text[start..]);

@@ -34,7 +34,7 @@ pub(crate) mod utf8;
 pub(crate) use arena::Arena;
 pub(crate) use arena::TextArena;
 pub(crate) use utf8::{
-    char_length, char_width, decode_char, is_char, is_char_start, lossy_string,
+    char_length, char_width, decode_char, is_char, is_char_start, lossy_string, may_become_char,
     plainly_normalized_char,
 };
 

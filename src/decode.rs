@@ -26,7 +26,7 @@ pub(crate) mod spans;
 
 pub use self::error::DecodeError;
 use self::short::ShortTexts;
-use crate::base::{TextArena, WHITESPACE_MARK_STR, decode_char, lossy_string};
+use crate::base::{TextArena, WHITESPACE_MARK_STR, decode_char, lossy_string, may_become_char};
 use crate::model::Model;
 use crate::model::validate::byte_of_piece;
 use crate::normalize::Normalizer;
@@ -175,13 +175,17 @@ impl Decoder {
     ///
     /// # Errors
     /// An id is not in the model; `out` is then unchanged.
-    pub(crate) fn decode(&self, ids: &[PieceId], out: &mut Vec<u8>) -> Result<(), DecodeError> {
-        ids.iter().try_for_each(|id| self.check_id(*id))?;
+    pub(crate) fn decode<I: Copy + Into<PieceId>>(
+        &self,
+        ids: &[I],
+        out: &mut Vec<u8>,
+    ) -> Result<(), DecodeError> {
+        ids.iter().try_for_each(|id| self.check_id((*id).into()))?;
         let mut state = DecodeState::default();
         let start = out.len();
         let mut rest = ids;
         while let Some((id, others)) = rest.split_first() {
-            self.push(id.index(), &mut state, out);
+            self.push((*id).into().index(), &mut state, out);
             rest = others;
             if state.copies_texts() {
                 rest = &rest[self.short_texts.push_run(rest, out)..];
@@ -304,11 +308,6 @@ impl DecodeState {
         self.pending.copy_within(width..self.pending_length, 0);
         self.pending_length -= width;
     }
-}
-
-/// Whether `bytes` are the beginning of a character but not a complete one.
-fn may_become_char(bytes: &[u8]) -> bool {
-    matches!(std::str::from_utf8(bytes), Err(error) if error.valid_up_to() == 0 && error.error_len().is_none())
 }
 
 fn role(kind: PieceKind, text: &[u8]) -> Role {

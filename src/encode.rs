@@ -33,7 +33,7 @@ use crate::base::char_length;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceTable};
 use crate::trie::TrieTooLarge;
-use crate::trie::prefix::PrefixTrie;
+use crate::trie::prefix::{KeyScopes, PrefixTrie};
 
 /// The encoder of a model, by its type.
 #[derive(Debug)]
@@ -100,6 +100,71 @@ impl ModelEncoder {
             Self::Word(word) => word.encode(pieces, text, out),
             Self::Char(char) => char.encode(pieces, text, out),
         }
+    }
+
+    /// Appends the ids of `text`, in which user-defined symbols are found only in the scopes.
+    /// `without_symbols` is the encoder of the same model without them, and `state` is its state.
+    ///
+    /// Unigram models choose among all paths, so symbols out of scope are left out of the search. In
+    /// the other models a symbol stands alone: the text between symbols has the ids that it has by
+    /// itself without symbols.
+    pub(crate) fn encode_with_symbols_in(
+        &self,
+        without_symbols: &Self,
+        (text, scopes): (&[u8], &KeyScopes),
+        pieces: &PieceTable,
+        state: &mut EncodeState,
+        out: &mut Vec<PieceId>,
+    ) {
+        let symbols = match self {
+            Self::Bpe(bpe) => bpe.symbols(),
+            Self::Char(char) => char.symbols(),
+            Self::Word(word) => return word.encode_with_symbols_in(text, scopes, pieces, out),
+            Self::Unigram(unigram) => {
+                return unigram.encode_with_symbols_in(text, scopes, &mut state.unigram, out);
+            }
+        };
+        let (mut start, mut at) = (0, 0);
+        while at < text.len() {
+            let searched = &text[at..scopes.end_of(at).unwrap_or(at)];
+            let Some((length, id)) = symbols.longest_with_value(searched) else {
+                at += char_length(&text[at..]);
+                continue;
+            };
+            without_symbols.encode(pieces, &text[start..at], state, out);
+            out.push(PieceId::new(id));
+            at += length;
+            start = at;
+        }
+        without_symbols.encode(pieces, &text[start..], state, out);
+    }
+
+    /// Positions at which normalized text can be divided: the parts have the ids of the whole, apart
+    /// from unknown ids that are joined. Whether there is a boundary depends on the characters before
+    /// and after it alone.
+    pub(crate) fn boundaries(&self, text: &[u8]) -> Vec<usize> {
+        match self {
+            Self::Bpe(bpe) => bpe.find_boundaries::<false>(text, 1),
+            Self::Unigram(unigram) => unigram.boundaries(text),
+            Self::Word(_) => WordEncoder::boundaries(text),
+            Self::Char(char) => char.boundaries(text),
+        }
+    }
+
+    /// Appends the ids of `text` after a [boundary](Self::boundaries), before which the scores of a
+    /// unigram model add up to `sum`. Returns the sum after it.
+    pub(crate) fn encode_from(
+        &self,
+        pieces: &PieceTable,
+        (text, sum): (&[u8], f32),
+        state: &mut EncodeState,
+        out: &mut Vec<PieceId>,
+    ) -> f32 {
+        if let Self::Unigram(unigram) = self {
+            return unigram.encode_from(text, sum, &mut state.unigram, out);
+        }
+        self.encode(pieces, text, state, out);
+        sum
     }
 
     /// Whether the encoder can encode raw text directly, provided that normalization only replaces

@@ -37,6 +37,8 @@
 //! | encode and decode texts, from any number of threads | [`Tokenizer`] |
 //! | encode with options, spans, n-best lists or sampling, on one thread | [`Encoder`], from [`Tokenizer::encoder`] |
 //! | decode ids while they arrive | [`IncrementalDecoder`] |
+//! | encode a text that grows at its end | [`AppendingEncoder`] |
+//! | encode a chat: special tokens in the template, not in the text of users | [`TextSegment`], [`Encoder::encode_segments`] |
 //! | make a tokenizer of a byte-level vocabulary, as those of GPT, Llama 3 and Qwen | `ByteBpe`, `Tokenizer::from_pipeline` |
 //! | normalize text without a vocabulary | [`TextNormalizer`] |
 //! | read a model file: pieces, scores, specs | [`Model`] |
@@ -159,9 +161,9 @@ pub use model::{
 pub use pattern::{Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
 pub use piece::{PieceId, PieceKind};
 pub use tokenizer::{
-    EncodeCache, EncodeOptions, EncodedLines, Encoder, ExtraOption, PreparedOptions, SampleOptions,
-    SampleReplacement, ScoredSampleOptions, Token, TokenRef, Tokenizer, TokenizerConfig, Tokens,
-    TokensIter,
+    Appended, AppendingEncoder, EncodeCache, EncodeOptions, EncodedLines, Encoder, ExtraOption,
+    PreparedOptions, SampleOptions, SampleReplacement, ScoredSampleOptions, TextSegment, Token,
+    TokenRef, Tokenizer, TokenizerConfig, Tokens, TokensIter,
 };
 #[cfg(feature = "train")]
 pub use train::{Corpus, TrainError, TrainFlags, TrainOptions, Trainer};

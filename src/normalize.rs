@@ -42,8 +42,8 @@ use std::sync::Arc;
 
 use self::charsmap::Charsmap;
 use self::sink::{Sink, Text, TracedText};
-use crate::base::{WHITESPACE_MARK_STR, decode_char, is_char_start};
-use crate::trie::prefix::PrefixTrie;
+use crate::base::{WHITESPACE_MARK_STR, decode_char, is_char_start, may_become_char};
+use crate::trie::prefix::{KeyScopes, PrefixTrie};
 
 /// The treatment of spaces. The default is that of the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,25 @@ pub(crate) struct Normalizer {
     charsmap: Option<Arc<Charsmap>>,
     /// User-defined symbols; empty if there are none.
     symbols: Arc<PrefixTrie>,
+    /// Where symbols are found, if not everywhere.
+    symbol_scopes: Option<SymbolScopes>,
+}
+
+/// Where symbols are found in one input.
+#[derive(Clone, Debug)]
+struct SymbolScopes {
+    scopes: KeyScopes,
+    /// The length of the input.
+    length: usize,
+}
+
+impl SymbolScopes {
+    /// What of the rest of the input a symbol at its start can have.
+    fn searched<'a>(&self, rest: &'a [u8]) -> &'a [u8] {
+        let start = self.length - rest.len();
+        let end = self.scopes.end_of(start).unwrap_or(start);
+        &rest[..end - start]
+    }
 }
 
 impl Normalizer {
@@ -85,6 +104,7 @@ impl Normalizer {
             options,
             charsmap,
             symbols: Arc::default(),
+            symbol_scopes: None,
         }
     }
 }
@@ -93,6 +113,16 @@ impl Normalizer {
     /// The same normalizer with these user-defined symbols.
     pub(crate) fn with_symbols(self, symbols: Arc<PrefixTrie>) -> Self {
         Self { symbols, ..self }
+    }
+
+    /// The same normalizer for one input of `length` bytes, in which symbols are found only in these
+    /// scopes.
+    pub(crate) fn with_symbol_scopes(self, scopes: KeyScopes, length: usize) -> Self {
+        let symbol_scopes = Some(SymbolScopes { scopes, length });
+        Self {
+            symbol_scopes,
+            ..self
+        }
     }
 
     #[cfg(feature = "train")]
@@ -174,11 +204,44 @@ impl Normalizer {
         self.run(input, &mut TracedText { text: out, offsets });
     }
 
+    /// As [`normalize_with_offsets`](Self::normalize_with_offsets), for the rest of an input that was
+    /// divided at a [place](Self::known_length) before which the output does not end in a space.
+    pub(crate) fn normalize_rest(&self, input: &[u8], out: &mut Vec<u8>, offsets: &mut Vec<usize>) {
+        out.clear();
+        offsets.clear();
+        let mut sink = TracedText { text: out, offsets };
+        let end = self.run_from(0, false, input, &mut sink);
+        self.finish(end, &mut sink);
+    }
+
+    /// How much of an input has been read by steps that stay the same if more text follows. Each step
+    /// begins where the one before ends, so all are the same up to the first symbol, rule or character
+    /// that more text may complete.
+    pub(crate) fn known_length(&self, input: &[u8]) -> usize {
+        let mut at = 0;
+        while at < input.len() {
+            let rest = &input[at..];
+            let charsmap = self.charsmap.as_deref();
+            if self.symbols.may_continue(rest)
+                || charsmap.is_some_and(|charsmap| charsmap.may_continue(rest))
+                || may_become_char(rest)
+            {
+                break;
+            }
+            at += self.next(rest).1;
+        }
+        at
+    }
+
     /// One step: the replacement for the start of `input`, before the treatment of spaces, and the
     /// number of bytes that it replaces (0 only for empty input).
     #[inline]
     pub(crate) fn next<'a>(&'a self, input: &'a [u8]) -> (&'a [u8], usize) {
-        if let Some(length) = self.symbols.longest(input)
+        let searched = match &self.symbol_scopes {
+            None => input,
+            Some(scopes) => scopes.searched(input),
+        };
+        if let Some(length) = self.symbols.longest(searched)
             && let Some(symbol @ [_, ..]) = input.get(..length)
         {
             return (symbol, length);
@@ -248,19 +311,25 @@ impl Normalizer {
         if self.options.add_dummy_prefix && !self.has_suffix() {
             sink.push(self.mark(), start);
         }
-        let end = self.run_from(start, input, sink);
+        let after_space = self.options.remove_extra_whitespaces;
+        let end = self.run_from(start, after_space, input, sink);
         self.finish(end, sink);
     }
 
-    /// Normalizes the input from `start` on, after the leading spaces. Returns the length of the
-    /// input.
+    /// Normalizes the input from `start` on, after the leading spaces. `after_space`: a space there is
+    /// dropped. Returns the length of the input.
     ///
     /// The state of the loop is in local variables: fields of a struct cost 4 % more instructions.
     #[inline]
-    fn run_from(&self, start: usize, input: &[u8], sink: &mut impl Sink) -> usize {
+    fn run_from(
+        &self,
+        start: usize,
+        mut after_space: bool,
+        input: &[u8],
+        sink: &mut impl Sink,
+    ) -> usize {
         let remove_extra_whitespaces = self.options.remove_extra_whitespaces;
         let mut at = start;
-        let mut after_space = remove_extra_whitespaces;
         // The input is well-formed up to here. Computed again after each malformed byte: each byte
         // is examined once.
         let mut well_formed = 0;

@@ -93,7 +93,7 @@ impl Tokenizer {
     /// let path = folder.path().join("small.model");
     /// std::fs::write(&path, "minbpe v1\n\n0\n97 98\n256 99\n")?;
     /// let tokenizer = spiece::Tokenizer::open_with(&path, &ByteFormatOptions::default())?;
-    /// assert_eq!(tokenizer.encode("abcd"), [257.into(), 100.into()]);
+    /// assert_eq!(tokenizer.encode("abcd"), [257, 100]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -28,10 +28,21 @@ pub(crate) const MAX_TEXT_BYTES: usize = (1 << 31) - 1;
 /// let id = PieceId::new(15043);
 /// assert_eq!(u32::from(id), 15043);
 /// assert_eq!(id.to_string(), "15043");
+/// assert_eq!(id, 15043);
+/// ```
+///
+/// A list of ids becomes one of numbers in its own memory:
+///
+/// ```
+/// # use spiece::PieceId;
+/// let ids = vec![PieceId::new(7), PieceId::new(8)];
+/// let numbers: Vec<u32> = ids.into_iter().map(u32::from).collect();
+/// assert_eq!(numbers, [7, 8]);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
+#[repr(transparent)]
 pub struct PieceId(u32);
 
 impl PieceId {
@@ -84,6 +95,18 @@ impl From<&Self> for PieceId {
 impl From<&u32> for PieceId {
     fn from(number: &u32) -> Self {
         Self(*number)
+    }
+}
+
+impl PartialEq<u32> for PieceId {
+    fn eq(&self, number: &u32) -> bool {
+        self.0 == *number
+    }
+}
+
+impl PartialEq<PieceId> for u32 {
+    fn eq(&self, id: &PieceId) -> bool {
+        *self == id.0
     }
 }
 

@@ -28,6 +28,7 @@
 //! and `world` after the pre-tokenizer, and one token each.
 
 mod bert;
+mod boundary;
 mod byte_path;
 mod characters;
 mod chunks;
@@ -78,7 +79,7 @@ use crate::encode::bpe::BpeCache;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::model::Model;
 use crate::piece::PieceId;
-use crate::special::Segment;
+use crate::special::{Scope, Segment};
 
 /// Parts of a long text that threads encode have at least so many bytes.
 const MIN_PART_BYTES: usize = 128 << 10;
@@ -388,10 +389,10 @@ impl Pipeline {
     pub(crate) fn cut_as_is(
         &self,
         text: &[u8],
-        found: &FoundTokens,
+        scopes: &[Scope<'_, FoundTokens>],
         mut on_segment: impl FnMut(Segment),
     ) {
-        self.added.cut_as_is(text, found, |segment| {
+        self.added.cut_as_is(text, scopes, |segment| {
             on_segment(match segment {
                 Segment::Special(number, span) => {
                     Segment::Special(self.added.id_of(number) as usize, span)
@@ -507,48 +508,79 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Appends the ids of a text.
+    /// Appends the ids of a text with the added tokens of its scopes.
     pub(crate) fn encode(
         &self,
         text: &[u8],
+        scopes: &[Scope<'_, FoundTokens>],
+        state: &mut PipelineState,
+        out: &mut Vec<PieceId>,
+    ) -> Result<(), PipelineError> {
+        self.encode_after(None, text, scopes, state, out)
+    }
+
+    /// Appends the ids of the text from `start` on, which is a [boundary](Self::last_boundary).
+    pub(crate) fn encode_rest(
+        &self,
+        (text, start): (&[u8], usize),
         found: &FoundTokens,
         state: &mut PipelineState,
         out: &mut Vec<PieceId>,
     ) -> Result<(), PipelineError> {
+        let range = start..text.len();
+        self.encode_after(Some(start), text, &[Scope { range, found }], state, out)
+    }
+
+    /// Appends the ids of the text in the scopes. If they begin at a boundary, text that begins there
+    /// goes on with what stands before.
+    fn encode_after(
+        &self,
+        boundary: Option<usize>,
+        text: &[u8],
+        scopes: &[Scope<'_, FoundTokens>],
+        state: &mut PipelineState,
+        out: &mut Vec<PieceId>,
+    ) -> Result<(), PipelineError> {
         let mut result = Ok(());
-        self.added.cut_as_is(text, found, |segment| match segment {
+        self.added.cut_as_is(text, scopes, |segment| match segment {
             Segment::Special(number, _) => out.push(PieceId::new(self.added.id_of(number))),
             Segment::Text(range) if result.is_ok() => {
-                result = self.encode_segment(text, range, found, state, out);
+                let goes_on = boundary == Some(range.start);
+                result = self.encode_segment(text, (range, goes_on), scopes, state, out);
             }
             Segment::Text(_) => {}
         });
         result
     }
 
-    /// Appends the ids of a part of a text without tokens that are found as they are.
+    /// Appends the ids of a part of a text without tokens that are found as they are. If it `goes_on`,
+    /// it begins at a [boundary](Self::last_boundary).
     fn encode_segment(
         &self,
         text: &[u8],
-        range: Range<usize>,
-        found: &FoundTokens,
+        (range, goes_on): (Range<usize>, bool),
+        scopes: &[Scope<'_, FoundTokens>],
         state: &mut PipelineState,
         out: &mut Vec<PieceId>,
     ) -> Result<(), PipelineError> {
+        let Some(found) = only_found(scopes) else {
+            return self.encode_part(text, range, true, scopes, state, out);
+        };
+        let scopes = &Scope::whole(text, found);
         if let Some(path) = &self.byte_path
             && self.encode_bytes(path, &text[range.clone()], found, state, out)?
         {
             return Ok(());
         }
         let Some(chunks) = &self.chunks else {
-            return self.encode_part(text, range, true, found, state, out);
+            return self.encode_part(text, range, true, scopes, state, out);
         };
         state.keep_chunks_of(found);
         let keyed = KeyedText::new(text);
         let mut start = range.start;
         while start < range.end {
             let end = chunks.end(&text[..range.end], start);
-            let is_start = start == range.start;
+            let is_start = start == range.start && !goes_on;
             // Chunks that go on begin with a space. One at the start that does so can have other ids.
             let is_kept = match is_start {
                 true => text[start] != b' ' && (start == 0 || !self.depends_on_start),
@@ -557,7 +589,7 @@ impl Pipeline {
             let key = keyed.key(start, end - start).filter(|_| is_kept);
             if !key.as_ref().is_some_and(|key| state.cache.get(key, out)) {
                 let before = out.len();
-                self.encode_part(text, start..end, is_start, found, state, out)?;
+                self.encode_part(text, start..end, is_start, scopes, state, out)?;
                 if let Some(key) = &key {
                     state.cache.insert(key, &out[before..]);
                 }
@@ -617,8 +649,9 @@ impl Pipeline {
             }
             text = mapped.text.as_bytes();
         }
+        let scopes = Scope::whole(text, found);
         self.added
-            .cut_normalized(text, found, |segment| on_part(text, segment));
+            .cut_normalized(text, &scopes, |segment| on_part(text, segment));
         Ok(true)
     }
 
@@ -633,8 +666,9 @@ impl Pipeline {
         out: &mut Vec<PieceId>,
     ) -> Result<(), PipelineError> {
         let mut segments = Vec::new();
+        let scopes = Scope::whole(text, found);
         self.added
-            .cut_as_is(text, found, |segment| segments.push(segment));
+            .cut_as_is(text, &scopes, |segment| segments.push(segment));
         for segment in segments {
             let range = match segment {
                 Segment::Special(number, _) => {
@@ -648,12 +682,13 @@ impl Pipeline {
                 && self.normalizer.iter().all(|step| step.keeps(raw));
             let path = self.byte_path.as_ref().filter(|_| is_raw);
             let Some(path) = path else {
-                self.encode_segment(text, range, found, state, out)?;
+                self.encode_segment(text, (range, false), &scopes, state, out)?;
                 continue;
             };
             let start = out.len();
+            let raw_scopes = Scope::whole(raw, found);
             self.added
-                .cut_normalized(raw, found, |segment| match segment {
+                .cut_normalized(raw, &raw_scopes, |segment| match segment {
                     Segment::Special(number, _) => {
                         out.push(PieceId::new(self.added.id_of(number)));
                     }
@@ -667,7 +702,7 @@ impl Pipeline {
                     }
                 });
             if !path.undo_if_incomplete(start, out) {
-                self.encode_segment(text, range, found, state, out)?;
+                self.encode_segment(text, (range, false), &scopes, state, out)?;
             }
         }
         Ok(())
@@ -690,12 +725,14 @@ impl Pipeline {
         text: &[u8],
         range: Range<usize>,
         is_start: bool,
-        found: &FoundTokens,
+        scopes: &[Scope<'_, FoundTokens>],
         state: &mut PipelineState,
         out: &mut Vec<PieceId>,
     ) -> Result<(), PipelineError> {
-        let tracks = self.needs_origins || (range.start == 0 && self.depends_on_start);
-        self.cut(text, range, is_start, found, tracks, &mut state.text)?;
+        let tracks = self.needs_origins
+            || (range.start == 0 && self.depends_on_start)
+            || only_found(scopes).is_none();
+        self.cut(text, range, is_start, scopes, tracks, &mut state.text)?;
         let PipelineState {
             text: mapped,
             model,
@@ -725,13 +762,14 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Everything before the model.
+    /// Everything before the model. Origins have to be kept if the scopes find several sets of tokens
+    /// in normalized text.
     fn cut(
         &self,
         text: &[u8],
         range: Range<usize>,
         is_start: bool,
-        found: &FoundTokens,
+        scopes: &[Scope<'_, FoundTokens>],
         tracks: bool,
         mapped: &mut MappedText,
     ) -> Result<(), PipelineError> {
@@ -739,9 +777,20 @@ impl Pipeline {
         for step in &self.normalizer {
             step.apply(mapped, is_start)?;
         }
+        let (one, several);
+        let scopes = match only_found(scopes) {
+            Some(found) => {
+                one = Scope::whole(mapped.text.as_bytes(), found);
+                &one[..]
+            }
+            None => {
+                several = mapped.scopes(scopes);
+                &several[..]
+            }
+        };
         mapped.cut(|text, on_part| -> Result<(), PipelineError> {
             self.added
-                .cut_normalized(text.as_bytes(), found, |segment| match segment {
+                .cut_normalized(text.as_bytes(), scopes, |segment| match segment {
                     Segment::Text(range) => on_part(range, None),
                     Segment::Special(number, range) => {
                         on_part(range, Some(self.added.id_of(number)))
@@ -755,15 +804,15 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Passes the tokens of a text.
+    /// Passes the tokens of a text with the added tokens of its scopes.
     pub(crate) fn for_each_token(
         &self,
         text: &[u8],
-        found: &FoundTokens,
+        scopes: &[Scope<'_, FoundTokens>],
         state: &mut PipelineState,
         on_token: impl FnMut(PipelineToken<'_>),
     ) -> Result<(), PipelineError> {
-        self.for_each_token_of(Segmentation::Best, text, found, state, on_token)
+        self.for_each_token_of(Segmentation::Best, text, scopes, state, on_token)
     }
 
     /// Passes the tokens of a text if merges for which `skips_merge` returns true are skipped.
@@ -776,20 +825,21 @@ impl Pipeline {
         on_token: impl FnMut(PipelineToken<'_>),
     ) -> Result<(), PipelineError> {
         let sampled = Segmentation::Sampled(&mut skips_merge);
-        self.for_each_token_of(sampled, text, found, state, on_token)
+        let scopes = Scope::whole(text, found);
+        self.for_each_token_of(sampled, text, &scopes, state, on_token)
     }
 
     fn for_each_token_of(
         &self,
         mut segmentation: Segmentation<'_>,
         text: &[u8],
-        found: &FoundTokens,
+        scopes: &[Scope<'_, FoundTokens>],
         state: &mut PipelineState,
         on_token: impl FnMut(PipelineToken<'_>),
     ) -> Result<(), PipelineError> {
         let mut segments = Vec::new();
         self.added
-            .cut_as_is(text, found, |segment| segments.push(segment));
+            .cut_as_is(text, scopes, |segment| segments.push(segment));
         let mut pass = TokenPass {
             pipeline: self,
             text,
@@ -807,14 +857,16 @@ impl Pipeline {
             };
             // The rule of tokenizers for skipped merges is that of its list.
             let is_ranked = matches!(segmentation, Segmentation::Best) || self.has_byte_strings();
-            if let Some(path) = self.byte_path.as_ref().filter(|_| is_ranked) {
+            if let Some(path) = self.byte_path.as_ref().filter(|_| is_ranked)
+                && let Some(found) = only_found(scopes)
+            {
                 let raw = &text[range.clone()];
                 if path.knows(raw) && self.normalizer.iter().all(|step| step.keeps(raw)) {
                     self.pass_bytes(path, &mut segmentation, range, found, state, &mut pass);
                     continue;
                 }
             }
-            self.cut(text, range, true, found, true, &mut state.text)?;
+            self.cut(text, range, true, scopes, true, &mut state.text)?;
             let PipelineState {
                 text: mapped,
                 model,
@@ -857,7 +909,8 @@ impl Pipeline {
         pass: &mut TokenPass<'_, impl FnMut(PipelineToken<'_>)>,
     ) {
         let raw = &pass.text[range.clone()];
-        self.added.cut_normalized(raw, found, |segment| {
+        let scopes = Scope::whole(raw, found);
+        self.added.cut_normalized(raw, &scopes, |segment| {
             let (Segment::Special(_, own) | Segment::Text(own)) = &segment;
             let part = &raw[own.clone()];
             let start = range.start + own.start;
@@ -965,6 +1018,18 @@ impl Pipeline {
             tokens = step.apply(tokens)?;
         }
         Ok(tokens.concat())
+    }
+}
+
+/// What all scopes find in normalized text, if that is the same in the text as a whole.
+fn only_found<'s>(scopes: &[Scope<'s, FoundTokens>]) -> Option<&'s FoundTokens> {
+    match scopes {
+        [scope] => Some(scope.found),
+        [first, ..] => {
+            let mut found = scopes.iter().map(|scope| scope.found);
+            (!found.any(FoundTokens::finds_in_normalized)).then_some(first.found)
+        }
+        [] => None,
     }
 }
 

@@ -31,6 +31,8 @@ mod spans;
 mod raw_spans;
 mod token;
 mod encoder;
+mod segments;
+mod appending;
 mod sampling;
 mod prepared;
 mod batch;
@@ -43,6 +45,7 @@ mod normalized;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+pub use self::appending::{Appended, AppendingEncoder};
 pub use self::cache::EncodeCache;
 pub use self::config::TokenizerConfig;
 use self::context::{CheckedOptions, EncodeContext, NO_OPTIONS};
@@ -53,6 +56,7 @@ pub use self::options::{
     EncodeOptions, ExtraOption, SampleOptions, SampleReplacement, ScoredSampleOptions,
 };
 pub use self::prepared::PreparedOptions;
+pub use self::segments::TextSegment;
 use self::special_ids::SpecialIds;
 pub(crate) use self::tables::ModelTables;
 #[cfg(feature = "formats")]
@@ -75,8 +79,8 @@ use crate::pipeline::Pipeline;
 
 /// Encodes and decodes with a model; results equal those of SentencePiece 0.2.3.
 ///
-/// A tokenizer does not change, and all its methods take `&self`: share one by reference or in an
-/// [`Arc`](std::sync::Arc) among all threads.
+/// A tokenizer does not change, and all its methods take `&self`: share one by reference among all
+/// threads, or clone it. Clones share all tables, and the caches that are not in use.
 ///
 /// ```
 /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -84,6 +88,7 @@ use crate::pipeline::Pipeline;
 /// assert_eq!(tokenizer.decode(&ids)?, "Hello, world");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Clone)]
 pub struct Tokenizer {
     tables: Tables,
     config: TokenizerConfig,
@@ -133,7 +138,7 @@ impl Tokenizer {
             config,
             decoder: OnceLock::new(),
             special: SpecialIds::new(&model),
-            tables: Tables::Model(Box::new(ModelTables::new(model, config))),
+            tables: Tables::Model(Arc::new(ModelTables::new(model, config))),
         }
     }
 
@@ -155,7 +160,7 @@ impl Tokenizer {
     ///
     /// let options = EncodeOptions::default().with_allowed_special(["<|end|>"]);
     /// let ids = tokenizer.encoder_with(&options)?.encode("low<|end|>").to_vec();
-    /// assert_eq!(ids, [257.into(), 258.into()]);
+    /// assert_eq!(ids, [257, 258]);
     /// assert_eq!(tokenizer.decode(&ids)?, "low<|end|>");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -174,7 +179,7 @@ impl Tokenizer {
             config,
             decoder: OnceLock::new(),
             special,
-            tables: Tables::Pipeline(Box::new(tables)),
+            tables: Tables::Pipeline(Arc::new(tables)),
         }
     }
 
@@ -536,6 +541,12 @@ impl Tokenizer {
     /// The id of the piece for padding.
     pub fn pad_id(&self) -> Option<PieceId> {
         self.special.pad
+    }
+}
+
+impl From<Model> for Tokenizer {
+    fn from(model: Model) -> Self {
+        Self::new(model)
     }
 }
 

@@ -88,7 +88,6 @@ pub(crate) struct Prefixes<'a> {
 
 impl Prefixes<'_> {
     /// How many bytes of the text have been found to be those of a key.
-    #[cfg(any(feature = "train", test))]
     #[inline]
     pub(crate) fn walked(&self) -> usize {
         self.length

@@ -22,6 +22,12 @@
 
 use super::WHITESPACE_MARK_STR;
 
+/// Whether `bytes` are the beginning of a character but not a complete one.
+pub(crate) fn may_become_char(bytes: &[u8]) -> bool {
+    bytes.len() < 4
+        && matches!(std::str::from_utf8(bytes), Err(error) if error.valid_up_to() == 0 && error.error_len().is_none())
+}
+
 /// The first character of `bytes` and its length in bytes. The result is `(None, 1)` if the first
 /// byte begins no well-formed sequence, and `(None, 0)` for empty input.
 pub(crate) fn decode_char(bytes: &[u8]) -> (Option<char>, usize) {

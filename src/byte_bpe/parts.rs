@@ -54,7 +54,7 @@ impl TextForm {
 ///     .collect();
 /// let tokenizer = ByteBpe::new(parts)?;
 /// let ids = tokenizer.encode("low loan");
-/// assert_eq!(ids[..3], [257.into(), 32.into(), 256.into()]);
+/// assert_eq!(ids[..3], [257, 32, 256]);
 /// assert_eq!(tokenizer.decode_to_bytes(&ids)?, b"low loan");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -134,7 +134,7 @@ fn of_several_tokens_with_one_id_the_first_one_is_decoded() {
     ]);
     let found = spans(&bpe, &all(&bpe), b"<a><b><l>lo");
     let ids: Vec<PieceId> = found.into_iter().map(|(id, _)| id).collect();
-    assert_eq!(ids, [900.into(), 900.into(), 266.into(), 266.into()]);
+    assert_eq!(ids, [900, 900, 266, 266]);
     assert_eq!(bpe.decode_to_bytes(&ids).unwrap(), b"<b><b>lolo");
     assert_eq!(bpe.bytes_to_id("<a>"), Some(900.into()));
 }
@@ -159,8 +159,8 @@ fn merging_does_not_look_up_the_whole_pretoken() {
     let bpe = ByteBpe::new(parts()).unwrap();
     assert_eq!(bpe.encode(" low").len(), 1);
     assert_eq!(bpe.merge_pretoken(" low").len(), 3);
-    assert_eq!(bpe.merge_pretoken(""), []);
-    assert_eq!(bpe.merge_pretoken("\u{e9}"), [271.into()]);
+    assert!(bpe.merge_pretoken("").is_empty());
+    assert_eq!(bpe.merge_pretoken("\u{e9}"), [271]);
 }
 
 /// With the token `<end>` that is not allowed, tokenizers would find no `end>lo`.
@@ -445,7 +445,7 @@ proptest! {
         let text = text.as_bytes();
         // The text so far need not be all of it.
         for read in 0..=text.len() {
-            if let Some(at) = pipeline.last_boundary(&text[..read]) {
+            if let Some(at) = pipeline.last_boundary(&text[..read], 0) {
                 let divided = [pretokens(&text[..at]), pretokens(&text[at..])].concat();
                 prop_assert_eq!(divided, pretokens(text), "{}", at);
             }

@@ -13,7 +13,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{DecodeState, Decoder, may_become_char};
+use super::{DecodeState, Decoder};
+use crate::base::may_become_char;
 use crate::decode::DecodeError;
 use crate::piece::PieceId;
 

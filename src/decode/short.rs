@@ -37,8 +37,8 @@ impl ShortTexts {
     /// Appends the texts of the first ids and returns the number of these ids: up to the first that
     /// is not in the table, and at most [`MAX_RUN`]. All ids are in the model.
     #[inline]
-    pub(super) fn push_run(&self, ids: &[PieceId], out: &mut Vec<u8>) -> usize {
-        let has_text = |id: &PieceId| self.0[id.index()][ENTRY_BYTES - 1] != NO_TEXT;
+    pub(super) fn push_run<I: Copy + Into<PieceId>>(&self, ids: &[I], out: &mut Vec<u8>) -> usize {
+        let has_text = |id: &I| self.0[(*id).into().index()][ENTRY_BYTES - 1] != NO_TEXT;
         if !ids.first().is_some_and(has_text) {
             return 0;
         }
@@ -47,7 +47,7 @@ impl ShortTexts {
         out.resize(end + ids.len() * ENTRY_BYTES, 0);
         let mut count = 0;
         for id in ids {
-            let entry = &self.0[id.index()];
+            let entry = &self.0[(*id).into().index()];
             let length = entry[ENTRY_BYTES - 1];
             let Some(room) = out[end..].first_chunk_mut().filter(|_| length != NO_TEXT) else {
                 break;

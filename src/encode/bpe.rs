@@ -217,6 +217,11 @@ impl BpeEncoder {
         }
     }
 
+    /// The user-defined symbols.
+    pub(crate) fn symbols(&self) -> &PrefixTrie {
+        &self.tables.user_defined
+    }
+
     /// Appends the ids of `text`, which is normalized; one unknown id for each unknown character.
     pub(crate) fn encode(
         &self,

@@ -50,9 +50,9 @@ use self::lattice::Lattice;
 use self::nbest::NbestRequest;
 use self::sample::PathWeights;
 use self::scored_sample::ScoredRequest;
-use self::tables::UnigramTables;
 #[cfg(feature = "formats")]
 pub(crate) use self::tables::symbol_score;
+use self::tables::{LastPiece, UnigramTables};
 use self::viterbi::{BestPath, MAX_SUM};
 use crate::base::char_length;
 use crate::base::num::low_u16;
@@ -62,6 +62,7 @@ use crate::encode::EncodeError;
 use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceTable};
+use crate::trie::prefix::KeyScopes;
 use crate::trie::{TrieTooLarge, sort_keys};
 
 /// An encoder for a unigram model. It is immutable and shared by all workers.
@@ -146,13 +147,37 @@ impl UnigramEncoder {
 
     /// Appends the ids of `text`.
     pub(crate) fn encode(&self, text: &[u8], cache: &mut UnigramCache, out: &mut Vec<PieceId>) {
+        self.encode_from(text, 0.0, cache, out);
+    }
+
+    /// The ends of the chunks of `text`, but the last; none if the whole text is one search.
+    pub(crate) fn boundaries(&self, text: &[u8]) -> Vec<usize> {
+        let mut ends = Vec::new();
+        let mut at = 0;
+        while !self.has_half_chars && at < text.len() {
+            let (Chunk::Char(length) | Chunk::Several(length)) =
+                self.chunk_finder.first(&text[at..]);
+            at += length;
+            ends.push(at);
+        }
+        ends.pop();
+        ends
+    }
+
+    /// Appends the ids of `text` after text whose scores add up to `sum`, from which a
+    /// [boundary](Self::boundaries) divides it. Returns the sum after it.
+    pub(crate) fn encode_from(
+        &self,
+        text: &[u8],
+        mut sum: f32,
+        cache: &mut UnigramCache,
+        out: &mut Vec<PieceId>,
+    ) -> f32 {
         if self.has_half_chars {
-            viterbi::search(&self.tables, text, 0.0, &mut cache.best, out);
-            return;
+            return viterbi::search(&self.tables, text, sum, &mut cache.best, out);
         }
         let line = &KeyedText::new(text);
         let mut at = 0;
-        let mut sum = 0.0;
         while at < text.len() {
             let rest = &text[at..];
             match self.chunk_finder.first(rest) {
@@ -167,6 +192,23 @@ impl UnigramEncoder {
                 }
             }
         }
+        sum
+    }
+
+    /// Appends the ids of `text`, in which user-defined symbols are found only in the scopes.
+    pub(crate) fn encode_with_symbols_in(
+        &self,
+        text: &[u8],
+        scopes: &KeyScopes,
+        cache: &mut UnigramCache,
+        out: &mut Vec<PieceId>,
+    ) {
+        let tables = &self.tables;
+        let is_found = |start: usize, last: LastPiece| {
+            let end = start + last.length as usize;
+            !tables.is_symbol(tables.id(last)) || scopes.contain(&(start..end))
+        };
+        viterbi::search_if(is_found, (tables, text), 0.0, &mut cache.best, out);
     }
 
     /// Appends the id of a chunk of one character. Returns the sum after the chunk.

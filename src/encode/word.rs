@@ -8,7 +8,8 @@
 
 use crate::base::WHITESPACE_MARK_STR;
 use crate::encode::vocabulary::Vocabulary;
-use crate::piece::{PieceId, PieceTable, TextIndex};
+use crate::piece::{PieceId, PieceKind, PieceTable, TextIndex};
+use crate::trie::prefix::KeyScopes;
 
 /// The encoder of a word model.
 #[derive(Debug)]
@@ -34,6 +35,41 @@ impl WordEncoder {
             out.push(id.map_or(self.unknown, PieceId::from_index));
             rest = after;
         }
+    }
+
+    /// Appends the ids of `text`, in which user-defined symbols are found only in the scopes.
+    pub(crate) fn encode_with_symbols_in(
+        &self,
+        text: &[u8],
+        scopes: &KeyScopes,
+        pieces: &PieceTable,
+        out: &mut Vec<PieceId>,
+    ) {
+        let mut at = 0;
+        while at < text.len() {
+            let end = at + Self::word_length(&text[at..]);
+            let is_found = |id: &usize| {
+                pieces.kind(*id) != PieceKind::UserDefined || scopes.contain(&(at..end))
+            };
+            let id = self.index.get(pieces.texts(), &text[at..end]);
+            out.push(
+                id.filter(is_found)
+                    .map_or(self.unknown, PieceId::from_index),
+            );
+            at = end;
+        }
+    }
+
+    /// The positions at which words begin, but the start.
+    pub(crate) fn boundaries(text: &[u8]) -> Vec<usize> {
+        let mut at = 0;
+        let mut boundaries = Vec::new();
+        while at < text.len() {
+            at += Self::word_length(&text[at..]);
+            boundaries.push(at);
+        }
+        boundaries.pop();
+        boundaries
     }
 
     /// The length of the first word of `text` in bytes.

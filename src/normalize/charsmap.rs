@@ -257,6 +257,12 @@ impl Charsmap {
         Some((length, self.target(position)))
     }
 
+    /// Whether a rule has all of `text` at its start, so that what follows it decides which rule applies.
+    pub(crate) fn may_continue(&self, text: &[u8]) -> bool {
+        let step = |base, byte: &u8| Some(self.trie.step(base, *byte)?.0);
+        text.iter().try_fold(self.trie.root(), step).is_some()
+    }
+
     /// The longest rule source that `text` begins with: its length, and the position of its target
     /// in the pool.
     #[inline]

@@ -373,14 +373,14 @@ impl Pretokenizer {
 
     /// A position near the end of a text, which may go on after its end in any way, at which it can
     /// be split as by [`find_boundaries`](Self::find_boundaries).
-    #[cfg(feature = "train")]
     pub(crate) fn last_boundary(&self, text: &[u8]) -> Option<usize> {
         if !matches!(self.plan, Plan::Scanner(_)) {
             return None;
         }
         // The character at a boundary has to be complete.
         let end = text.len().checked_sub(4)?;
-        let mut length = 1 << 10;
+        // The first boundary of the last bytes is taken. Most texts have one in a few words.
+        let mut length = 1 << 5;
         loop {
             let start = end.saturating_sub(length).max(1);
             if let Some(at) = first_boundary(text, start..end) {

@@ -178,12 +178,6 @@ impl BytePath {
             .for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
     }
 
-    /// The last position of a text, which may go on in any way, that is a boundary of its parts.
-    #[cfg(feature = "train")]
-    pub(super) fn last_boundary(&self, text: &[u8]) -> Option<usize> {
-        self.pretokenizer.last_boundary(text)
-    }
-
     /// Whether each byte of a text, and the space before it, has a token.
     pub(super) fn knows(&self, text: &[u8]) -> bool {
         let Some(missing) = &self.missing else {
@@ -196,6 +190,19 @@ impl BytePath {
     /// Whether a space is put before a text.
     pub(super) fn needs_space(&self, text: &[u8]) -> bool {
         self.adds_prefix_space && !text.is_empty() && !text.starts_with(b" ")
+    }
+
+    /// The last position at which a text can be divided, whatever follows it.
+    pub(super) fn last_boundary(&self, text: &[u8]) -> Option<usize> {
+        let mut end = text.len();
+        loop {
+            let at = self.pretokenizer.last_boundary(&text[..end])?;
+            // The second part would get a space of its own.
+            if !self.adds_prefix_space || text[at] == b' ' {
+                return Some(at);
+            }
+            end = at;
+        }
     }
 
     /// The parts of a long text, of at least `bytes` each, that can be encoded one by one.

@@ -71,6 +71,20 @@ impl Chunks {
         (is_useful && !cut.after.is_empty()).then_some(chunks)
     }
 
+    /// The last position after `start` at which a chunk begins, whatever follows the text.
+    pub(super) fn last_start(&self, text: &[u8], start: usize) -> Option<usize> {
+        let mut end = text.len();
+        while let Some(at) = memchr::memrchr(b' ', text.get(start + 1..end)?) {
+            let at = start + 1 + at;
+            let after = text.get(at + 1).copied().unwrap_or_default();
+            if self.before[usize::from(text[at - 1])] && self.after[usize::from(after)] {
+                return Some(at);
+            }
+            end = at;
+        }
+        None
+    }
+
     /// The end of the chunk that begins at `start`.
     #[inline]
     pub(super) fn end(&self, text: &[u8], start: usize) -> usize {

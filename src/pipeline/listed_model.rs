@@ -165,6 +165,7 @@ mod tests {
     use crate::formats::read_pipeline;
     use crate::piece::PieceId;
     use crate::pipeline::{Pipeline, PipelineState};
+    use crate::special::Scope;
     use crate::tokenizer::Tokenizer;
 
     /// The characters of the vocabulary; texts have another one, too.
@@ -230,7 +231,8 @@ mod tests {
             let mut state = PipelineState::default();
             for text in texts {
                 let mut ids: Vec<PieceId> = Vec::new();
-                pipeline.encode(text.as_bytes(), &found, &mut state, &mut ids).unwrap();
+                let scopes = Scope::whole(text.as_bytes(), &found);
+                pipeline.encode(text.as_bytes(), &scopes, &mut state, &mut ids).unwrap();
                 prop_assert_eq!(tokenizer.encode(&text), ids, "{}", text);
             }
         });

@@ -18,6 +18,8 @@
 
 use std::ops::Range;
 
+use crate::special::Scope;
+
 /// The bytes of the caller's text that a byte stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Origin {
@@ -434,6 +436,31 @@ impl MappedText {
             let origin = self.origins.get(at).map_or(0, |origin| origin.begin);
             origins.extend(std::iter::repeat_n(origin, out.len() - start));
         }
+    }
+
+    /// The scopes of the caller's text, in the changed text, of which origins are kept. A character
+    /// that stands for text of two scopes belongs to none.
+    pub(super) fn scopes<'s, S>(&self, scopes: &[Scope<'s, S>]) -> Vec<Scope<'s, S>> {
+        let of_origin = |origin: &Origin| {
+            let count = scopes.partition_point(|scope| scope.range.start <= origin.begin);
+            let number = count.checked_sub(1)?;
+            (origin.end <= scopes[number].range.end).then_some(number)
+        };
+        let mut changed: Vec<Scope<'s, S>> = Vec::new();
+        let mut last = None;
+        for (at, origin) in self.origins.iter().enumerate() {
+            let number = of_origin(origin);
+            match (number, changed.last_mut()) {
+                (Some(_), Some(scope)) if number == last => scope.range.end = at + 1,
+                (Some(number), _) => changed.push(Scope {
+                    range: at..at + 1,
+                    found: scopes[number].found,
+                }),
+                (None, _) => {}
+            }
+            last = number;
+        }
+        changed
     }
 
     /// Bytes of memory in use.

@@ -21,6 +21,8 @@ use crate::trie::prefix::PrefixTrie;
 #[derive(Debug)]
 pub(super) struct AllowedSpecial {
     pieces: PrefixTrie,
+    /// The bytes of the longest of them.
+    pub(super) longest: usize,
 }
 
 impl AllowedSpecial {
@@ -45,20 +47,36 @@ impl AllowedSpecial {
         let pieces = PrefixTrie::with_values(keys).map_err(|_| EncodeError::TooLarge {
             what: "allowed special pieces",
         })?;
-        Ok(Self { pieces })
+        let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
+        Ok(Self { pieces, longest })
     }
 
     /// The segments of `text`, from left to right, with the ids of the pieces.
     pub(super) fn segments(&self, text: &[u8]) -> Vec<Segment> {
-        let mut segments = Vec::new();
-        special::cut(&self.pieces, text, |segment| segments.push(segment));
-        segments
+        special::segments(text, |at| self.find_in(text, at..text.len()))
     }
 
     /// The first of the pieces in a text.
     pub(super) fn find(&self, text: &[u8]) -> Option<Range<usize>> {
-        let (found, _) = special::find(&self.pieces, text, 0)?;
+        let (found, _) = self.find_in(text, 0..text.len())?;
         Some(found)
+    }
+
+    /// How much of a text is known to be ordinary, or a piece, if more text follows: up to the first
+    /// position at which a piece may begin that more text completes.
+    pub(super) fn known_length(&self, text: &[u8]) -> usize {
+        let first = text.len().saturating_sub(self.longest);
+        let mut open = (first..text.len()).filter(|at| self.pieces.may_continue(&text[*at..]));
+        open.next().unwrap_or(text.len())
+    }
+
+    /// The first of the pieces in a range of a text, with its id.
+    pub(super) fn find_in(
+        &self,
+        text: &[u8],
+        range: Range<usize>,
+    ) -> Option<(Range<usize>, usize)> {
+        special::find(&self.pieces, text, range)
     }
 }
 

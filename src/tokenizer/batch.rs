@@ -93,7 +93,7 @@ impl Tokenizer {
         }
     }
 
-    /// The text of each id sequence of `batch`, on the threads of rayon's current pool.
+    /// The text of each sequence of ids or numbers of `batch`, on the threads of rayon's current pool.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -104,14 +104,14 @@ impl Tokenizer {
     ///
     /// # Errors
     /// An id is not in the model.
-    pub fn decode_batch<I: AsRef<[PieceId]> + Sync>(
+    pub fn decode_batch<'b, B: Sync, I: Into<PieceId>>(
         &self,
-        batch: &[I],
-    ) -> Result<Vec<String>, DecodeError> {
-        batch
-            .par_iter()
-            .map(|ids| self.decode(ids.as_ref()))
-            .collect()
+        batch: &'b [B],
+    ) -> Result<Vec<String>, DecodeError>
+    where
+        &'b B: IntoIterator<Item = I>,
+    {
+        batch.par_iter().map(|ids| self.decode(ids)).collect()
     }
 
     /// The ids of one long text, equal to those of an [`Encoder`] with these options. In BPE models

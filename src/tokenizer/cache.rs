@@ -88,6 +88,8 @@ pub(super) struct TextBuffers {
     /// The result of [`Encoder::encode_lines`](super::Encoder::encode_lines).
     pub(super) lines: EncodedLines,
     pub(super) tokens: TokenBuffer,
+    /// The text of all segments, to which the tokens belong.
+    pub(super) joined: Vec<u8>,
 }
 
 impl EncodeCache {
@@ -172,6 +174,7 @@ impl CacheParts {
 impl TextBuffers {
     fn memory_usage(&self) -> usize {
         self.normalized.capacity()
+            + self.joined.capacity()
             + self.origins.capacity() * size_of::<usize>()
             + (self.unresolved.capacity() + self.ids.capacity()) * size_of::<PieceId>()
             + self.lines.size_bytes()

@@ -33,6 +33,8 @@ use crate::encode::EncodeError;
 use crate::encode::bpe::RawText;
 use crate::encode::encoded_lines::{EncodedLines, line_ranges};
 use crate::piece::PieceId;
+#[cfg(feature = "formats")]
+use crate::special::Scope;
 use crate::special::Segment;
 
 /// Options that were checked against a tokenizer.
@@ -42,7 +44,7 @@ pub(super) struct CheckedOptions {
     pub(super) special: FoundSpecial,
     pub(super) nbest_timeout: Option<Duration>,
     /// The special pieces for which texts are refused.
-    refused: Option<AllowedSpecial>,
+    pub(super) refused: Option<AllowedSpecial>,
 }
 
 /// The special pieces that are found in text.
@@ -306,7 +308,7 @@ impl<'t> EncodeContext<'t> {
             (TablesRef::Model(model), _) => model.append_tokens(parts, text, 0),
             #[cfg(feature = "formats")]
             (TablesRef::Pipeline(tables), _) => {
-                tables.push_tokens(text, self.found(tables), parts);
+                tables.push_tokens(text, &Scope::whole(text, self.found(tables)), parts);
             }
         }
         self.finish(&mut parts.buffers, text)
@@ -317,12 +319,26 @@ impl<'t> EncodeContext<'t> {
     where
         't: 'e,
     {
+        self.apply_extra(buffers, text);
+        self.view(buffers, text)
+    }
+
+    fn apply_extra(&self, buffers: &mut TextBuffers, text: &[u8]) {
         let extra = &self.options.extra;
         if !extra.is_empty() {
             let ends = self.tokenizer.text_ends();
             buffers.tokens.apply_extra(extra, &ends, text.len());
         }
-        self.view(buffers, text)
+    }
+
+    /// As [`finish`](Self::finish), for a text that the buffers keep.
+    pub(super) fn finish_owned<'e>(&self, buffers: &'e mut TextBuffers, text: Vec<u8>) -> Tokens<'e>
+    where
+        't: 'e,
+    {
+        self.apply_extra(buffers, &text);
+        buffers.joined = text;
+        self.view(buffers, &buffers.joined)
     }
 
     /// The tokens in the buffer.
@@ -356,6 +372,11 @@ impl<'t> EncodeContext<'t> {
 }
 
 impl ModelContext<'_> {
+    /// Whether the model has user-defined symbols.
+    pub(super) fn has_symbols(&self) -> bool {
+        !self.tables.stages.normalizer.symbols().is_empty()
+    }
+
     /// Normalizes `text` into the buffers.
     pub(super) fn normalize_into(&self, buffers: &mut TextBuffers, text: &[u8]) {
         self.stages
@@ -437,7 +458,7 @@ impl ModelContext<'_> {
 
     /// Appends the tokens of text without special pieces, which begins at `base` in the caller's
     /// text.
-    fn append_tokens(&self, parts: &mut CacheParts, text: &[u8], base: usize) {
+    pub(super) fn append_tokens(&self, parts: &mut CacheParts, text: &[u8], base: usize) {
         let adds_prefix = self.stages.normalizer.adds_dummy_prefix();
         let mut ids = std::mem::take(&mut parts.buffers.unresolved);
         ids.clear();

@@ -107,7 +107,7 @@ impl Tokenizer {
         Ok(text)
     }
 
-    /// Appends the text of `ids` to `text`. Nothing else is allocated, so that a loop over many
+    /// Appends the text of `ids`, which are ids of this library or numbers, to `text`. Nothing else is allocated, so that a loop over many
     /// texts is faster than with [`decode`](Self::decode).
     ///
     /// ```
@@ -120,10 +120,15 @@ impl Tokenizer {
     ///
     /// # Errors
     /// An id is not in the model; `text` is then unchanged.
-    pub fn decode_into(&self, ids: &[PieceId], text: &mut Vec<u8>) -> Result<(), DecodeError> {
+    pub fn decode_into<I: Copy + Into<PieceId>>(
+        &self,
+        ids: &[I],
+        text: &mut Vec<u8>,
+    ) -> Result<(), DecodeError> {
         #[cfg(feature = "formats")]
         if let Some(pipeline) = self.pipeline().filter(|pipeline| !pipeline.joins_bytes()) {
-            return decode_by(pipeline, ids, false, text);
+            let ids: Vec<PieceId> = ids.iter().map(|id| (*id).into()).collect();
+            return decode_by(pipeline, &ids, false, text);
         }
         self.decoder().decode(ids, text)
     }

@@ -33,6 +33,10 @@ impl PreparedOptions {
     pub fn options(&self) -> &EncodeOptions {
         &self.given
     }
+
+    pub(super) fn as_checked(&self) -> &CheckedOptions {
+        &self.checked
+    }
 }
 
 impl Tokenizer {
@@ -48,18 +52,26 @@ impl Tokenizer {
         })
     }
 
+    /// The options, checked against this tokenizer.
+    pub(super) fn checked(
+        &self,
+        options: &PreparedOptions,
+    ) -> Result<Arc<CheckedOptions>, EncodeError> {
+        if Arc::ptr_eq(&options.owner, self.tables.by_default().pool().owner()) {
+            return Ok(Arc::clone(&options.checked));
+        }
+        Ok(self.prepare(&options.given)?.options)
+    }
+
     /// An encoder with these options. Those of another tokenizer are checked again.
     ///
     /// # Errors
     /// As [`encoder_with`](Self::encoder_with): none for options of this tokenizer.
     pub fn encoder_of(&self, options: &PreparedOptions) -> Result<Encoder<'_>, EncodeError> {
-        if !Arc::ptr_eq(&options.owner, self.tables.by_default().pool().owner()) {
-            return self.encoder_with(&options.given);
-        }
+        let checked = self.checked(options)?;
         let tables = self
             .tables
             .with_symbols(options.given.user_defined_symbols)?;
-        let checked = Arc::clone(&options.checked);
         Ok(Encoder::new(self, tables, Some(checked)))
     }
 }

@@ -14,7 +14,6 @@
 
 #[cfg(feature = "formats")]
 use std::collections::HashMap;
-#[cfg(feature = "formats")]
 use std::sync::Arc;
 use std::sync::OnceLock;
 #[cfg(feature = "formats")]
@@ -45,15 +44,15 @@ use crate::piece::PieceKind;
 #[cfg(feature = "formats")]
 use crate::pipeline::{EqualModel, Pipeline, PipelineToken};
 #[cfg(feature = "formats")]
-use crate::special::Segment;
+use crate::special::{Scope, Segment};
 use crate::trie::TrieTooLarge;
 
 /// See the [module page](self).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Tables {
-    Model(Box<ModelTables>),
+    Model(Arc<ModelTables>),
     #[cfg(feature = "formats")]
-    Pipeline(Box<PipelineTables>),
+    Pipeline(Arc<PipelineTables>),
 }
 
 /// The tables that a worker uses: of a model, with or without user-defined symbols.
@@ -90,10 +89,7 @@ impl Tables {
     /// The tables that find user-defined symbols in text, or those that do not.
     pub(super) fn with_symbols(&self, finds_symbols: bool) -> Result<TablesRef<'_>, EncodeError> {
         Ok(match self {
-            Self::Model(tables) => TablesRef::Model(ModelContext {
-                tables,
-                stages: tables.stages(finds_symbols)?,
-            }),
+            Self::Model(tables) => TablesRef::Model(tables.context_with(finds_symbols)?),
             #[cfg(feature = "formats")]
             Self::Pipeline(tables) => TablesRef::Pipeline(tables),
         })
@@ -153,6 +149,17 @@ impl ModelTables {
             tables: self,
             stages: &self.stages,
         }
+    }
+
+    /// The context that finds user-defined symbols in text, or the one that does not.
+    pub(super) fn context_with(
+        &self,
+        finds_symbols: bool,
+    ) -> Result<ModelContext<'_>, EncodeError> {
+        Ok(ModelContext {
+            tables: self,
+            stages: self.stages(finds_symbols)?,
+        })
     }
 
     /// The stages that find user-defined symbols in text, or those that do not.
@@ -250,9 +257,21 @@ impl PipelineTables {
                 model.encode_segment(parts, text, ids);
             };
         if !self.encode_by_model(text, found, by_model, parts, ids) {
-            let encoded = self.pipeline.encode(text, found, &mut parts.pipeline, ids);
-            parts.note_failure(encoded);
+            self.encode_scopes(text, &Scope::whole(text, found), parts, ids);
         }
+    }
+
+    /// Appends the ids of a text with what its scopes find.
+    #[inline]
+    pub(super) fn encode_scopes(
+        &self,
+        text: &[u8],
+        scopes: &[Scope<'_, FoundTokens>],
+        parts: &mut CacheParts,
+        ids: &mut Vec<PieceId>,
+    ) {
+        let encoded = self.pipeline.encode(text, scopes, &mut parts.pipeline, ids);
+        parts.note_failure(encoded);
     }
 
     /// Appends the ids of a text by the model that is equal to the pipeline, of which `encode`
@@ -277,7 +296,7 @@ impl PipelineTables {
         };
         let model = tables.context();
         self.pipeline
-            .cut_as_is(text, found, |segment| match segment {
+            .cut_as_is(text, &Scope::whole(text, found), |segment| match segment {
                 Segment::Text(range) => encode(&model, parts, &text[range], ids),
                 Segment::Special(id, _) => ids.push(PieceId::from_index(id)),
             });
@@ -302,11 +321,16 @@ impl PipelineTables {
     }
 
     /// Pushes the tokens of a text into the buffer.
-    pub(super) fn push_tokens(&self, text: &[u8], found: &FoundTokens, parts: &mut CacheParts) {
+    pub(super) fn push_tokens(
+        &self,
+        text: &[u8],
+        scopes: &[Scope<'_, FoundTokens>],
+        parts: &mut CacheParts,
+    ) {
         let tokens = &mut parts.buffers.tokens;
         let push = |token: PipelineToken<'_>| tokens.push_pipeline_token(token);
         let state = &mut parts.pipeline;
-        let encoded = self.pipeline.for_each_token(text, found, state, push);
+        let encoded = self.pipeline.for_each_token(text, scopes, state, push);
         parts.note_failure(encoded);
     }
 
@@ -363,7 +387,7 @@ impl Tokenizer {
     #[cfg(test)]
     pub(super) fn model_tables_mut(&mut self) -> &mut ModelTables {
         match &mut self.tables {
-            Tables::Model(tables) => tables,
+            Tables::Model(tables) => Arc::get_mut(tables).expect("the tables have one owner"),
             #[cfg(feature = "formats")]
             Tables::Pipeline(_) => panic!("a test of models has a pipeline"),
         }

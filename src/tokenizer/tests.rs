@@ -1,8 +1,11 @@
 //! Caches: their bounds, their owners, and that they never change a result. Byte-level
-//! vocabularies, `byte_level`.
+//! vocabularies, `byte_level`; segments, `segments`; text that grows,
+//! `appending`.
 
+mod appending;
 #[cfg(feature = "formats")]
 mod byte_level;
+mod segments;
 
 use std::sync::Arc;
 

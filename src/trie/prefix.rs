@@ -7,6 +7,8 @@
 //! Example: the keys are `a`, `ab` and `abcd`. The text `abc` begins with `a` and `ab`; the result
 //! is `ab` (length 2). The text `xab` begins with no key, because no key begins with `x`.
 
+use std::ops::Range;
+
 use super::{Trie, TrieTooLarge, sort_keys};
 
 /// The reference considers at most this many keys that match at one position, the shortest first.
@@ -103,10 +105,70 @@ impl PrefixTrie {
         Some((longest.length, longest.value))
     }
 
+    /// Whether a key may begin with all of `text`, so that what follows it decides which key a longer
+    /// text begins with. Only false is certain.
+    pub(crate) fn may_continue(&self, text: &[u8]) -> bool {
+        let Some(first) = text.first() else {
+            return !self.is_empty();
+        };
+        if !self.may_begin_with(*first) {
+            return false;
+        }
+        let mut found = self.keys.prefixes(text);
+        while found.next().is_some() {}
+        found.walked() == text.len()
+    }
+
     /// The first position in `text` at which a key begins, and the length of the longest key there.
     #[cfg(any(feature = "train", test))]
     pub(crate) fn find(&self, text: &[u8]) -> Option<(usize, usize)> {
         (0..text.len()).find_map(|at| Some((at, self.longest(&text[at..])?)))
+    }
+}
+
+/// Ranges of a text in which keys are found. A key is in one of them as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeyScopes {
+    /// From left to right, without common parts.
+    ranges: Vec<Range<usize>>,
+}
+
+impl KeyScopes {
+    pub(crate) fn new(ranges: Vec<Range<usize>>) -> Self {
+        Self { ranges }
+    }
+
+    /// The scopes in a text whose bytes come from these positions. A byte is in the scope of the
+    /// position that it comes from.
+    pub(crate) fn of_origins(&self, origins: &[usize]) -> Self {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        let mut last = None;
+        for (at, origin) in origins.iter().enumerate() {
+            let scope = self.scope_of(*origin);
+            match ranges.last_mut() {
+                Some(range) if scope.is_some() && scope == last => range.end = at + 1,
+                _ if scope.is_some() => ranges.push(at..at + 1),
+                _ => {}
+            }
+            last = scope;
+        }
+        Self { ranges }
+    }
+
+    fn scope_of(&self, at: usize) -> Option<&Range<usize>> {
+        let count = self.ranges.partition_point(|range| range.start <= at);
+        let range = self.ranges[..count].last()?;
+        (at < range.end).then_some(range)
+    }
+
+    /// Where the scope of a position ends, if it is in one.
+    pub(crate) fn end_of(&self, at: usize) -> Option<usize> {
+        self.scope_of(at).map(|scope| scope.end)
+    }
+
+    /// Whether a range is in one of the scopes.
+    pub(crate) fn contain(&self, range: &Range<usize>) -> bool {
+        self.end_of(range.start).is_some_and(|end| range.end <= end)
     }
 }
 

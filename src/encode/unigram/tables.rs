@@ -142,11 +142,27 @@ impl UnigramTables {
     /// If the first character is no piece, `visit` is called last with the character as an unknown
     /// one.
     #[inline]
-    pub(super) fn for_each_piece(&self, text: &[u8], mut visit: impl FnMut(LastPiece, f32)) {
+    pub(super) fn for_each_piece(&self, text: &[u8], visit: impl FnMut(LastPiece, f32)) {
+        self.for_each_piece_if(text, |_| true, visit);
+    }
+
+    /// As [`for_each_piece`](Self::for_each_piece) of a model with only those pieces for which
+    /// `keeps` is true.
+    #[inline]
+    pub(super) fn for_each_piece_if(
+        &self,
+        text: &[u8],
+        keeps: impl Fn(LastPiece) -> bool,
+        mut visit: impl FnMut(LastPiece, f32),
+    ) {
         let width = char_length(text);
         let mut has_char = false;
         for found in self.pieces.prefixes(text) {
-            visit(LastPiece::of_cell(found.cell, found.length), found.score);
+            let piece = LastPiece::of_cell(found.cell, found.length);
+            if !keeps(piece) {
+                continue;
+            }
+            visit(piece, found.score);
             has_char |= found.length == width;
         }
         if !has_char {

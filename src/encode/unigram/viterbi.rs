@@ -74,6 +74,18 @@ pub(super) fn search(
     best: &mut Vec<BestPath>,
     out: &mut Vec<PieceId>,
 ) -> f32 {
+    search_if(|_, _| true, (tables, chunk), sum, best, out)
+}
+
+/// As [`search`], among the pieces for which `keeps` is true; it gets where a piece starts.
+#[inline]
+pub(super) fn search_if(
+    keeps: impl Fn(usize, LastPiece) -> bool,
+    (tables, chunk): (&UnigramTables, &[u8]),
+    sum: f32,
+    best: &mut Vec<BestPath>,
+    out: &mut Vec<PieceId>,
+) -> f32 {
     best.clear();
     best.resize(chunk.len() + 1, BestPath::UNREACHED);
     best[0].sum = sum;
@@ -82,7 +94,8 @@ pub(super) fn search(
     let mut frontier = 0;
     while start < chunk.len() {
         let sum_before = rebased_sum(best, start, frontier);
-        tables.for_each_piece(&chunk[start..], |last, score| {
+        let keeps = |last| keeps(start, last);
+        tables.for_each_piece_if(&chunk[start..], keeps, |last, score| {
             let end = start + last.length as usize;
             best[end].offer(last, score + sum_before);
             frontier = frontier.max(end);

@@ -45,7 +45,7 @@ fn parts() -> ByteBpeParts {
     parts
 }
 
-fn tokenizer() -> Tokenizer {
+pub(super) fn tokenizer() -> Tokenizer {
     Tokenizer::from_pipeline(ByteBpe::new(parts()).unwrap(), TokenizerConfig::default())
 }
 

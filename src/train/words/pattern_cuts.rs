@@ -33,7 +33,7 @@ impl PretokenSource<'_> {
     pub(crate) fn last_boundary(self, text: &[u8]) -> Option<usize> {
         match self {
             Self::Pattern(pretokenizer) => pretokenizer.last_boundary(text),
-            Self::Pipeline(pipeline, _) => pipeline.last_boundary(text),
+            Self::Pipeline(pipeline, _) => pipeline.last_boundary(text, 0),
         }
     }
 

@@ -362,7 +362,7 @@ fn learned_tokens_take_reused_ids_first_and_padding_comes_last() {
     assert_eq!(texts, expected);
     assert_eq!(extended.bpe().vocab_size(), 264);
     let reused: Vec<PieceId> = extended.ids().removed().collect();
-    assert_eq!(reused, [257.into(), 258.into()]);
+    assert_eq!(reused, [257, 258]);
     assert_eq!(extended.tokens()[2].replaced.len(), 4);
 }
 
