@@ -68,6 +68,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<normalizer::Normalizer>()?;
     module.add_class::<tokenizer::PyTokenizer>()?;
     module.add_class::<tokenizer::DecodeStream>()?;
+    module.add_class::<tokenizer::EncodeStream>()?;
     module.add_class::<tiktoken::CoreBpe>()?;
     module.add_function(wrap_pyfunction!(trainer::_train, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::_options, module)?)?;

@@ -3,11 +3,13 @@
 //! them.
 
 mod ragged;
+mod segments;
 mod stream;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyType};
 use spiece::formats::ByteFormatOptions;
@@ -17,6 +19,7 @@ use spiece::{
 
 pub use self::ragged::threads_or_all;
 use self::ragged::{RaggedArrays, arrow_offsets, id_array, ragged_arrays, ragged_numbers, to_i64};
+pub use self::segments::EncodeStream;
 pub use self::stream::DecodeStream;
 use crate::arguments::{to_finite, to_int_in};
 use crate::buffer::VectorBuffer;
@@ -378,10 +381,85 @@ impl PyTokenizer {
         })
     }
 
+    /// The numbers of the parts that the pre-tokenizer made and that the tokens of a text belong to.
+    /// `None` for tokens around the text, and for models without parts.
+    #[pyo3(signature = (text, *, allowed_special=None, refuse_special=false, user_defined_symbols=true))]
+    fn word_ids(
+        &self,
+        text: &Bound<'_, PyAny>,
+        allowed_special: Option<&Bound<'_, PyAny>>,
+        refuse_special: bool,
+        user_defined_symbols: bool,
+    ) -> PyResult<Vec<Option<u32>>> {
+        let py = text.py();
+        let text = Text::of(text)?.bytes;
+        let special = (allowed_special, refuse_special);
+        let options = self.options((false, false), special, user_defined_symbols)?;
+        self.with_options(py, text, options, |encoder| {
+            encoder
+                .tokens(text)
+                .iter()
+                .map(|token| token.word())
+                .collect()
+        })
+    }
+
+    /// The ids of one text that is given in segments, each with its own special tokens.
+    #[pyo3(signature = (segments, *, add_bos=false, add_eos=false, refuse_special=false))]
+    fn encode_segments<'py>(
+        &self,
+        segments: &Bound<'py, PyAny>,
+        add_bos: bool,
+        add_eos: bool,
+        refuse_special: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let options = self.options((add_bos, add_eos), (None, false), true)?;
+        let ids = self.segment_ids(segments, options, refuse_special)?;
+        self.loaded.list(segments.py(), &ids)
+    }
+
+    /// An encoder of a text that grows at its end.
+    #[pyo3(signature = (*, allowed_special=None, refuse_special=false, user_defined_symbols=true))]
+    fn encode_stream(
+        &self,
+        py: Python<'_>,
+        allowed_special: Option<&Bound<'_, PyAny>>,
+        refuse_special: bool,
+        user_defined_symbols: bool,
+    ) -> PyResult<EncodeStream> {
+        let special = (allowed_special, refuse_special);
+        let options = self.options((false, false), special, user_defined_symbols)?;
+        let encoder = self.loaded.tokenizer.appending_encoder(&options);
+        Ok(EncodeStream {
+            encoder: encoder.map_err(|error| errors::of_encode(py, &error))?,
+            loaded: Arc::clone(&self.loaded),
+        })
+    }
+
     /// The text of ids. `errors` is that of `bytes.decode`, for ids whose bytes are not UTF-8.
-    #[pyo3(signature = (ids, *, errors="replace"))]
-    fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyAny>> {
+    /// `skip_special_tokens=True` leaves out the text of special tokens.
+    #[pyo3(signature = (ids, *, errors="replace", skip_special_tokens=false))]
+    fn decode<'py>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+        errors: &str,
+        skip_special_tokens: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let py = ids.py();
+        if skip_special_tokens {
+            if errors != "replace" {
+                return Err(PyValueError::new_err(
+                    "errors: with skip_special_tokens=True, only 'replace' is possible",
+                ));
+            }
+            let ids = self.ids(ids)?;
+            let tokenizer = &self.loaded.tokenizer;
+            let text = detached_if(py, ids.len() > 4096, || {
+                tokenizer.decode_without_special(&ids)
+            });
+            let text = text.map_err(|error| errors::of_decode(py, &error))?;
+            return Ok(PyString::new(py, &text).into_any());
+        }
         if errors != "replace" {
             return self
                 .decode_bytes(ids)?

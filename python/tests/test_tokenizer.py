@@ -198,6 +198,55 @@ def test_ragged_batches_are_made_of_arrays_that_belong_together():
             spiece.Ragged(wrong, np.array([0, len(wrong)]))
 
 
+def test_segments_are_parts_of_one_text(bpe_path):
+    tokenizer = spiece.Tokenizer.open(bpe_path)
+    ids = tokenizer.encode_segments([("<s>the ri", "all"), ("ght</s>", None), (b"</s>", ["</s>"], False)])
+    expected = [tokenizer.bos_id, *tokenizer.encode("the right</s>"), tokenizer.eos_id]
+    assert ids == expected
+    assert tokenizer.encode_segments([("the ri", None), ("ght", None)], add_bos=True) == [
+        tokenizer.bos_id,
+        *tokenizer.encode("the right"),
+    ]
+    assert tokenizer.encode_segments([]) == []
+    for wrong in ["text", ["text"], [("text",)]]:
+        with pytest.raises(TypeError):
+            tokenizer.encode_segments(wrong)
+    with pytest.raises(spiece.SpieceError):
+        tokenizer.encode_segments([("a</s>", None)], refuse_special=True)
+
+
+def test_a_stream_has_the_ids_of_the_whole_text(tokenizer):
+    for text in TEXTS:
+        stream = tokenizer.encode_stream()
+        before = []
+        for n in range(0, len(text), 3):
+            kept, new = stream.push(text[n : n + 3])
+            before = before[:kept] + new
+            assert before == stream.ids == tokenizer.encode(text[: n + 3]) and len(stream) == len(before)
+        stream.clear()
+        assert stream.ids == [] and stream.push("") == (0, [])
+
+
+def test_special_tokens_are_left_out_of_texts_on_request(testdata, bpe_path):
+    made = spiece.Tokenizer.open(str(testdata / "bytes/llama3.json"))
+    special = next(iter(made.special_tokens))
+    ids = made.encode(f"low{special}er", allowed_special="all")
+    assert made.decode(ids) == f"low{special}er" and made.decode(ids, skip_special_tokens=True) == "lower"
+    tokenizer = spiece.Tokenizer.open(bpe_path)
+    ids = tokenizer.encode("the right", add_eos=True)
+    assert tokenizer.decode(ids, skip_special_tokens=True) == "the right"
+    with pytest.raises(ValueError):
+        made.decode(ids, errors="strict", skip_special_tokens=True)
+
+
+def test_tokens_of_a_pre_tokenizer_have_the_numbers_of_its_parts(testdata, bpe_path):
+    made = spiece.Tokenizer.open(str(testdata / "bytes/llama3.json"))
+    text = "lower low, 12"
+    words = made.word_ids(text)
+    assert len(words) == len(made.encode(text)) and words == sorted(words) and words[0] == 0 and len(set(words)) > 2
+    assert set(spiece.Tokenizer.open(bpe_path).word_ids("the right")) == {None}
+
+
 def test_tokenizers_and_models_of_equal_files_are_equal(tokenizer, bpe_path):
     same = spiece.Tokenizer.from_bytes(tokenizer.to_bytes())
     assert same == tokenizer and hash(same) == hash(tokenizer) and len({same, tokenizer}) == 1

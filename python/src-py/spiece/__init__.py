@@ -26,11 +26,12 @@ from ._errors import (
     TrainingOptionError,
 )
 from ._model import Model, Trainer, train
-from ._tokenizer import DecodeStream, Ragged, Tokenizer
+from ._tokenizer import DecodeStream, EncodeStream, Ragged, Tokenizer
 
 __version__ = _native.__version__
 __all__ = [
     "DecodeStream",
+    "EncodeStream",
     "EncodeError",
     "FileError",
     "FileIsADirectoryError",

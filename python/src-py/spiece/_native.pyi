@@ -119,8 +119,43 @@ class Tokenizer:
     def _count_batch(self, texts: Iterable[_Text], *, threads: int | None = None) -> VectorBuffer: ...
     def tokenize(self, text: _Text) -> list[str]:
         """The pieces of a text, as `str`."""
-    def decode(self, ids: int | Iterable[int] | Buffer, *, errors: str = "replace") -> str:
-        """The text of ids. `errors` is that of `bytes.decode`, for ids whose bytes are not UTF-8."""
+    def word_ids(
+        self,
+        text: _Text,
+        *,
+        allowed_special: _Allowed = None,
+        refuse_special: bool = False,
+        user_defined_symbols: bool = True,
+    ) -> list[int | None]:
+        """For each token, the number of the part of the pre-tokenizer that it belongs to, from 0.
+
+        An added token is a part. None for models without parts, such as `.model` files.
+        """
+    def encode_segments(
+        self,
+        segments: Iterable[tuple[_Text, _Allowed] | tuple[_Text, _Allowed, bool]],
+        *,
+        add_bos: bool = False,
+        add_eos: bool = False,
+        refuse_special: bool = False,
+    ) -> list[int]:
+        """The ids of one text that is given in segments, each with its own special tokens.
+
+        A segment is `(text, allowed_special)` or `(text, allowed_special, user_defined_symbols)`, as in `encode`:
+        for a chat, "all" for text of the template and None for text of users. The ids are those of the whole text
+        in which only the tokens are found that are inside of a segment that allows them.
+        """
+    def encode_stream(
+        self, *, allowed_special: _Allowed = None, refuse_special: bool = False, user_defined_symbols: bool = True
+    ) -> EncodeStream:
+        """An encoder of a text that grows at its end."""
+    def decode(
+        self, ids: int | Iterable[int] | Buffer, *, errors: str = "replace", skip_special_tokens: bool = False
+    ) -> str:
+        """The text of ids. `errors` is that of `bytes.decode`, for ids whose bytes are not UTF-8.
+
+        `skip_special_tokens=True` leaves out the text of special tokens.
+        """
     def decode_bytes(self, ids: int | Iterable[int] | Buffer) -> bytes:
         """The bytes of ids."""
     def decode_batch(
@@ -157,6 +192,19 @@ class DecodeStream:
         """Takes an id and returns the text that is now certain, which may be ''."""
     def finish(self) -> str:
         """Ends the text and returns what was held back. The stream is then ready for another text."""
+
+@final
+class EncodeStream:
+    """Encodes a text that grows at its end. After each `push`, the ids are those of the whole text."""
+
+    def push(self, text: _Text) -> tuple[int, list[int]]:
+        """Appends text. Returns how many of the ids before stay, and the ids after them."""
+    @property
+    def ids(self) -> list[int]:
+        """The ids of the text so far."""
+    def clear(self) -> None:
+        """Begins another text."""
+    def __len__(self) -> int: ...
 
 @final
 class CoreBPE:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from . import _native
-from ._native import DecodeStream
+from ._native import DecodeStream, EncodeStream
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ._model import Model
 
-__all__ = ["DecodeStream", "Ragged", "Tokenizer"]
+__all__ = ["DecodeStream", "EncodeStream", "Ragged", "Tokenizer"]
 
 
 class Ragged(Sequence[list[int]]):
