@@ -16,7 +16,8 @@
 //! ```
 //!
 //! [`encoder`] calls these stages for one worker, [`batch`] for many, and [`sampling`] for n-best
-//! lists and random segmentations. [`decoding`] turns ids back into text.
+//! lists and random segmentations. [`segments`] encodes a text whose parts have their own special
+//! tokens, [`appending`] one that grows at its end. [`decoding`] turns ids back into text.
 
 mod config;
 mod options;

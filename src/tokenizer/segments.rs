@@ -6,10 +6,10 @@
 //! the segments are parts of one text here, and only the search for tokens knows where one ends.
 //!
 //! The rule: **a token is searched for in each segment by itself, with the options of the segment.**
-//! It is found if all of it is inside, and what other segments say has no influence on that. Everything
+//! It is found if all of it is inside, so that no text of another segment can take a part of it. Everything
 //! else sees one text: ordinary text of neighbouring segments is normalized, cut and merged as
-//! if it had come at once, and tokens with `lstrip`, `rstrip` and `single_word` look at what stands
-//! beside them, whatever segment it is of.
+//! if it had come at once, and the added tokens of a `tokenizer.json` with `lstrip`, `rstrip` or
+//! `single_word` look at what stands beside them, whatever segment it is of.
 //!
 //! | tokenizer | cut out | between |
 //! |---|---|---|
