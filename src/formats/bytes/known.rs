@@ -4,6 +4,11 @@
 //! stands in the source code of the programs that publish them; it is known here for the most used
 //! ones.
 //!
+//! Several releases can share one vocabulary and have different special tokens: Qwen 1, 2, 2.5 and 3
+//! do, and so do Llama 3, 3.1 and 3.2. Only what all of them agree on is known here. The others are in
+//! `tokenizer_config.json` of the release, or are given by the caller
+//! ([`ByteFormatOptions::special_tokens`](super::ByteFormatOptions)).
+//!
 //! A vocabulary is recognized by its tokens and ids, so that line ends, the order of lines and the
 //! format do not matter: r50k_base.tiktoken and GPT-2's `vocab.json` are the same one. They are
 //! compared by a 64-bit hash (FNV-1a, <http://www.isthe.com/chongo/tech/comp/fnv/>), which costs no
@@ -23,24 +28,16 @@ pub(super) struct KnownVocabulary {
     pub(super) text_form: TextForm,
     /// Texts and ids, in the order of the ids.
     special_tokens: &'static [(&'static str, u32)],
-    /// The ids of special tokens that are reserved, except those above.
-    reserved: Option<(std::ops::Range<u32>, ReservedNames)>,
+    /// The ids of special tokens that are reserved, except those above: `<|reserved_token_ID|>`.
+    reserved: Option<std::ops::Range<u32>>,
     token_count: usize,
     hash: u64,
 }
 
-/// How reserved special tokens are named.
-#[derive(Debug, Clone, Copy)]
-enum ReservedNames {
-    /// `<|reserved_special_token_N|>`, where N counts them.
-    Counted,
-    /// `<|reserved_token_ID|>`.
-    ById,
-}
-
 /// The vocabularies, with the names of their `.tiktoken` files or programs:
-/// `tiktoken_ext/openai_public.py` of tiktoken 0.14.0, `llama/tokenizer.py` of Llama 3,
-/// the `tokenizer.json` of Qwen 3, and `tokenization_kimi.py` of Kimi K2.
+/// `tiktoken_ext/openai_public.py` of tiktoken 0.14.0, `tokenizer.py` of Llama 3 and 3.1,
+/// `tokenization_qwen.py` of Qwen 1, the `tokenizer.json` of Qwen 2, 2.5 and 3, and
+/// `tokenization_kimi.py` of Kimi K2.
 const KNOWN: [KnownVocabulary; 7] = [
     // r50k_base, and GPT-2.
     KnownVocabulary {
@@ -84,22 +81,25 @@ const KNOWN: [KnownVocabulary; 7] = [
         token_count: 199_998,
         hash: 0x18D0_51CE_F189_4E54,
     },
-    // Llama 3. Later releases have the same file and give names to some reserved tokens.
+    // Llama 3 to 3.3. The releases give names of their own to the ids from 128,004 on.
     KnownVocabulary {
         pattern: "llama3",
         text_form: TextForm::AsIs,
         special_tokens: &[
             ("<|begin_of_text|>", 128_000),
             ("<|end_of_text|>", 128_001),
+            ("<|reserved_special_token_0|>", 128_002),
+            ("<|reserved_special_token_1|>", 128_003),
             ("<|start_header_id|>", 128_006),
             ("<|end_header_id|>", 128_007),
             ("<|eot_id|>", 128_009),
         ],
-        reserved: Some((128_000..128_256, ReservedNames::Counted)),
+        reserved: None,
         token_count: 128_000,
         hash: 0x2E50_C684_8E76_5CC7,
     },
-    // Qwen 2 to 3.
+    // Qwen 1 to 3. Qwen 1 has `<|extra_0|>` and further ones after these, Qwen 2 none, Qwen 2.5 and 3
+    // have tokens for vision, code and tools, and Qwen 3 has `<think>`.
     KnownVocabulary {
         pattern: "qwen2",
         text_form: TextForm::Nfc,
@@ -107,29 +107,6 @@ const KNOWN: [KnownVocabulary; 7] = [
             ("<|endoftext|>", 151_643),
             ("<|im_start|>", 151_644),
             ("<|im_end|>", 151_645),
-            ("<|object_ref_start|>", 151_646),
-            ("<|object_ref_end|>", 151_647),
-            ("<|box_start|>", 151_648),
-            ("<|box_end|>", 151_649),
-            ("<|quad_start|>", 151_650),
-            ("<|quad_end|>", 151_651),
-            ("<|vision_start|>", 151_652),
-            ("<|vision_end|>", 151_653),
-            ("<|vision_pad|>", 151_654),
-            ("<|image_pad|>", 151_655),
-            ("<|video_pad|>", 151_656),
-            ("<tool_call>", 151_657),
-            ("</tool_call>", 151_658),
-            ("<|fim_prefix|>", 151_659),
-            ("<|fim_middle|>", 151_660),
-            ("<|fim_suffix|>", 151_661),
-            ("<|fim_pad|>", 151_662),
-            ("<|repo_name|>", 151_663),
-            ("<|file_sep|>", 151_664),
-            ("<tool_response>", 151_665),
-            ("</tool_response>", 151_666),
-            ("<think>", 151_667),
-            ("</think>", 151_668),
         ],
         reserved: None,
         token_count: 151_643,
@@ -158,7 +135,7 @@ const KNOWN: [KnownVocabulary; 7] = [
             ("[UNK]", 163_838),
             ("[PAD]", 163_839),
         ],
-        reserved: Some((163_584..163_840, ReservedNames::ById)),
+        reserved: Some(163_584..163_840),
         token_count: 163_584,
         hash: 0xA502_EBB4_A3F4_883E,
     },
@@ -178,16 +155,12 @@ impl KnownVocabulary {
         let mut tokens: Vec<SpecialToken> = listed
             .map(|(text, id)| SpecialToken::new(*text, *id))
             .collect();
-        if let Some((ids, naming)) = &self.reserved {
+        if let Some(ids) = &self.reserved {
             let is_listed = |id: &u32| self.special_tokens.iter().any(|(_, other)| other == id);
             let reserved = ids.clone().filter(|id| !is_listed(id));
-            tokens.extend(reserved.enumerate().map(|(index, id)| {
-                let text = match naming {
-                    ReservedNames::Counted => format!("<|reserved_special_token_{index}|>"),
-                    ReservedNames::ById => format!("<|reserved_token_{id}|>"),
-                };
-                SpecialToken::new(text, id)
-            }));
+            tokens.extend(
+                reserved.map(|id| SpecialToken::new(format!("<|reserved_token_{id}|>"), id)),
+            );
             tokens.sort_by_key(|token| token.id);
         }
         tokens
