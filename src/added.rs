@@ -99,8 +99,8 @@ pub(crate) struct AddedTokens {
     by_text: HashMap<String, u32>,
     /// The text of each token, normalized if it is searched for like that.
     texts: Vec<String>,
-    /// Whether the normalized text is that of a special token.
-    hidden: Vec<bool>,
+    /// The texts of special tokens.
+    special: HashSet<Vec<u8>>,
 }
 
 #[derive(Debug, Default)]
@@ -163,16 +163,13 @@ impl AddedTokens {
             )
         };
         let special = tokens.iter().filter(|token| token.special);
-        let special: HashSet<&str> = special.map(|token| &token.text[..]).collect();
+        let special = special.map(|token| token.text.clone().into_bytes());
         let numbered = tokens.iter().enumerate().rev();
         Ok(Self {
             search,
             as_is: trie(false)?,
             normalized: trie(true)?,
-            hidden: texts
-                .iter()
-                .map(|text| special.contains(&text[..]))
-                .collect(),
+            special: special.collect(),
             by_id: numbered.map(|(number, token)| (token.id, number)).collect(),
             by_text: (tokens.iter())
                 .map(|token| (token.text.clone(), token.id))
@@ -198,10 +195,9 @@ impl AddedTokens {
         Some(&self.texts[number])
     }
 
-    /// Whether decoding without special tokens leaves out the text of an id.
-    pub(crate) fn is_hidden(&self, id: u32) -> bool {
-        let number = self.by_id.get(&id);
-        number.is_some_and(|number| self.hidden[*number])
+    /// Whether decoding without special tokens leaves out a token with this text, whatever its id.
+    pub(crate) fn is_hidden(&self, text: &[u8]) -> bool {
+        self.special.contains(text)
     }
 
     /// The tokens that are searched for in normalized text, with their texts there.

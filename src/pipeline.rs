@@ -999,12 +999,12 @@ impl Pipeline {
         ids: impl Iterator<Item = u32>,
         skips_special: bool,
     ) -> Result<Vec<u8>, PipelineError> {
-        let shown = ids.filter(|id| !skips_special || !self.added.is_hidden(*id));
+        let texts = ids.filter_map(|id| self.text_of(id));
+        let shown = texts.filter(|text| !skips_special || !self.added.is_hidden(text));
         if self.has_byte_strings() {
-            let texts: Vec<&[u8]> = shown.filter_map(|id| self.text_of(id)).collect();
-            return Ok(texts.concat());
+            return Ok(shown.collect::<Vec<_>>().concat());
         }
-        let tokens = shown.filter_map(|id| self.str_of(id));
+        let tokens = shown.filter_map(|text| std::str::from_utf8(text).ok());
         let text = self.decode_tokens(tokens.map(str::to_owned).collect());
         text.map(String::into_bytes)
     }

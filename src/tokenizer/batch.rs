@@ -168,7 +168,11 @@ impl Tokenizer {
                     encoded.collect::<Vec<_>>().concat()
                 };
                 let state = &mut parts.pipeline;
+                let start = ids.len();
                 let encoded = pipeline.encode_long(text, found, encode_parts, state, ids);
+                if encoded.is_err() {
+                    ids.truncate(start);
+                }
                 parts.note_failure(encoded);
             },
         );

@@ -270,7 +270,11 @@ impl PipelineTables {
         parts: &mut CacheParts,
         ids: &mut Vec<PieceId>,
     ) {
+        let start = ids.len();
         let encoded = self.pipeline.encode(text, scopes, &mut parts.pipeline, ids);
+        if encoded.is_err() {
+            ids.truncate(start);
+        }
         parts.note_failure(encoded);
     }
 
@@ -331,6 +335,9 @@ impl PipelineTables {
         let push = |token: PipelineToken<'_>| tokens.push_pipeline_token(token);
         let state = &mut parts.pipeline;
         let encoded = self.pipeline.for_each_token(text, scopes, state, push);
+        if encoded.is_err() {
+            tokens.clear();
+        }
         parts.note_failure(encoded);
     }
 

@@ -6,8 +6,9 @@ Usage: pipelines.py FIRST LAST > cases.jsonl
 
 Needs tokenizers 0.23.3. Each number from FIRST to LAST is the seed of a tokenizer with random components and a made-up
 model. A line has its tokenizer.json, or the path of a FILE, and for each text the ids, tokens, offsets in bytes, parts
-and decoded texts, with and without special tokens. A FILE gets COUNT random texts. `testdata/pipelines/cases.jsonl` is
-written by it, and read by the tests of the library; the last command compares other cases.
+and decoded texts, with and without special tokens, or the error of a text that has none. A FILE gets COUNT random texts.
+`testdata/pipelines/cases.jsonl` is written by it, and read by the tests of the library; the last command compares other
+cases.
 """
 
 import json
@@ -240,6 +241,13 @@ def results(tokenizer, text):
     }
 
 
+def results_or_error(tokenizer, text):
+    try:
+        return results(tokenizer, text)
+    except Exception as error:
+        return {"text": text, "error": str(error)}
+
+
 def texts_of_files(count):
     """Random texts: words of real text, characters of all planes, and the alphabet of the random pipelines."""
     maker = Maker(1)
@@ -268,7 +276,7 @@ def compare_files(count, paths):
         tokenizer = Tokenizer.from_file(path)
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        found = [results(tokenizer, text) for text in texts]
+        found = [results_or_error(tokenizer, text) for text in texts]
         print(json.dumps({"path": path, "texts": found}, ensure_ascii=False))
 
 
