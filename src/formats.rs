@@ -40,7 +40,7 @@ pub use self::bytes::{
     PostProcessor,
 };
 pub use self::error::ConvertError;
-pub(crate) use self::folder::options_of_folder;
+pub(crate) use self::folder::{options_of_folder, pipeline_of_folder};
 pub use self::format::{FileFormat, ParseFileFormatError};
 pub(crate) use self::gguf::GgufContent;
 pub use self::gguf::{GgufOptions, GgufVocab};

@@ -112,6 +112,10 @@ impl Tokenizer {
     #[cfg(feature = "formats")]
     fn open_path(path: &Path, options: &ByteFormatOptions) -> Result<Self, ModelError> {
         let Some(file) = OpenedFile::open(path, &formats::FILES_OF_FOLDERS)? else {
+            if let Some(pipeline) = formats::pipeline_of_folder(path)? {
+                options.refuse_pattern(FileFormat::Folder)?;
+                return Ok(Self::from_pipeline(pipeline, TokenizerConfig::default()));
+            }
             // The error says which folder it is.
             return Model::open_path(path).map(Self::new);
         };

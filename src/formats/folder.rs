@@ -10,11 +10,14 @@
 //! A role that no file names has the token of the class. This is what `AutoTokenizer.from_pretrained` of transformers 5.24 does with such a folder. A class
 //! that is not known is an error, unless the caller says how text is cut.
 
+mod sentencepiece;
+
 use std::borrow::Cow;
 use std::path::Path;
 
 use serde_json::Value;
 
+pub(crate) use self::sentencepiece::pipeline_of_folder;
 use super::FileFormat;
 use super::bytes::{ByteFormatError, ByteFormatOptions, Place, syntax};
 use crate::byte_bpe::{SpecialToken, TextForm};

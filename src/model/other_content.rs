@@ -271,7 +271,7 @@ impl fmt::Display for OtherContent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Model, ModelError, Tokenizer};
+    use crate::{Model, ModelError};
 
     fn content(error: ModelError) -> OtherContent {
         match error {
@@ -360,7 +360,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("spiece-folder-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
         std::fs::write(folder.join("tokenizer.model"), b"").unwrap();
-        let error = Tokenizer::open(&folder).unwrap_err();
+        let error = Model::open(&folder).unwrap_err();
         std::fs::remove_dir_all(&folder).unwrap();
         let model = Some("tokenizer.model");
         assert_eq!(content(error), OtherContent::Folder { model });

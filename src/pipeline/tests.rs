@@ -1,9 +1,11 @@
 //! Pipelines against what tokenizers 0.23.3 made of the same files and texts.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{Pipeline, PipelineError, PipelineState};
-use crate::formats::{ReadError, read_pipeline};
+use crate::formats::{ReadError, pipeline_of_folder, read_pipeline};
 use crate::special::Scope;
 use crate::tokenizer::{EncodeOptions, Tokenizer, TokenizerConfig};
 
@@ -49,6 +51,16 @@ fn compare(cases: &str) -> (usize, Vec<String>) {
             _ => format!("seed {}", case["seed"]),
         };
         let file = match &case["path"] {
+            Value::String(path) if Path::new(path).is_dir() => {
+                match pipeline_of_folder(Path::new(path)) {
+                    Ok(pipeline) => pipeline.unwrap().to_tokenizer_json().unwrap(),
+                    Err(error) => {
+                        let source = std::error::Error::source(&error);
+                        differing.push(format!("{name}: {error}: {source:?}"));
+                        continue;
+                    }
+                }
+            }
             Value::String(path) => std::fs::read(path).unwrap(),
             _ => case["file"].to_string().into_bytes(),
         };
@@ -73,6 +85,21 @@ fn compare(cases: &str) -> (usize, Vec<String>) {
             .filter(|token| token.special)
             .map(|token| token.text.clone())
             .collect();
+        // A text with and without what stands around texts.
+        if let [with, without] = case["around"].as_array().map_or(&[][..], |it| it) {
+            let ends = pipeline.text_ends();
+            let inside = without
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|id| id.as_u64().unwrap());
+            let before = ends.before.iter().map(|id| u64::from(*id));
+            let after = ends.after.iter().map(|id| u64::from(*id));
+            let found: Vec<u64> = before.chain(inside).chain(after).collect();
+            if json!(found) != *with {
+                differing.push(format!("{name}: around: {found:?} for {with}"));
+            }
+        }
         let options = EncodeOptions::default().with_allowed_special(all);
         let mut encoder = tokenizer.encoder_with(&options).unwrap();
         for recorded in case["texts"].as_array().unwrap() {

@@ -17,7 +17,7 @@ use crate::piece::PieceKind;
 
 /// A text that is borrowed if it can be.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in crate::formats) struct JsonText<'j>(pub(super) Cow<'j, str>);
+pub(in crate::formats) struct JsonText<'j>(pub(in crate::formats) Cow<'j, str>);
 
 impl Deref for JsonText<'_> {
     type Target = str;
@@ -89,20 +89,20 @@ impl<'j> JsonFile<'j> {
 
 /// An added token.
 #[derive(Debug, serde::Deserialize)]
-pub(super) struct JsonAddedToken<'j> {
-    pub(super) id: u32,
+pub(in crate::formats) struct JsonAddedToken<'j> {
+    pub(in crate::formats) id: u32,
     #[serde(borrow)]
-    pub(super) content: JsonText<'j>,
+    pub(in crate::formats) content: JsonText<'j>,
     #[serde(default)]
-    pub(super) single_word: bool,
+    pub(in crate::formats) single_word: bool,
     #[serde(default)]
-    pub(super) lstrip: bool,
+    pub(in crate::formats) lstrip: bool,
     #[serde(default)]
-    pub(super) rstrip: bool,
+    pub(in crate::formats) rstrip: bool,
     #[serde(default)]
-    pub(super) normalized: bool,
+    pub(in crate::formats) normalized: bool,
     #[serde(default)]
-    pub(super) special: bool,
+    pub(in crate::formats) special: bool,
 }
 
 impl JsonAddedToken<'_> {
@@ -165,32 +165,32 @@ impl JsonPattern<'_> {
 }
 
 /// The model.
-#[derive(Debug, serde::Deserialize)]
-pub(super) struct JsonModel<'j> {
+#[derive(Debug, Default, serde::Deserialize)]
+pub(in crate::formats) struct JsonModel<'j> {
     #[serde(borrow, default, rename = "type")]
-    pub(super) kind: Option<JsonText<'j>>,
+    pub(in crate::formats) kind: Option<JsonText<'j>>,
     #[serde(default)]
-    pub(super) dropout: Option<f32>,
+    pub(in crate::formats) dropout: Option<f32>,
     #[serde(borrow, default)]
-    pub(super) unk_token: Option<JsonText<'j>>,
+    pub(in crate::formats) unk_token: Option<JsonText<'j>>,
     #[serde(default)]
-    pub(super) unk_id: Option<u32>,
+    pub(in crate::formats) unk_id: Option<u32>,
     #[serde(borrow, default)]
-    pub(super) continuing_subword_prefix: Option<JsonText<'j>>,
+    pub(in crate::formats) continuing_subword_prefix: Option<JsonText<'j>>,
     #[serde(default)]
-    pub(super) max_input_chars_per_word: Option<u64>,
+    pub(in crate::formats) max_input_chars_per_word: Option<u64>,
     #[serde(borrow, default)]
-    pub(super) end_of_word_suffix: Option<JsonText<'j>>,
+    pub(in crate::formats) end_of_word_suffix: Option<JsonText<'j>>,
     #[serde(default)]
-    pub(super) fuse_unk: Option<bool>,
+    pub(in crate::formats) fuse_unk: Option<bool>,
     #[serde(default)]
-    pub(super) byte_fallback: Option<bool>,
+    pub(in crate::formats) byte_fallback: Option<bool>,
     #[serde(default)]
-    pub(super) ignore_merges: Option<bool>,
+    pub(in crate::formats) ignore_merges: Option<bool>,
     #[serde(borrow, default)]
-    pub(super) vocab: Option<JsonVocab<'j>>,
+    pub(in crate::formats) vocab: Option<JsonVocab<'j>>,
     #[serde(borrow, default)]
-    pub(super) merges: JsonMerges<'j>,
+    pub(in crate::formats) merges: JsonMerges<'j>,
 }
 
 impl JsonModel<'_> {
@@ -210,7 +210,7 @@ pub(in crate::formats) enum JsonVocab<'j> {
 
 impl JsonVocab<'_> {
     /// The number of entries.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::formats) fn len(&self) -> usize {
         match self {
             Self::Ids(entries) => entries.len(),
             Self::Scores(entries) => entries.len(),
@@ -218,7 +218,7 @@ impl JsonVocab<'_> {
     }
 
     /// The texts and ids, in the order of the file.
-    pub(super) fn ids(&self) -> impl Iterator<Item = (&str, u32)> {
+    pub(in crate::formats) fn ids(&self) -> impl Iterator<Item = (&str, u32)> {
         let (ids, scores) = match self {
             Self::Ids(ids) => (&ids[..], &[][..]),
             Self::Scores(scores) => (&[][..], &scores[..]),
@@ -271,9 +271,13 @@ impl<'j> Visitor<'j> for VocabVisitor {
 
 /// The merges: the two texts of each.
 #[derive(Debug, Default, serde::Deserialize)]
-pub(super) struct JsonMerges<'j>(#[serde(borrow)] Option<Vec<JsonMerge<'j>>>);
+pub(in crate::formats) struct JsonMerges<'j>(#[serde(borrow)] Option<Vec<JsonMerge<'j>>>);
 
 impl<'j> JsonMerges<'j> {
+    pub(in crate::formats) fn new(merges: impl IntoIterator<Item = [JsonText<'j>; 2]>) -> Self {
+        Self(Some(merges.into_iter().map(JsonMerge).collect()))
+    }
+
     /// Whether the file has a list of merges.
     pub(super) fn is_given(&self) -> bool {
         self.0.is_some()

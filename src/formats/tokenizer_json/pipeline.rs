@@ -22,82 +22,90 @@ use crate::pipeline::{
     UnigramModel, WordLevelModel, WordPieceModel,
 };
 
-/// The file.
-#[derive(Debug, serde::Deserialize)]
-struct JsonPipeline<'j> {
+/// What a `tokenizer.json` says of a pipeline.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(in crate::formats) struct JsonPipeline<'j> {
     #[serde(default)]
-    version: Option<String>,
+    pub(in crate::formats) version: Option<String>,
     #[serde(borrow, default)]
-    added_tokens: Vec<JsonAddedToken<'j>>,
+    pub(in crate::formats) added_tokens: Vec<JsonAddedToken<'j>>,
     #[serde(default)]
-    normalizer: Option<Value>,
+    pub(in crate::formats) normalizer: Option<Value>,
     #[serde(default)]
-    pre_tokenizer: Option<Value>,
+    pub(in crate::formats) pre_tokenizer: Option<Value>,
     #[serde(default)]
-    post_processor: Option<Value>,
+    pub(in crate::formats) post_processor: Option<Value>,
     #[serde(default)]
-    decoder: Option<Value>,
+    pub(in crate::formats) decoder: Option<Value>,
     #[serde(borrow)]
-    model: JsonModel<'j>,
+    pub(in crate::formats) model: JsonModel<'j>,
 }
 
 /// Reads the text of a `tokenizer.json`.
 pub(in crate::formats) fn read_pipeline(json: &str) -> Result<Pipeline, ReadError> {
     let file: JsonPipeline<'_> = serde_json::from_str(json)
         .map_err(|error| json_error(FileFormat::TokenizerJson, &error))?;
-    if let Some(version) = file.version.as_ref().filter(|version| *version != "1.0") {
-        let problem = format!("{version:?} is not known; save the file with tokenizers 0.23");
-        return Err(ReadError::component("version", problem));
-    }
-    let mut normalizer = Vec::new();
-    if let Some(json) = &file.normalizer {
-        PlacedComponent::new("normalizer", json).read_normalizer(&mut normalizer)?;
-    }
-    let mut pre_tokenizer = Vec::new();
-    if let Some(json) = &file.pre_tokenizer {
-        PlacedComponent::new("pre_tokenizer", json).read_pre_tokenizer(&mut pre_tokenizer)?;
-    }
-    let mut post_processor = Vec::new();
-    if let Some(json) = &file.post_processor {
-        PlacedComponent::new("post_processor", json).read_post_processor(&mut post_processor)?;
-    }
-    let decoder = match &file.decoder {
-        Some(json) => {
-            let mut steps = Vec::new();
-            PlacedComponent::new("decoder", json).read_decoder(&mut steps)?;
-            Some(steps)
+    file.into_pipeline()
+}
+
+impl JsonPipeline<'_> {
+    /// The pipeline that is described.
+    pub(in crate::formats) fn into_pipeline(self) -> Result<Pipeline, ReadError> {
+        if let Some(version) = self.version.as_ref().filter(|version| *version != "1.0") {
+            let problem = format!("{version:?} is not known; save the file with tokenizers 0.23");
+            return Err(ReadError::component("version", problem));
         }
-        None => None,
-    };
-    let model_size = match &file.model.vocab {
-        Some(JsonVocab::Scores(scores)) => Some(scores.len()),
-        _ => None,
-    };
-    let model = read_model(&file.model)?;
-    let model_size = model_size.unwrap_or(model.vocabulary().len());
-    let added_tokens = file.added_tokens.iter().map(|token| SpecialToken {
-        text: token.content.to_string(),
-        id: token.id,
-        special: token.special,
-        normalized: token.normalized,
-        lstrip: token.lstrip,
-        rstrip: token.rstrip,
-        single_word: token.single_word,
-    });
-    let parts = PipelineParts {
-        added_tokens: added_tokens.collect(),
-        normalizer,
-        pre_tokenizer,
-        model_size: u32::try_from(model_size).unwrap_or(u32::MAX),
-        model,
-        post_processor,
-        decoder,
-    };
-    let mut pipeline = Pipeline::new(parts)?;
-    if pipeline.may_equal_model() {
-        pipeline.set_equal_model(equal_model(file));
+        let mut normalizer = Vec::new();
+        if let Some(json) = &self.normalizer {
+            PlacedComponent::new("normalizer", json).read_normalizer(&mut normalizer)?;
+        }
+        let mut pre_tokenizer = Vec::new();
+        if let Some(json) = &self.pre_tokenizer {
+            PlacedComponent::new("pre_tokenizer", json).read_pre_tokenizer(&mut pre_tokenizer)?;
+        }
+        let mut post_processor = Vec::new();
+        if let Some(json) = &self.post_processor {
+            PlacedComponent::new("post_processor", json)
+                .read_post_processor(&mut post_processor)?;
+        }
+        let decoder = match &self.decoder {
+            Some(json) => {
+                let mut steps = Vec::new();
+                PlacedComponent::new("decoder", json).read_decoder(&mut steps)?;
+                Some(steps)
+            }
+            None => None,
+        };
+        let model_size = match &self.model.vocab {
+            Some(JsonVocab::Scores(scores)) => Some(scores.len()),
+            _ => None,
+        };
+        let model = read_model(&self.model)?;
+        let model_size = model_size.unwrap_or(model.vocabulary().len());
+        let added_tokens = self.added_tokens.iter().map(|token| SpecialToken {
+            text: token.content.to_string(),
+            id: token.id,
+            special: token.special,
+            normalized: token.normalized,
+            lstrip: token.lstrip,
+            rstrip: token.rstrip,
+            single_word: token.single_word,
+        });
+        let parts = PipelineParts {
+            added_tokens: added_tokens.collect(),
+            normalizer,
+            pre_tokenizer,
+            model_size: u32::try_from(model_size).unwrap_or(u32::MAX),
+            model,
+            post_processor,
+            decoder,
+        };
+        let mut pipeline = Pipeline::new(parts)?;
+        if pipeline.may_equal_model() {
+            pipeline.set_equal_model(equal_model(self));
+        }
+        Ok(pipeline)
     }
-    Ok(pipeline)
 }
 
 /// The SentencePiece model that has the same ids, if there is one.
