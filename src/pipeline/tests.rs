@@ -283,6 +283,16 @@ fn texts_without_a_result_are_errors() {
         PipelineError::NoUnknownToken
     );
     assert!(results(&pipeline, "a").is_ok());
+    // An added token is no unknown token, although a SentencePiece model could have it as one.
+    let model = json!({"type": "BPE", "vocab": {"a": 0, "▁": 1}, "merges": [], "unk_token": "<unk>", "fuse_unk": true});
+    let token = json!({"id": 2, "content": "<unk>", "single_word": false, "lstrip": false, "rstrip": false,
+        "normalized": false, "special": true});
+    let spaced = json!({"type": "Replace", "pattern": {"String": " "}, "content": "▁"});
+    let file = file(json!({ "model": model, "added_tokens": [token], "normalizer": spaced }));
+    let pipeline = read_pipeline(file.as_bytes()).unwrap();
+    let tokenizer = Tokenizer::from_pipeline(pipeline, TokenizerConfig::default());
+    assert_eq!(tokenizer.encode("a a"), [0.into(), 1.into(), 0.into()]);
+    assert_eq!(tokenizer.encode("ab"), []);
 }
 
 #[test]

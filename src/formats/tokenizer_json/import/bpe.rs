@@ -122,6 +122,12 @@ impl Import<'_, '_> {
         if model.fuse_unk != Some(true) {
             self.add_reason_of_unknown("model.fuse_unk is off: tokenizers gives one unknown id for each character, SentencePiece one for each run");
         }
+        let vocab = model.vocab.as_ref();
+        if !vocab.is_some_and(|vocab| vocab.ids().any(|(token, _)| token == text)) {
+            self.add_reason_of_unknown(
+                "model.unk_token is an added token alone: tokenizers refuses text with characters that have no piece",
+            );
+        }
         Ok(Some(id))
     }
 
