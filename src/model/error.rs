@@ -172,6 +172,10 @@ impl fmt::Display for ModelError {
                     false => Ok(()),
                 }
             }
+            // JSON never was a file of SentencePiece.
+            Self::NotAModel { content } if content.is_json() => {
+                write!(f, "not a tokenizer: {content}")
+            }
             Self::NotAModel { content } => write!(f, "not a SentencePiece model: {content}"),
             Self::Format { offset, problem } => write!(
                 f,

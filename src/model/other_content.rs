@@ -70,6 +70,18 @@ const START_BYTES: usize = 1 << 16;
 pub(super) const MAGIC_BYTES: usize = 512;
 
 impl OtherContent {
+    /// Whether the file is JSON.
+    pub(super) fn is_json(&self) -> bool {
+        matches!(
+            self,
+            Self::TokenizerJson
+                | Self::TokenizerConfig
+                | Self::ModelConfig
+                | Self::VocabJson
+                | Self::OtherJson
+        )
+    }
+
     /// What a refused file contains; `None` if it is not known.
     pub(crate) fn of_file(file: &[u8]) -> Option<Self> {
         if file.is_empty() {

@@ -25,7 +25,12 @@
 //! | from 4.38 | `Precompiled`, `Strip` at the end, `Replace` of " {2,}" by U+2581 |
 //! | DeBERTa | `Strip`, `Precompiled`, `Replace` of " {2,}" by " " |
 //!
-//! `Metaspace` follows, in some of them after `WhitespaceSplit`. None equals a model for all text:
+//! From 5.24 on it makes other lists of models without a class of their own: `Precompiled`, `Replace` of
+//! "\A +| +\z" by "" and of " {2,}" by " " with `remove_extra_whitespaces`, `Replace` of " " by U+2581, and `Replace` of
+//! "\A▁" by two marks before a `Metaspace` that prepends always. The last one makes the prefix that of a
+//! model, so that such a file without removal of spaces equals one.
+//!
+//! `Metaspace` follows in the table, in some of them after `WhitespaceSplit`. None of these equals a model for all text:
 //! the second list keeps a space at the end, and `Metaspace` takes U+2581 in the text for its own.
 
 use base64::Engine;
@@ -52,6 +57,10 @@ pub(super) struct JsonFlags {
     pub(super) treat_whitespace_as_suffix: bool,
     /// Whether text is split before marks.
     pub(super) splits_at_marks: bool,
+    /// Whether a mark at the start is doubled, so that `Metaspace` puts a prefix before every text.
+    doubles_first_mark: bool,
+    /// Whether there are added tokens that are not special.
+    has_symbols: bool,
     pub(super) reasons: Vec<Reason>,
     /// Whether the dummy prefix is a mark, so that spaces must become marks, too.
     needs_marks: bool,
@@ -61,6 +70,11 @@ pub(super) struct JsonFlags {
     /// The stage of the last component; stages ascend.
     stage: NormalizationStage,
 }
+
+/// A mark at the start of a text, and what transformers makes of it from 5.24 on: `Metaspace` adds no
+/// prefix to a text that has one.
+const FIRST_MARK: &str = "\\A\u{2581}";
+const DOUBLED_MARK: &str = "\u{2581}\u{2581}";
 
 /// The order in which components may stand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,6 +103,7 @@ impl JsonFlags {
     pub(super) fn of_file(file: &JsonFile<'_>) -> Result<Self, ConvertError> {
         let mut flags = Self::default();
         let symbols = symbol_texts(file);
+        flags.has_symbols = !symbols.is_empty();
         for component in flattened(file.normalizer.as_ref()) {
             let added = flags.add_normalizer(component, &symbols);
             added.map_err(|problem| unsupported_component(component, problem))?;
@@ -160,6 +175,10 @@ impl JsonFlags {
             (" ", WHITESPACE_MARK_STR, _) => {
                 self.reach(NormalizationStage::Marks)?;
                 self.escape_whitespaces = true;
+            }
+            (FIRST_MARK, DOUBLED_MARK, true) if self.escape_whitespaces => {
+                self.reach(NormalizationStage::Prefix)?;
+                self.doubles_first_mark = true;
             }
             (LEADING_SPACES, "", true) => {
                 self.reach(NormalizationStage::Leading)?;
@@ -244,20 +263,31 @@ impl JsonFlags {
             (None, _) => "always",
         };
         if scheme == "never" {
-            return Ok(());
+            return match self.doubles_first_mark {
+                true => Err("a mark at the start is doubled, and there is no dummy prefix"),
+                false => Ok(()),
+            };
         }
         if self.add_dummy_prefix {
             return Err("there are two dummy prefixes");
         }
         self.add_dummy_prefix = true;
-        let reason = whitespace_reason(
-            "Metaspace puts no dummy prefix before a text that starts with a space or U+2581",
-        );
-        self.reasons
-            .push(reason.with_example(match self.remove_extra_whitespaces {
-                true => "\u{2581}a",
-                false => " a",
-            }));
+        match self.doubles_first_mark {
+            false => {
+                let reason = whitespace_reason(
+                    "Metaspace puts no dummy prefix before a text that starts with a space or U+2581",
+                );
+                self.reasons
+                    .push(reason.with_example(match self.remove_extra_whitespaces {
+                        true => "\u{2581}a",
+                        false => " a",
+                    }));
+            }
+            true if self.has_symbols => self.reasons.push(whitespace_reason(
+                "Metaspace puts a dummy prefix before text that follows an added token, and none before the token",
+            )),
+            true => {}
+        }
         if scheme == "first" {
             self.reasons.push(whitespace_reason(
                 "Metaspace puts no dummy prefix before text that follows an added token",
@@ -278,7 +308,9 @@ impl JsonFlags {
 
     /// Refuses combinations of flags that a model cannot express.
     fn check(&self) -> Result<(), ConvertError> {
-        let found = if self.needs_marks && !self.escape_whitespaces {
+        let found = if self.doubles_first_mark && !self.add_dummy_prefix {
+            "a mark at the start that is doubled, without Metaspace"
+        } else if self.needs_marks && !self.escape_whitespaces {
             "a prefix U+2581 without replacing spaces by U+2581"
         } else if self.removals.contains(&true) && self.removals.contains(&false) {
             "the removal of some of leading, repeated and trailing spaces, but not all"

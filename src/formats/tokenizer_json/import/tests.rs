@@ -71,6 +71,31 @@ fn metaspace_puts_no_prefix_before_a_space_and_the_verdict_says_so() {
     }
 }
 
+/// What transformers writes from 5.24 on: a mark at the start is doubled before `Metaspace`.
+#[test]
+fn metaspace_after_a_doubled_mark_is_the_dummy_prefix_of_a_model() {
+    let with = |pattern: &'static str, scheme: &'static str| {
+        move |json: &mut Value| {
+            let doubled = json!({"type": "Replace", "pattern": {"Regex": pattern}, "content": "\u{2581}\u{2581}"});
+            let normalizers = json!([replace_space(), doubled]);
+            json["normalizer"] = json!({"type": "Sequence", "normalizers": normalizers});
+            json["pre_tokenizer"] = json!({
+                "type": "Metaspace", "replacement": "\u{2581}", "prepend_scheme": scheme, "split": false
+            });
+        }
+    };
+    let converted = read_changed(with("\\A\u{2581}", "always"));
+    assert_eq!(kinds(&converted), []);
+    let golden = Model::from_bytes(include_bytes!("../../../../testdata/golden/llama2.model"));
+    let golden = Tokenizer::new(golden.unwrap());
+    let tokenizer = Tokenizer::new(converted.model);
+    for text in ["", " ", "\u{2581}", "to be", " to  be", "\u{2581}\u{2581}x"] {
+        assert_eq!(tokenizer.encode(text), golden.encode(text), "{text:?}");
+    }
+    let first = read_changed(with("\\A\u{2581}", "first"));
+    assert_eq!(kinds(&first), [ReasonKind::Whitespace]);
+}
+
 #[test]
 fn settings_that_change_texts_are_reasons() {
     for (path, value) in [
