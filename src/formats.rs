@@ -15,6 +15,7 @@
 //! | `gguf` | GGUF files of llama.cpp |
 //! | `bytes` | byte-level vocabularies of tiktoken, GPT-2, Mistral and minbpe |
 //! | `wordpiece` | the `vocab.txt` of BERT |
+//! | `pipeline_files` | pipelines in the files of other programs |
 //!
 //! The verdict is derived from the model alone, before anything is written: it holds for every
 //! text, not for a sample of texts. `docs/DESIGN.md` has the argument. Where the analysis cannot
@@ -28,6 +29,7 @@ mod gguf;
 mod merges;
 mod opened;
 mod order;
+mod pipeline_files;
 mod read_error;
 mod tokenizer_json;
 mod verdict;
@@ -99,6 +101,13 @@ impl Pipeline {
         }
         let files = written.files.into_iter();
         Ok(files.flat_map(|(_, file)| file).collect())
+    }
+
+    /// The stages as a JSON object with the fields of a `tokenizer.json`. Vocabulary and merges are
+    /// left out, and the bytes of normalization rules; their numbers are there instead (`tokens`,
+    /// `merges`, `precompiled_charsmap_bytes`).
+    pub fn stages_to_json(&self) -> String {
+        tokenizer_json::write_stages(self)
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! | type | answers | module |
 //! |---|---|---|
-//! | [`Inspection`] | which pieces the model has, and which of them text can never give | `inventory`, `reachability`, `production`, `scores`, `byte_level` |
+//! | [`Inspection`] | which pieces the model has, and which of them text can never give | `inventory`, `reachability`, `production`, `scores`, `byte_level`, `pipeline` |
 //! | [`TextStatistics`] | how many tokens, unknown tokens and byte tokens a text takes, which words and lines take most | `statistics`, `text_counter`, `top_list` |
 //! | [`OlderReleaseProblem`] | why SentencePiece 0.2.2 and older refuse the model | `older_releases` |
 //! | [`piece_merges`] | which merges make a piece | `piece_merges` |
@@ -39,6 +39,7 @@ mod comparison;
 mod inventory;
 mod older_releases;
 mod piece_merges;
+mod pipeline;
 mod production;
 mod reachability;
 mod scores;
@@ -56,13 +57,17 @@ pub use self::comparison::{
 pub use self::inventory::{KindCount, LengthCount, ScriptCount, UnusualPieces};
 pub use self::older_releases::OlderReleaseProblem;
 pub use self::piece_merges::{PieceMerge, piece_merges};
+pub use self::pipeline::PipelineInspection;
+use self::pipeline::inspect_pipeline;
 use self::production::find_unproduced;
 use self::reachability::find_unreachable;
 pub use self::reachability::{UnreachablePiece, UnreachableReason};
 pub use self::scores::ScoreSummary;
 pub use self::statistics::{ExtremeLine, FragmentedWord, TextStatistics};
 pub use self::text_counter::TextCounter;
-use crate::model::{ModelError, ModelType, Piece};
+use std::borrow::Cow;
+
+use crate::model::{ModelError, ModelType};
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::Tokenizer;
 
@@ -97,6 +102,8 @@ pub enum InspectionDetails {
     Model(ModelInspection),
     /// A byte-level vocabulary.
     ByteLevel(ByteInspection),
+    /// Any other pipeline, one with the ids of a SentencePiece model included.
+    Pipeline(PipelineInspection),
 }
 
 /// What only SentencePiece models have.
@@ -120,35 +127,14 @@ pub struct ModelInspection {
 }
 
 impl Inspection {
-    /// Inspects a model. See the [module](self) for the cost and an example.
+    /// Inspects a tokenizer. See the [module](self) for the cost and an example.
     ///
     /// # Errors
-    /// The tokenizer is a pipeline that is neither a SentencePiece model nor byte-level.
+    /// None at present: there is a report on every tokenizer.
     pub fn new(tokenizer: &Tokenizer) -> Result<Self, ModelError> {
-        let (unreachable, details) = match tokenizer.byte_bpe() {
-            Some(bpe) => {
-                let (details, unreachable) = inspect_bytes(bpe);
-                (unreachable, InspectionDetails::ByteLevel(details))
-            }
-            None => {
-                let tables = tokenizer.model_tables()?;
-                let unproduced = find_unproduced(tokenizer, tables);
-                let model = tables.model();
-                let trainer_vocab_size = model.trainer_spec().vocab_size();
-                let details = ModelInspection {
-                    model_type: model.model_type(),
-                    trainer_vocab_size,
-                    has_trained_size: usize::try_from(trainer_vocab_size) == Ok(model.len()),
-                    scores: ScoreSummary::new(tokenizer),
-                    never_normalized: unproduced.never,
-                    normalization_undecided: unproduced.undecided,
-                };
-                let unreachable = find_unreachable(tokenizer, tables);
-                (unreachable, InspectionDetails::Model(details))
-            }
-        };
+        let (unreachable, details) = unreachable_and_details(tokenizer)?;
         Ok(Self {
-            piece_count: tokenizer.pieces().count(),
+            piece_count: pieces(tokenizer).count(),
             kinds: inventory::count_kinds(tokenizer),
             scripts: inventory::count_scripts(tokenizer),
             lengths: inventory::count_lengths(tokenizer),
@@ -160,22 +146,100 @@ impl Inspection {
     }
 }
 
+fn unreachable_and_details(
+    tokenizer: &Tokenizer,
+) -> Result<(Vec<UnreachablePiece>, InspectionDetails), ModelError> {
+    if let Some(bpe) = tokenizer.byte_bpe() {
+        let (details, unreachable) = inspect_bytes(bpe);
+        return Ok((unreachable, InspectionDetails::ByteLevel(details)));
+    }
+    if let Some(pipeline) = tokenizer.pipeline() {
+        let (details, unreachable) = inspect_pipeline(tokenizer, pipeline);
+        return Ok((unreachable, InspectionDetails::Pipeline(details)));
+    }
+    let tables = tokenizer.model_tables()?;
+    let unproduced = find_unproduced(tokenizer, tables);
+    let model = tables.model();
+    let trainer_vocab_size = model.trainer_spec().vocab_size();
+    let details = ModelInspection {
+        model_type: model.model_type(),
+        trainer_vocab_size,
+        has_trained_size: usize::try_from(trainer_vocab_size) == Ok(model.len()),
+        scores: ScoreSummary::new(tokenizer),
+        never_normalized: unproduced.never,
+        normalization_undecided: unproduced.undecided,
+    };
+    let unreachable = find_unreachable(tokenizer, tables);
+    Ok((unreachable, InspectionDetails::Model(details)))
+}
+
 /// Serializes a text as a string, with U+FFFD for what is not UTF-8.
 #[cfg(feature = "serde")]
 fn as_lossy_text<S: serde::Serializer>(text: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&String::from_utf8_lossy(text))
 }
 
-fn pieces_of_kind(tokenizer: &Tokenizer, kind: PieceKind) -> impl Iterator<Item = Piece<'_>> {
-    tokenizer.pieces().filter(move |piece| piece.kind == kind)
+/// The text that a piece stands for: in byte-level vocabularies its bytes, whatever the characters are
+/// in which the file spells them. Empty if there is no such piece.
+///
+/// ```
+/// use spiece::{Tokenizer, inspect::piece_text};
+/// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
+/// let id = tokenizer.encode("the")[0];
+/// assert_eq!(*piece_text(&tokenizer, id), *"\u{2581}the".as_bytes());
+/// # Ok::<(), spiece::ModelError>(())
+/// ```
+pub fn piece_text(tokenizer: &Tokenizer, id: PieceId) -> Cow<'_, [u8]> {
+    let bytes = tokenizer.byte_bpe().map(|bpe| bpe.id_to_bytes(id));
+    if bytes.is_none()
+        && let Some(pipeline) = tokenizer.pipeline()
+        && pipeline.is_byte_level()
+    {
+        return pipeline.bytes_of(id.get()).unwrap_or_default();
+    }
+    let text = bytes.unwrap_or_else(|| tokenizer.id_to_piece(id));
+    Cow::Borrowed(text.unwrap_or_default())
+}
+
+/// A piece with the text that it stands for.
+#[derive(Debug)]
+struct InspectedPiece<'t> {
+    id: PieceId,
+    text: Cow<'t, [u8]>,
+    kind: PieceKind,
+    score: f32,
+}
+
+fn pieces(tokenizer: &Tokenizer) -> impl Iterator<Item = InspectedPiece<'_>> {
+    tokenizer.pieces().map(|piece| InspectedPiece {
+        id: piece.id,
+        text: piece_text(tokenizer, piece.id),
+        kind: piece.kind,
+        score: piece.score,
+    })
+}
+
+fn pieces_of_kind(
+    tokenizer: &Tokenizer,
+    kind: PieceKind,
+) -> impl Iterator<Item = InspectedPiece<'_>> {
+    pieces(tokenizer).filter(move |piece| piece.kind == kind)
 }
 
 /// The normal pieces and user-defined symbols of a model. A piece that is a single NUL is also one
 /// of them: models with byte fallback load it as unused, because the reference never gives it.
-fn pieces_for_text(tokenizer: &Tokenizer) -> impl Iterator<Item = Piece<'_>> {
+fn pieces_for_text(tokenizer: &Tokenizer) -> impl Iterator<Item = InspectedPiece<'_>> {
     let model = tokenizer.model();
     let has_byte_fallback = model.is_ok_and(|model| model.trainer_spec().byte_fallback());
-    tokenizer.pieces().filter(move |piece| {
-        piece.kind.is_given_for_text() || (has_byte_fallback && piece.text == [0])
+    pieces(tokenizer).filter(move |piece| {
+        piece.kind.is_given_for_text() || (has_byte_fallback && *piece.text == [0])
     })
+}
+
+/// Whether pieces are bytes, in which spaces stand for themselves.
+fn is_byte_level(tokenizer: &Tokenizer) -> bool {
+    if let Some(pipeline) = tokenizer.pipeline() {
+        return pipeline.is_byte_level();
+    }
+    tokenizer.byte_bpe().is_some()
 }

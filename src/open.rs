@@ -15,8 +15,7 @@ use std::path::Path;
 use crate::formats::GgufContent;
 #[cfg(feature = "formats")]
 use crate::formats::{
-    self, ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, OpenedFile,
-    ReadError,
+    self, ByteFormatError, ByteFormatOptions, ByteVocabulary, OpenedFile, ReadError,
 };
 #[cfg(feature = "formats")]
 use crate::formats::{ConvertError, ConvertedModel, FileFormat, Verdict};
@@ -228,22 +227,7 @@ impl Tokenizer {
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
         #[cfg(feature = "formats")]
         if let Some(pipeline) = self.pipeline() {
-            let file = pipeline.to_tokenizer_json()?;
-            if pipeline.has_byte_strings() {
-                return Ok(file);
-            }
-            // What was written of a byte-level vocabulary comes back as it was.
-            let options = ByteFileOptions::default();
-            let bpe = pipeline.byte_bpe();
-            let written = bpe.map(|bpe| bpe.to_format(FileFormat::TokenizerJson, &options));
-            if let Some(Ok(written)) = written
-                && let [(_, other)] = &written.files[..]
-                && let Ok(read) = formats::read_pipeline(other)
-                && read.to_tokenizer_json().is_ok_and(|again| again == file)
-            {
-                return Ok(other.clone());
-            }
-            return Ok(file);
+            return Ok(pipeline.tokenizer_json_as_usual()?);
         }
         Ok(self.model()?.to_bytes())
     }

@@ -13,9 +13,11 @@
 //! | `model` | a part to tokens |
 //! | `template` | what stands around texts, and which spans tokens have |
 //! | `decoder` | steps from tokens to a text |
+//! | `length` | truncation and padding, which are applied on demand |
 //! | `text` | a text on its way through the stages, with origins |
 //! | `byte_path` | ids of byte-level pipelines, straight from the bytes |
 //! | `listed_model` | the SentencePiece model that merges as a list of merges does |
+//! | `part_texts` | which texts the model can get, for reports |
 //! | `chunks` | where a text can be cut before everything else, so that results can be kept |
 //!
 //! The first and the third stage are those of [`added`](crate::added).
@@ -36,9 +38,11 @@ mod classes;
 mod decoder;
 mod error;
 mod listed_model;
+mod length;
 mod matcher;
 mod model;
 mod normalizer;
+mod part_texts;
 mod pre_tokenizer;
 #[cfg(feature = "train")]
 mod pretokens;
@@ -58,6 +62,9 @@ use self::byte_path::BytePath;
 use self::chunks::Chunks;
 pub use self::decoder::DecoderStep;
 pub use self::error::PipelineError;
+pub use self::length::{
+    FinishedText, Padding, Side, Truncation, TruncationError, TruncationStrategy,
+};
 pub use self::matcher::Matcher;
 pub(crate) use self::matcher::MatcherTarget;
 pub use self::model::{
@@ -67,6 +74,7 @@ pub use self::model::{
 pub(crate) use self::model::{MergeNotInVocabulary, NoUnknownToken};
 use self::model::{ModelState, ModelToken};
 pub use self::normalizer::{Normalizer, PrecompiledRules, UnicodeForm};
+pub(crate) use self::part_texts::{PartEncoder, PartTexts};
 pub use self::pre_tokenizer::{Metaspace, PreTokenizer, PrependScheme};
 pub(crate) use self::template::TextEnds;
 pub use self::template::{PostProcessor, Template, TemplatePart};
@@ -97,6 +105,8 @@ pub(crate) struct PipelineParts {
     pub(crate) post_processor: Vec<PostProcessor>,
     /// `None`: texts of tokens are joined by spaces.
     pub(crate) decoder: Option<Vec<DecoderStep>>,
+    pub(crate) truncation: Option<Truncation>,
+    pub(crate) padding: Option<Padding>,
 }
 
 /// The stages with the tables of the first.
@@ -110,6 +120,8 @@ struct Stages {
     size: usize,
     post_processor: Vec<PostProcessor>,
     decoder: Option<Vec<DecoderStep>>,
+    truncation: Option<Truncation>,
+    padding: Option<Padding>,
 }
 
 /// See the [module page](self).
@@ -121,6 +133,8 @@ pub struct Pipeline {
     model: PipelineModel,
     post_processor: Vec<PostProcessor>,
     decoder: Option<Vec<DecoderStep>>,
+    truncation: Option<Truncation>,
+    padding: Option<Padding>,
     ends: TextEnds,
     /// How ids are made of bytes, if the pipeline is byte-level.
     byte_path: Option<BytePath>,
@@ -279,6 +293,8 @@ impl Pipeline {
             model_size,
             post_processor,
             decoder,
+            truncation,
+            padding,
         } = parts;
         let added_tokens = with_ids(added_tokens, model.vocabulary(), model_size);
         let added = AddedTokens::new(added_tokens, Search::All, |text| {
@@ -299,6 +315,8 @@ impl Pipeline {
             size: largest.map_or(0, |largest| largest as usize + 1),
             post_processor,
             decoder,
+            truncation,
+            padding,
         }))
     }
 
@@ -312,6 +330,8 @@ impl Pipeline {
             size,
             post_processor,
             decoder,
+            truncation,
+            padding,
         } = stages;
         let is_byte_level = normalizer
             .iter()
@@ -340,6 +360,8 @@ impl Pipeline {
             model,
             post_processor,
             decoder,
+            truncation,
+            padding,
             chunks: None,
         };
         if pipeline.byte_path.is_none() {
@@ -352,7 +374,7 @@ impl Pipeline {
     pub(crate) fn model_type_name(&self) -> &'static str {
         match &self.model {
             PipelineModel::Bytes(_) => "byte_bpe",
-            PipelineModel::Bpe(_) if self.malformed == Malformed::Kept => "byte_bpe",
+            PipelineModel::Bpe(_) if self.is_byte_level() => "byte_bpe",
             PipelineModel::Bpe(_) => "bpe",
             PipelineModel::Unigram(_) => "unigram",
             PipelineModel::WordPiece(_) => "wordpiece",
@@ -440,6 +462,33 @@ impl Pipeline {
     /// The ids before and after a text.
     pub(crate) fn text_ends(&self) -> &TextEnds {
         &self.ends
+    }
+
+    /// Whether texts are cut into bytes, so that tokens are spelled in the characters of bytes.
+    pub(crate) fn is_byte_level(&self) -> bool {
+        self.malformed == Malformed::Kept
+    }
+
+    /// The score of a token; unigram models have some.
+    pub(crate) fn score_of(&self, id: u32) -> Option<f64> {
+        match &self.model {
+            PipelineModel::Unigram(unigram) => unigram.scores().get(id as usize).copied(),
+            _ => None,
+        }
+    }
+
+    /// The tokens that stand for bytes of unknown text, such as `<0x0A>`.
+    pub(crate) fn byte_tokens(&self) -> Vec<u32> {
+        let falls_back = match &self.model {
+            PipelineModel::Bpe(bpe) => bpe.options().byte_fallback,
+            PipelineModel::Unigram(unigram) => unigram.has_byte_fallback(),
+            _ => false,
+        };
+        let bytes = (0..=u8::MAX).filter(|_| falls_back);
+        let vocabulary = self.model.vocabulary();
+        bytes
+            .filter_map(|byte| vocabulary.id(&format!("<0x{byte:02X}>")))
+            .collect()
     }
 
     /// The text of an id: of an added token that is searched for in normalized text, its own

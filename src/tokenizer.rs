@@ -483,7 +483,8 @@ impl Tokenizer {
 
     /// A piece: text, kind and score. The special tokens of a byte-level vocabulary or a pipeline
     /// are control pieces, and its added tokens that every text may contain are user-defined
-    /// symbols; its pieces have the score 0.
+    /// symbols; its pieces have the score 0, except those of a unigram pipeline, whose scores are
+    /// rounded to 32 bits.
     pub fn piece(&self, id: PieceId) -> Option<Piece<'_>> {
         match &self.tables {
             Tables::Model(tables) => tables.model().piece(id),

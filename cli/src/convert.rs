@@ -12,7 +12,10 @@
 //! written: hf/tokenizer.model, hf/special_tokens_map.json, hf/tokenizer_config.json, hf/tokenizer.json
 //! ```
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{ArgMatches, Command};
 
@@ -21,23 +24,29 @@ use super::byte_files;
 use super::io::{self, CliError, CliResult};
 use super::model_files::{model_argument, warn_of_older_releases};
 use spiece::formats::{
-    ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, ConvertError,
+    ByteFileOptions, ByteFiles, ByteFormatError, ByteFormatOptions, ByteVocabulary, ConvertError,
     ConvertedModel, FileFormat, GgufOptions, JsonOptions, Verdict,
 };
 use spiece::output::{check_writable, write_files};
-use spiece::{ByteBpe, Model};
+use spiece::pipeline::Pipeline;
+use spiece::{ByteBpe, Model, Tokenizer};
+
+/// The bytes that decide the format of a file.
+const START_BYTES: u64 = 1 << 16;
 
 /// The command line: input, output, options of formats.
 pub(crate) fn command() -> Command {
     let command = Command::new("convert")
         .about("Converts tokenizers between the formats of programs, with a verdict on whether the ids are equal")
         .long_about(
-            "Converts a BPE or unigram model, or a byte-level vocabulary. FROM is a .model file, tokenizer.json, GGUF, .tiktoken, \
-             tekken.json, minbpe's .model, vocab.json beside merges.txt, or a folder with one of them; the content decides. The name of TO \
+            "Converts a BPE or unigram model, a byte-level vocabulary, or the pipeline of a tokenizer.json. FROM is a .model file, \
+             tokenizer.json, GGUF, .tiktoken, tekken.json, minbpe's .model, vocab.json beside merges.txt, vocab.txt, or a folder with one \
+             of them; the content decides. The name of TO \
              decides what is written, or --format.\n\n\
              A model: .model, .json (tokenizer.json), .gguf (the vocabulary for llama.cpp), or a folder, with / at its end, for \
              AutoTokenizer.from_pretrained of transformers.\n\
-             A byte-level vocabulary: .json, .tiktoken, vocab.json (and merges.txt beside it), .gguf, a folder, or --format=minbpe.\n\n\
+             A byte-level vocabulary: .json, .tiktoken, vocab.json (and merges.txt beside it), .gguf, a folder, or --format=minbpe.\n\
+             A tokenizer.json: .json or a folder, and of these formats and vocab.txt those that can express it.\n\n\
              Prints whether the ids are equal for all text, and each reason why not, with an example. What is not equal is refused unless \
              --force is given. Prints also what the format does not hold: .tiktoken has no pattern and no special tokens.\n\n\
              Example:\n  spiece convert tokenizer.model hf/ --bos\n  spiece convert tokenizer.json \
@@ -47,7 +56,7 @@ pub(crate) fn command() -> Command {
         .arg(model_argument("FROM", "The tokenizer to read"))
         .arg(model_argument("TO", "The file to write, or folder with / at its end"))
         .args([
-            args::value("format", "Write this format: model, tokenizer.json, gguf, tiktoken, vocab-merges, minbpe or folder")
+            args::value("format", "Write this format: model, tokenizer.json, gguf, tiktoken, vocab-merges, minbpe, vocab.txt or folder")
                 .value_name("FORMAT"),
             args::switch("force", "Write the output even if some texts have other ids"),
             args::switch("bos", "Put the BOS piece before every text (models, not for .model)"),
@@ -62,10 +71,15 @@ pub(crate) fn command() -> Command {
 enum Source {
     Model(Box<ConvertedModel>),
     Bytes(Box<ByteVocabulary>),
+    Pipeline(Arc<Pipeline>),
 }
 
 impl Source {
-    fn open(path: &str, options: &ByteFormatOptions) -> CliResult<Self> {
+    /// The file at `path`. Texts of models alone get pieces at their ends on demand.
+    fn open(path: &str, options: &ByteFormatOptions, adds_ends: bool) -> CliResult<Self> {
+        if !adds_ends && let Some(pipeline) = open_pipeline(path.as_ref(), options)? {
+            return Ok(Self::Pipeline(pipeline));
+        }
         let open = |path: &Path| ByteVocabulary::open(path, options);
         if let Some(vocabulary) = byte_files::open_vocabulary(path.as_ref(), open)? {
             return Ok(Self::Bytes(Box::new(vocabulary)));
@@ -82,6 +96,29 @@ impl Source {
         }
         Ok(Self::Model(Box::new(model)))
     }
+}
+
+/// The pipeline of a `tokenizer.json` or `vocab.txt`, or of a folder with one; `None` for a file of
+/// another kind, and for a pipe, which could not be read again.
+fn open_pipeline(path: &Path, options: &ByteFormatOptions) -> CliResult<Option<Arc<Pipeline>>> {
+    let files = [path.join("tokenizer.json"), path.join("vocab.txt")];
+    let file = match path.is_dir() {
+        true => files.iter().find(|file| file.is_file()),
+        false => None,
+    };
+    let file = file.map_or(path, |file| file);
+    if !file.is_file() {
+        return Ok(None);
+    }
+    let mut start = Vec::new();
+    let opened = File::open(file).and_then(|file| file.take(START_BYTES).read_to_end(&mut start));
+    opened.map_err(CliError::reading(file))?;
+    let format = FileFormat::of_content(&start);
+    if !matches!(format, FileFormat::TokenizerJson | FileFormat::VocabTxt) {
+        return Ok(None);
+    }
+    let tokenizer = Tokenizer::open_with(path, options)?;
+    Ok(tokenizer.pipeline().map(Arc::clone))
 }
 
 /// What a conversion makes.
@@ -104,16 +141,23 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let to = Path::new(args::text(matches, "TO"));
     let format = format(matches, to)?;
     let options = json_options(matches, format)?;
-    let source = Source::open(from, &args::byte_format_options(matches)?)?;
+    let adds_ends = options.add_bos || options.add_eos;
+    let source = Source::open(from, &args::byte_format_options(matches)?, adds_ends)?;
     let mut converted = match &source {
         Source::Model(source) => convert_model(&source.model, to, format, &options)?,
         Source::Bytes(source) => convert_bytes(source, to, format, &options)?,
+        Source::Pipeline(pipeline) => {
+            let written = pipeline.to_format(format, &file_options(&options));
+            let written = written.map_err(|error| CliError::in_file(from.as_ref(), error))?;
+            conversion_of(written, to, format)
+        }
     };
     let read = match &source {
-        Source::Model(source) => &source.verdict,
-        Source::Bytes(source) => &source.verdict,
+        Source::Model(source) => Some(&source.verdict),
+        Source::Bytes(source) => Some(&source.verdict),
+        Source::Pipeline(_) => None,
     };
-    for reason in read.reasons().iter().rev() {
+    for reason in read.into_iter().flat_map(Verdict::reasons).rev() {
         converted.verdict.add(reason.clone());
     }
     let Conversion {
@@ -143,13 +187,14 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
 fn format(matches: &ArgMatches, to: &Path) -> CliResult<FileFormat> {
     if let Some(name) = args::non_empty(matches, "format") {
         return name.parse().map_err(|_| {
-            let expected = "model, tokenizer.json, gguf, tiktoken, vocab-merges, minbpe or folder";
+            let expected =
+                "model, tokenizer.json, gguf, tiktoken, vocab-merges, minbpe, vocab.txt or folder";
             args::invalid("format", name, expected)
         });
     }
     FileFormat::of_path(to).ok_or_else(|| {
         CliError::Usage(format!(
-            "{}: the name does not say which format to write; use .model, .json, .gguf, .tiktoken, vocab.json, a folder with / at its \
+            "{}: the name does not say which format to write; use .model, .json, .gguf, .tiktoken, vocab.json, vocab.txt, a folder with / at its \
              end, or --format",
             to.display()
         ))
@@ -240,15 +285,25 @@ fn convert_bytes(
     }
     let failed = |error: ByteFormatError| CliError::Error(error.to_string());
     let bpe = ByteBpe::new(source.parts.clone()).map_err(|error| failed(error.into()))?;
+    let written = bpe.to_format(format, &file_options(options));
+    Ok(conversion_of(written.map_err(failed)?, to, format))
+}
+
+/// The options of files that are not made of a model.
+fn file_options(options: &JsonOptions) -> ByteFileOptions {
     let mut file_options = ByteFileOptions::default();
     file_options
         .chat_template
         .clone_from(&options.chat_template);
-    let written = bpe.to_format(format, &file_options).map_err(failed)?;
+    file_options
+}
+
+/// Files with the paths that TO gives them.
+fn conversion_of(written: ByteFiles, to: &Path, format: FileFormat) -> Conversion {
     let missing = written.missing.iter();
     let is_one = written.files.len() == 1;
     let files = written.files.into_iter();
-    Ok(Conversion {
+    Conversion {
         missing: missing
             .map(|missing| {
                 format!("to be given to the program, since it is not in {format}: {missing}")
@@ -263,7 +318,7 @@ fn convert_bytes(
             )
             .collect(),
         verdict: written.verdict,
-    })
+    }
 }
 
 /// The path of one of several files: in the folder TO, or beside the other ones with a common

@@ -237,8 +237,7 @@ impl Evaluation<'_> {
     /// Whether the model is a unigram model. Only then are the scores log probabilities; the scores
     /// of a BPE model only order its merges.
     fn is_unigram(&self) -> bool {
-        let model = self.tokenizer.model();
-        model.is_ok_and(|model| model.model_type() == ModelType::Unigram)
+        self.tokenizer.model_type_name() == ModelType::Unigram.name()
     }
 
     /// The number of bytes, for ratios.

@@ -15,6 +15,7 @@ use clap::{ArgMatches, Command};
 use super::args;
 use super::io::{self, CliResult};
 use super::model_files::warn_of_broken_vocab;
+use spiece::ModelType;
 
 /// The command line: model, output file and format.
 pub(crate) fn command() -> Command {
@@ -34,7 +35,7 @@ pub(crate) fn command() -> Command {
 }
 
 /// Writes the pieces of the tokenizer in the format of `--output_format`. Those of vocabularies that
-/// are no SentencePiece models have no scores; bytes are written in printable characters.
+/// are no SentencePiece models have no scores, except those of unigram pipelines; bytes are written in printable characters.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let has_ids = match args::text(matches, "output_format") {
         "vocab" => false,
@@ -48,11 +49,14 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
             return io::write_output(args::output_file(matches), &model.to_vocab(true));
         }
     }
+    let scores = tokenizer.model_type_name() == ModelType::Unigram.name();
     let mut lines = Vec::new();
     for piece in tokenizer.pieces() {
         lines.extend_from_slice(&tokenizer.printable_piece(piece.text));
         if has_ids {
             lines.extend_from_slice(format!("\t{}", piece.id).as_bytes());
+        } else if scores {
+            lines.extend_from_slice(format!("\t{}", piece.score).as_bytes());
         }
         lines.push(b'\n');
     }

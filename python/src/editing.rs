@@ -457,6 +457,10 @@ pub fn _inspect<'py>(
             report.set_item("only_whole", numbers(bytes.only_whole.iter().copied()))?;
             report.set_item("undecided", numbers(bytes.undecided.iter().copied()))?;
         }
+        InspectionDetails::Pipeline(found) => {
+            report.set_item("model_type", tokenizer.model_type_name())?;
+            report.set_item("undecided", numbers(found.undecided.iter().copied()))?;
+        }
     }
     Ok(report)
 }

@@ -1,5 +1,5 @@
 //! Errors of conversions.
-
+use super::ByteFormatError;
 use super::{FileFormat, Verdict};
 use crate::model::{ModelError, ModelType};
 
@@ -39,6 +39,21 @@ pub enum ConvertError {
         /// What to do.
         remedy: &'static str,
     },
+    /// A format does not hold the pipeline of a `tokenizer.json`.
+    #[error("{format} files cannot hold this tokenizer: {component} is {found}; {remedy}")]
+    Component {
+        /// The format that was to be written.
+        format: FileFormat,
+        /// The component of the pipeline, as a path into a `tokenizer.json`.
+        component: String,
+        /// What it is.
+        found: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A byte-level vocabulary cannot be written.
+    #[error(transparent)]
+    Bytes(#[from] ByteFormatError),
     /// Ids can differ, and the caller asked for equal ids.
     #[error(
         "{verdict}\nModel::from_tokenizer_json and `spiece convert --force` convert it all the same"

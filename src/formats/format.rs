@@ -93,6 +93,8 @@ impl FileFormat {
             return Some(Self::VocabMerges);
         } else if name == "tekken.json" {
             return Some(Self::Tekken);
+        } else if name.ends_with("vocab.txt") {
+            return Some(Self::VocabTxt);
         }
         match path.extension()?.to_str()? {
             "model" => Some(Self::Model),
@@ -253,6 +255,7 @@ mod tests {
             assert_eq!(of(name), Some(FileFormat::VocabMerges), "{name}");
         }
         assert_eq!(of("tekken.json"), Some(FileFormat::Tekken));
+        assert_eq!(of("a/vocab.txt"), Some(FileFormat::VocabTxt));
         assert_eq!(of("a.txt"), None);
         assert_eq!(of("a"), None);
     }

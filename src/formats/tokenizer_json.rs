@@ -57,7 +57,7 @@ use self::parse::JsonFile;
 pub(super) use self::parse::{JsonAddedToken, JsonMerges, JsonModel, JsonText, JsonVocab};
 pub(super) use self::pipeline::{JsonPipeline, read_pipeline};
 pub use self::post_processor::{CopiedPostProcessor, ReadPostProcessor};
-pub(super) use self::write_pipeline::write_pipeline;
+pub(super) use self::write_pipeline::{write_pipeline, write_stages};
 use super::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
 use crate::formats::ConvertError;
 use crate::model::{Model, Piece};

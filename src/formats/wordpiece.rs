@@ -72,6 +72,8 @@ pub(crate) fn read_vocab_txt(
             WordPieceModel::new(vocabulary, "[UNK]", PREFIX, MAX_CHARS)
                 .map_err(|_| PipelineError::TooLarge)?,
         )),
+        truncation: None,
+        padding: None,
     };
     Ok(Pipeline::new(parts)?)
 }

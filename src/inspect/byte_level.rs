@@ -216,7 +216,7 @@ impl Inspector<'_> {
 /// and the beginning may be missing. If there are whole characters or a beginning, the end is the end of a
 /// character; if not, it may be its middle.
 #[derive(Debug, PartialEq, Eq)]
-struct Fragment<'b> {
+pub(super) struct Fragment<'b> {
     head: &'b [u8],
     characters: &'b str,
     tail: &'b [u8],
@@ -224,7 +224,7 @@ struct Fragment<'b> {
 
 impl<'b> Fragment<'b> {
     /// `None` if no UTF-8 text has the bytes.
-    fn new(bytes: &'b [u8]) -> Option<Self> {
+    pub(super) fn new(bytes: &'b [u8]) -> Option<Self> {
         let is_continuation = |byte: &&u8| **byte & 0xC0 == 0x80;
         let head = bytes.iter().take_while(is_continuation).count();
         // Any three continuation bytes are the end of a character of four bytes.
@@ -242,6 +242,41 @@ impl<'b> Fragment<'b> {
             characters,
             tail,
         })
+    }
+
+    /// Texts with the bytes, at most `limit` of them.
+    pub(super) fn texts(&self, limit: usize) -> Vec<String> {
+        let characters = self.characters;
+        let non_ascii = || ('\u{80}'..=char::MAX).map(|c| c.to_string());
+        let ends = |c: &String| c.as_bytes().ends_with(self.head);
+        let begins = |c: &String| c.as_bytes().starts_with(self.tail);
+        match (
+            self.head.is_empty(),
+            characters.is_empty(),
+            self.tail.is_empty(),
+        ) {
+            (true, _, true) => vec![characters.to_owned()],
+            (false, true, true) => {
+                let has_bytes = |c: &String| memmem::find(&c.as_bytes()[1..], self.head).is_some();
+                non_ascii().filter(has_bytes).take(limit).collect()
+            }
+            (false, _, true) => {
+                let before = non_ascii().filter(ends).take(limit);
+                before.map(|c| format!("{c}{characters}")).collect()
+            }
+            (true, _, false) => {
+                let after = non_ascii().filter(begins).take(limit);
+                after.map(|c| format!("{characters}{c}")).collect()
+            }
+            (false, _, false) => {
+                let before: Vec<String> = non_ascii().filter(ends).take(limit).collect();
+                let after = non_ascii().filter(begins);
+                let both = after.zip(before.iter().cycle());
+                both.take(limit)
+                    .map(|(after, before)| format!("{before}{characters}{after}"))
+                    .collect()
+            }
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 use super::text_counter::excerpt;
 use super::top_list::TopList;
-use crate::model::Piece;
+use super::{InspectedPiece, pieces};
 use crate::piece::PieceId;
 use crate::tokenizer::{Encoder, Token, Tokenizer};
 
@@ -145,14 +145,14 @@ impl VocabularyComparison {
     /// Compares two vocabularies. It takes a hash lookup for each piece of A.
     pub fn new(a: &Tokenizer, b: &Tokenizer) -> Self {
         let mut found = Self {
-            pieces_a: a.pieces().count() as u64,
-            pieces_b: b.pieces().count() as u64,
+            pieces_a: pieces(a).count() as u64,
+            pieces_b: pieces(b).count() as u64,
             ..Self::default()
         };
-        let pieces = b.pieces().map(|piece| ((piece.text, piece.kind), piece));
-        let of_b: HashMap<_, Piece<'_>> = pieces.collect();
-        for piece in a.pieces() {
-            let Some(same) = of_b.get(&(piece.text, piece.kind)) else {
+        let pieces_b = pieces(b).map(|piece| ((piece.text.clone(), piece.kind), piece));
+        let of_b: HashMap<_, InspectedPiece<'_>> = pieces_b.collect();
+        for piece in pieces(a) {
+            let Some(same) = of_b.get(&(piece.text.clone(), piece.kind)) else {
                 continue;
             };
             found.shared += 1;

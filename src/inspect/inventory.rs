@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use memchr::memmem;
 use unicode_script::{Script as CurrentScript, UnicodeScript as _};
 
-use super::{pieces_for_text, pieces_of_kind};
+use super::{is_byte_level, pieces_for_text, pieces_of_kind};
 use crate::base::{WHITESPACE_MARK_STR, char_length};
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::Tokenizer;
@@ -83,10 +83,10 @@ impl UnusualPieces {
     pub(super) fn new(tokenizer: &Tokenizer) -> Self {
         let mut found = Self::default();
         for piece in pieces_for_text(tokenizer) {
-            found.add(piece.id, piece.kind, piece.text);
+            found.add(piece.id, piece.kind, &piece.text);
         }
         // Spaces are what marks are for other models, and marks are characters as any.
-        if tokenizer.byte_bpe().is_some() {
+        if is_byte_level(tokenizer) {
             found.with_space.clear();
             found.symbols_with_mark.clear();
         }
@@ -126,7 +126,7 @@ pub(super) fn count_kinds(tokenizer: &Tokenizer) -> Vec<KindCount> {
 
 /// The number of pieces of each script, most frequent first.
 pub(super) fn count_scripts(tokenizer: &Tokenizer) -> Vec<ScriptCount> {
-    let names = pieces_for_text(tokenizer).map(|piece| script_name(piece.text));
+    let names = pieces_for_text(tokenizer).map(|piece| script_name(&piece.text));
     let counts = count_each(names).into_iter();
     let counts = counts.map(|(script, pieces)| ScriptCount { script, pieces });
     let mut counts: Vec<ScriptCount> = counts.collect();
@@ -173,7 +173,7 @@ fn script_name(text: &[u8]) -> &'static str {
 
 /// The number of pieces of each length, shortest first.
 pub(super) fn count_lengths(tokenizer: &Tokenizer) -> Vec<LengthCount> {
-    let lengths = pieces_for_text(tokenizer).map(|piece| char_count(piece.text));
+    let lengths = pieces_for_text(tokenizer).map(|piece| char_count(&piece.text));
     count_each(lengths)
         .into_iter()
         .map(|(characters, pieces)| LengthCount { characters, pieces })
@@ -194,7 +194,7 @@ fn char_count(text: &[u8]) -> u64 {
 /// The longest normal pieces, longest first; of equal lengths the lowest ids.
 pub(super) fn longest_pieces(tokenizer: &Tokenizer) -> Vec<PieceId> {
     let normal = pieces_of_kind(tokenizer, PieceKind::Normal);
-    let lengths = normal.map(|piece| (Reverse(char_count(piece.text)), piece.id));
+    let lengths = normal.map(|piece| (Reverse(char_count(&piece.text)), piece.id));
     let mut lengths: Vec<(Reverse<u64>, PieceId)> = lengths.collect();
     lengths.sort();
     lengths.truncate(LONGEST_PIECES);

@@ -78,7 +78,7 @@ pub(super) fn find_unproduced(tokenizer: &Tokenizer, tables: &ModelTables) -> Un
     let mut search = ProductionSearch::new(tables);
     let mut found = Unproduced::default();
     for piece in pieces_for_text(tokenizer) {
-        match search.production_of(piece.text) {
+        match search.production_of(&piece.text) {
             Production::Produced => {}
             Production::Never => found.never.push(piece.id),
             Production::Undecided => found.undecided.push(piece.id),

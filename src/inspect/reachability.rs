@@ -1,5 +1,5 @@
 //! Pieces that encoding never gives, in SentencePiece models; `byte_level` finds those of byte-level
-//! vocabularies.
+//! vocabularies, `pipeline` those of other pipelines.
 //!
 //! A piece is *reachable* if some normalized text is encoded with it. The test encodes the text of
 //! the piece alone, without normalizer and dummy prefix: the piece is reachable if and only if the
@@ -36,9 +36,8 @@
 //!
 //! The cost is one encoding of the texts of all pieces: linear, except where encoding is not.
 
-use super::pieces_for_text;
+use super::{InspectedPiece, pieces_for_text};
 use crate::encode::ModelEncoder;
-use crate::model::Piece;
 use crate::piece::PieceId;
 use crate::tokenizer::{ModelTables, NormalizedEncoder, Tokenizer};
 
@@ -65,11 +64,13 @@ pub struct UnreachablePiece {
 pub enum UnreachableReason {
     /// Its text is always encoded with other pieces.
     OthersWin,
-    /// The pattern of the byte-level vocabulary cuts its text, or leaves it out, wherever it stands.
+    /// The pattern of a byte-level vocabulary, or the pre-tokenizer of a pipeline, cuts its text, or
+    /// leaves it out, wherever it stands.
     Pattern,
-    /// An added token of the byte-level vocabulary is found in its text wherever it stands.
+    /// An added token is found in its text wherever it stands.
     AddedToken,
-    /// Its text is not in the form in which the byte-level vocabulary encodes text.
+    /// Its text is not in the form in which text is encoded: the byte-level vocabulary or the steps of
+    /// the pipeline before the model make another text of it.
     Form,
     /// No UTF-8 text has its bytes.
     NotUtf8,
@@ -90,7 +91,8 @@ pub(super) fn find_unreachable(
     };
     let mut encoder = NormalizedEncoder::new(tables);
     let mut found = Vec::new();
-    for Piece { id, text, .. } in pieces() {
+    for InspectedPiece { id, text, .. } in pieces() {
+        let text = &text[..];
         if encoder.gives(id, text) {
             continue;
         }

@@ -214,7 +214,7 @@ proptest! {
         let normalized: Vec<String> = raw.iter().map(|raw| tokenizer.normalize(raw)).collect();
         let unproduced = find_unproduced(&tokenizer, tokenizer.model_tables().unwrap());
         for piece in pieces_for_text(&tokenizer) {
-            let text = std::str::from_utf8(piece.text).unwrap();
+            let text = std::str::from_utf8(&piece.text).unwrap();
             let is_given = normalized.iter().any(|normalized| normalized.contains(text));
             let is_never = unproduced.never.contains(&piece.id);
             prop_assert!(!(is_given && is_never), "{text:?} is given");

@@ -10,7 +10,8 @@
 //! * *Words*: runs of bytes other than ASCII whitespace.
 //! * *Tokens of a word*: the tokens from one that begins with a whitespace mark to the next such
 //!   token. A token that contains a mark after its start ends the word. Languages without spaces
-//!   have words as long as lines.
+//!   have words as long as lines. In pipelines whose tokens have a prefix or suffix instead, such as
+//!   `##` of BERT and `</w>` of CLIP, these say where words begin and end.
 //!
 //! A line costs its encoding, one load and one addition for each token, and two vectorized passes
 //! over its bytes. The counts take 9 bytes for each piece.
@@ -22,9 +23,11 @@ use memchr::memmem;
 
 use super::statistics::{ExtremeLine, FragmentedWord, TextStatistics};
 use super::top_list::TopList;
-use crate::base::is_char_start;
+use super::{is_byte_level, pieces};
 use crate::base::utf8::floor_char_boundary;
+use crate::base::{WHITESPACE_MARK_STR, is_char_start};
 use crate::piece::{PieceId, PieceKind};
+use crate::pipeline::{Pipeline, PipelineModel};
 use crate::tokenizer::{Encoder, Tokenizer};
 
 /// The number of words in [`TextStatistics::fragmented_words`].
@@ -303,7 +306,11 @@ impl<'t> TextCounter<'t> {
         let tokenizer = self.encoder.tokenizer();
         let counts = &self.statistics.counts;
         let byte_tokens = count_of_kind(tokenizer, counts, PieceKind::Byte);
-        let unknown_tokens = count_of_kind(tokenizer, counts, PieceKind::Unknown);
+        // The unknown piece of a pipeline can be a special token, and so a control piece.
+        let unknown_tokens = match tokenizer.unk_id() {
+            Some(unknown) => counts[unknown.index()],
+            None => count_of_kind(tokenizer, counts, PieceKind::Unknown),
+        };
         TextStatistics {
             byte_tokens,
             unknown_tokens,
@@ -325,15 +332,65 @@ fn count_of_kind(tokenizer: &Tokenizer, counts: &[u64], kind: PieceKind) -> u64 
 /// The roles of all ids. Only pieces for text contain marks; those of byte-level vocabularies are
 /// spaces.
 fn word_roles(tokenizer: &Tokenizer) -> Vec<WordRole> {
-    let tables = tokenizer.model_tables().ok();
-    let mark = tables.map_or(&b" "[..], |tables| tables.normalizer().mark());
     let mut roles = vec![WordRole::Inside; tokenizer.vocab_size()];
-    for piece in tokenizer.pieces() {
-        if matches!(piece.kind, PieceKind::Normal | PieceKind::UserDefined) {
-            roles[piece.id.index()] = WordRole::of(piece.text, mark);
+    let is_word = |kind| matches!(kind, PieceKind::Normal | PieceKind::UserDefined);
+    if let Some(pipeline) = tokenizer.pipeline()
+        && let Some(affix) = WordAffix::of(pipeline)
+    {
+        for piece in pieces(tokenizer).filter(|piece| is_word(piece.kind)) {
+            roles[piece.id.index()] = affix.role(&piece.text);
         }
+        return roles;
+    }
+    let tables = tokenizer.model_tables().ok();
+    let mark = match (tables, is_byte_level(tokenizer)) {
+        (_, true) => b" ",
+        (Some(tables), false) => tables.normalizer().mark(),
+        (None, false) => WHITESPACE_MARK_STR.as_bytes(),
+    };
+    for piece in pieces(tokenizer).filter(|piece| is_word(piece.kind)) {
+        roles[piece.id.index()] = WordRole::of(&piece.text, mark);
     }
     roles
+}
+
+/// How the tokens of a pipeline say where words begin or end, if not by a mark.
+enum WordAffix<'p> {
+    /// Tokens with it go on a word.
+    Continues(&'p str),
+    /// Tokens with it end a word.
+    Ends(&'p str),
+    /// Every token is a word.
+    Whole,
+}
+impl<'p> WordAffix<'p> {
+    fn of(pipeline: &'p Pipeline) -> Option<Self> {
+        match pipeline.model() {
+            PipelineModel::WordPiece(words) => Some(Self::Continues(words.prefix())),
+            PipelineModel::WordLevel(_) => Some(Self::Whole),
+            PipelineModel::Bpe(bpe) => {
+                let options = bpe.options();
+                let given =
+                    |affix: &'p Option<String>| affix.as_deref().filter(|it| !it.is_empty());
+                let prefix = given(&options.continuing_subword_prefix).map(Self::Continues);
+                prefix.or_else(|| given(&options.end_of_word_suffix).map(Self::Ends))
+            }
+            PipelineModel::Bytes(_) | PipelineModel::Unigram(_) => None,
+        }
+    }
+
+    fn role(&self, text: &[u8]) -> WordRole {
+        let is_inside = match self {
+            Self::Continues(prefix) => text.starts_with(prefix.as_bytes()),
+            Self::Ends(suffix) if text.ends_with(suffix.as_bytes()) => return WordRole::Ends,
+            Self::Ends(_) => true,
+            Self::Whole => false,
+        };
+        match is_inside {
+            true => WordRole::Inside,
+            false => WordRole::Begins,
+        }
+    }
 }
 
 /// Counts ids. Returns the length of the longest run of tokens inside words. The loop has no

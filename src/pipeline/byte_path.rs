@@ -311,6 +311,8 @@ impl From<ByteBpe> for Pipeline {
             model: PipelineModel::Bytes(Box::new(ByteModel::new(bpe))),
             post_processor: Vec::new(),
             decoder: Some(vec![DecoderStep::ByteLevel]),
+            truncation: None,
+            padding: None,
         })
     }
 }

@@ -68,6 +68,12 @@ pub(crate) struct ModelState {
     bytes: bytes::ByteState,
     unigram: unigram::UnigramState,
 }
+impl ModelState {
+    /// The sum of scores of the best pieces of a part.
+    pub(super) fn best_unigram_score(&mut self, model: &UnigramModel, part: &str) -> Option<f64> {
+        model.best_score(part, &mut self.unigram).ok()
+    }
+}
 
 impl PipelineModel {
     /// Appends the tokens of a part, which is not empty.

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Pipeline, PipelineError, PipelineState};
+use super::{FinishedText, Pipeline, PipelineError, PipelineState};
 use crate::formats::{ReadError, pipeline_of_folder, read_pipeline};
+use crate::piece::PieceId;
 use crate::special::Scope;
 use crate::tokenizer::{EncodeOptions, Tokenizer, TokenizerConfig};
 
@@ -291,8 +292,8 @@ fn texts_without_a_result_are_errors() {
     let file = file(json!({ "model": model, "added_tokens": [token], "normalizer": spaced }));
     let pipeline = read_pipeline(file.as_bytes()).unwrap();
     let tokenizer = Tokenizer::from_pipeline(pipeline, TokenizerConfig::default());
-    assert_eq!(tokenizer.encode("a a"), [0.into(), 1.into(), 0.into()]);
-    assert_eq!(tokenizer.encode("ab"), []);
+    assert_eq!(tokenizer.encode("a a"), [0, 1, 0]);
+    assert!(tokenizer.encode("ab").is_empty());
 }
 
 #[test]
@@ -384,4 +385,102 @@ fn every_code_point_has_the_tokens_and_spans_of_the_library() {
         "{}",
         differing.join("\n")
     );
+}
+
+/// Written by `tests/conformance/record_lengths.py` with tokenizers 0.23.3.
+const LENGTHS: &str = include_str!("../../testdata/pipelines/lengths.jsonl");
+
+#[test]
+fn recorded_settings_of_lengths_cut_and_fill_up_as_tokenizers_does_and_are_written_as_they_were() {
+    fn recorded(text: &FinishedText) -> Value {
+        let mask = (0..text.ids.len()).map(|at| u8::from(text.unpadded.contains(&at)));
+        json!({
+            "ids": text.ids.iter().map(|id| id.get()).collect::<Vec<_>>(),
+            "type_ids": text.type_ids,
+            "mask": mask.collect::<Vec<_>>(),
+            "overflow": text.overflow.iter().map(recorded).collect::<Vec<_>>(),
+        })
+    }
+    let mut rows = 0;
+    for line in LENGTHS.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let pipeline = read_pipeline(row["file"].to_string().as_bytes()).unwrap();
+        let texts: Vec<Vec<u32>> = serde_json::from_value(row["texts"].clone()).unwrap();
+        let texts = texts
+            .into_iter()
+            .map(|ids| ids.into_iter().map(PieceId::new).collect());
+        let adds_special = row["adds_special"] == true;
+        let (truncation, padding) = (pipeline.truncation(), pipeline.padding());
+        let finished = pipeline.finish(texts.collect(), adds_special, truncation, padding);
+        let finished = finished.map(|texts| texts.iter().map(recorded).collect::<Vec<_>>());
+        assert_eq!(json!(finished.ok()), row["results"], "{line}");
+        let written: Value =
+            serde_json::from_slice(&pipeline.to_tokenizer_json().unwrap()).unwrap();
+        for setting in ["truncation", "padding"] {
+            assert_eq!(written[setting], row["file"][setting], "{line}");
+        }
+        rows += 1;
+    }
+    assert_eq!(rows, 300);
+}
+
+#[test]
+fn malformed_settings_of_lengths_are_errors_with_their_paths() {
+    let padding = json!({
+        "strategy": "BatchLongest", "direction": "Right", "pad_id": 0, "pad_type_id": 0, "pad_token": "",
+    });
+    let truncation = json!({"max_length": 5, "strategy": "LongestFirst", "stride": 0});
+    let with = |settings: &Value, field: &str, value: Value| {
+        let mut settings = settings.clone();
+        settings[field] = value;
+        settings
+    };
+    let table = [
+        ("padding", json!(5), "padding"),
+        ("padding", json!({}), "padding.strategy"),
+        (
+            "padding",
+            with(&padding, "strategy", json!("Fixed")),
+            "padding.strategy",
+        ),
+        (
+            "padding",
+            with(&padding, "strategy", json!({"Fixed": -4})),
+            "padding.strategy.Fixed",
+        ),
+        (
+            "padding",
+            with(&padding, "direction", json!("left")),
+            "padding.direction",
+        ),
+        (
+            "padding",
+            with(&padding, "pad_id", json!(1_u64 << 32)),
+            "padding.pad_id",
+        ),
+        (
+            "truncation",
+            with(&truncation, "max_length", json!(1.5)),
+            "truncation.max_length",
+        ),
+        (
+            "truncation",
+            with(&truncation, "strategy", json!("only_first")),
+            "truncation.strategy",
+        ),
+        (
+            "truncation",
+            with(&truncation, "direction", json!("left")),
+            "truncation.direction",
+        ),
+    ];
+    for (name, settings, place) in table {
+        let model = json!({"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"});
+        let file = json!({ name: settings, "model": model }).to_string();
+        let error = read_pipeline(file.as_bytes()).unwrap_err();
+        assert!(
+            matches!(&error, ReadError::Component { component, .. } if component == place),
+            "{error:?}"
+        );
+    }
 }

@@ -222,11 +222,13 @@ impl PipelineTables {
             };
             (token.id, kind)
         });
+        let bytes = pipeline.byte_tokens().into_iter();
+        let bytes = bytes.map(|id| (id, PieceKind::Byte));
         // An unknown piece that is a special token can be allowed like the others.
         let unknown = pipeline.model().unknown();
         let unknown = unknown.map(|id| (id, PieceKind::Unknown));
         Self {
-            kinds: unknown.into_iter().chain(special).collect(),
+            kinds: bytes.chain(unknown).chain(special).collect(),
             equal_model: equal.map(|equal| EqualTables {
                 tables: ModelTables::new(equal.model, config),
                 has_added_tokens: equal.has_added_tokens,
@@ -358,16 +360,26 @@ impl PipelineTables {
         self.pipeline.text_of(id.get())
     }
 
-    /// A token as a piece. It has no score.
+    /// A token as a piece.
     pub(super) fn piece(&self, id: PieceId) -> Option<Piece<'_>> {
         let kind = self.kinds.get(&id.get()).copied();
         Some(Piece {
             id,
             text: self.text_of(id)?,
-            score: 0.0,
+            score: self.pipeline.score_of(id.get()).map_or(0.0, nearest_f32),
             kind: kind.unwrap_or(PieceKind::Normal),
         })
     }
+}
+
+/// The nearest number of 32 bits.
+#[cfg(feature = "formats")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the score of a piece has 32 bits"
+)]
+fn nearest_f32(score: f64) -> f32 {
+    score as f32
 }
 
 impl Tokenizer {

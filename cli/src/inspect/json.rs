@@ -7,14 +7,16 @@
 use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::report::{
     InspectReport, InspectedVocabulary, LanguageCost, RENYI_ALPHA, TextCosts, TextFile, TextReport,
-    byte_flags, normalizer_flags, piece_text, share, special_ids, trainer_flags, type_name,
+    byte_flags, normalizer_flags, share, special_ids, trainer_flags, type_name,
 };
 use spiece::inspect::{
     ByteInspection, ExtremeLine, FragmentedWord, Inspection, InspectionDetails, LengthCount,
-    ScoreSummary, ScriptCount, UnreachablePiece, UnreachableReason, UnusualPieces,
+    PipelineInspection, ScoreSummary, ScriptCount, UnreachablePiece, UnreachableReason,
+    UnusualPieces, piece_text,
 };
 use spiece::train::RecordGap;
 use spiece::{PieceId, Tokenizer};
@@ -47,6 +49,14 @@ pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
+/// As [`text`], of bytes that may be owned.
+fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match bytes {
+        Cow::Borrowed(bytes) => text(bytes),
+        Cow::Owned(bytes) => Cow::Owned(text(&bytes).into_owned()),
+    }
+}
+
 /// The report.
 #[derive(Serialize)]
 pub(crate) struct InspectJson<'r> {
@@ -55,6 +65,8 @@ pub(crate) struct InspectJson<'r> {
     pieces: usize,
     #[serde(flatten)]
     settings: SettingsJson<'r>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    stages: &'r Value,
     kinds: Object<u64>,
     scripts: &'r [ScriptCount],
     lengths: &'r [LengthCount],
@@ -89,6 +101,10 @@ enum SettingsJson<'r> {
         patterns: Vec<&'r str>,
         special_tokens: Vec<SpecialTokenJson<'r>>,
     },
+    Pipeline {
+        ids: usize,
+        special_ids: Object<Option<PieceId>>,
+    },
 }
 
 #[derive(Serialize)]
@@ -110,6 +126,7 @@ enum FindingsJson<'r> {
         normalization_undecided: &'r [PieceId],
     },
     ByteLevel(&'r ByteInspection),
+    Pipeline(&'r PipelineInspection),
 }
 
 #[derive(Serialize)]
@@ -185,9 +202,10 @@ impl<'r> InspectJson<'r> {
         } = report;
         Self {
             model: &report.model_name,
-            model_type: type_name(inspection),
+            model_type: type_name(tokenizer, inspection),
             pieces: inspection.piece_count,
             settings: settings(report),
+            stages: &report.stages,
             kinds: (inspection.kinds.iter())
                 .map(|count| (count.kind.name(), count.pieces))
                 .collect(),
@@ -222,6 +240,10 @@ fn settings<'r>(report: &'r InspectReport<'_>) -> SettingsJson<'r> {
                 training_gaps: record.gaps.iter().map(RecordGap::to_string).collect(),
             }
         }
+        InspectedVocabulary::Pipeline => SettingsJson::Pipeline {
+            ids: report.tokenizer.vocab_size(),
+            special_ids: special_ids(report.tokenizer).into_iter().collect(),
+        },
         InspectedVocabulary::ByteLevel(bpe) => SettingsJson::ByteLevel {
             ids: bpe.vocab_size(),
             flags: byte_flags(bpe).into_iter().collect(),
@@ -251,13 +273,14 @@ fn findings(inspection: &Inspection) -> FindingsJson<'_> {
             normalization_undecided: &model.normalization_undecided,
         },
         InspectionDetails::ByteLevel(found) => FindingsJson::ByteLevel(found),
+        InspectionDetails::Pipeline(found) => FindingsJson::Pipeline(found),
     }
 }
 
 fn piece(tokenizer: &Tokenizer, id: PieceId) -> PieceJson<'_> {
     PieceJson {
         id,
-        piece: text(piece_text(tokenizer, id)),
+        piece: lossy(piece_text(tokenizer, id)),
         score: tokenizer.piece(id).map(|piece| piece.score),
     }
 }
@@ -270,7 +293,7 @@ fn unreachable<'r>(
         piece: piece(tokenizer, found.id),
         winner: &found.winner,
         winner_pieces: (found.winner.iter())
-            .map(|id| text(piece_text(tokenizer, *id)))
+            .map(|id| lossy(piece_text(tokenizer, *id)))
             .collect(),
         reason: found.reason,
         is_close: found.is_close,

@@ -1,8 +1,9 @@
 //! The report of `spiece inspect`, for the modules that write it in a format, and what they share.
 
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::io::CliResult;
+use crate::io::{CliError, CliResult};
 use crate::visible::visible;
 use spiece::inspect::{Inspection, InspectionDetails, TextStatistics};
 use spiece::{ByteBpe, Model, NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
@@ -16,6 +17,8 @@ pub(crate) struct InspectReport<'t> {
     pub(crate) model_name: String,
     pub(crate) tokenizer: &'t Tokenizer,
     pub(crate) vocabulary: InspectedVocabulary<'t>,
+    /// The stages of a pipeline, as in a `tokenizer.json`; null for other tokenizers.
+    pub(crate) stages: Value,
     pub(crate) inspection: Inspection,
     /// `None` without `--text`.
     pub(crate) text: Option<TextReport>,
@@ -27,6 +30,7 @@ pub(crate) struct InspectReport<'t> {
 pub(crate) enum InspectedVocabulary<'t> {
     Model(&'t Model),
     ByteLevel(&'t ByteBpe),
+    Pipeline,
 }
 
 impl<'t> InspectReport<'t> {
@@ -34,9 +38,15 @@ impl<'t> InspectReport<'t> {
     pub(crate) fn new(model_name: String, tokenizer: &'t Tokenizer) -> CliResult<Self> {
         Ok(Self {
             model_name,
-            vocabulary: match tokenizer.byte_bpe() {
-                Some(bpe) => InspectedVocabulary::ByteLevel(bpe),
-                None => InspectedVocabulary::Model(tokenizer.model()?),
+            vocabulary: match (tokenizer.byte_bpe(), tokenizer.pipeline()) {
+                (Some(bpe), _) => InspectedVocabulary::ByteLevel(bpe),
+                (None, Some(_)) => InspectedVocabulary::Pipeline,
+                (None, None) => InspectedVocabulary::Model(tokenizer.model()?),
+            },
+            stages: match tokenizer.pipeline() {
+                Some(pipeline) => serde_json::from_str(&pipeline.stages_to_json())
+                    .map_err(|error| CliError::Error(error.to_string()))?,
+                None => Value::Null,
             },
             inspection: Inspection::new(tokenizer)?,
             tokenizer,
@@ -179,8 +189,9 @@ pub(crate) fn trainer_flags(spec: &TrainerSpec) -> [(&'static str, bool); 7] {
 }
 
 /// The name of the type of the model.
-pub(crate) fn type_name(inspection: &Inspection) -> &'static str {
+pub(crate) fn type_name(tokenizer: &Tokenizer, inspection: &Inspection) -> &'static str {
     match &inspection.details {
+        InspectionDetails::Pipeline(_) => tokenizer.model_type_name(),
         InspectionDetails::Model(model) => model.model_type.name(),
         InspectionDetails::ByteLevel(_) => "byte_bpe",
     }
@@ -202,11 +213,6 @@ pub(crate) fn special_ids(tokenizer: &Tokenizer) -> [(&'static str, Option<Piece
         ("eos", tokenizer.eos_id()),
         ("pad", tokenizer.pad_id()),
     ]
-}
-
-/// The text of a piece; empty if the model has no such piece.
-pub(crate) fn piece_text(tokenizer: &Tokenizer, id: PieceId) -> &[u8] {
-    tokenizer.id_to_piece(id).unwrap_or_default()
 }
 
 #[cfg(test)]

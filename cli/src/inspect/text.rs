@@ -5,12 +5,13 @@
 
 use super::report::{
     InspectReport, InspectedVocabulary, LanguageCost, RENYI_ALPHA, TextCosts, TextReport,
-    byte_flags, normalizer_flags, piece_text, share, special_ids, trainer_flags, type_name,
+    byte_flags, normalizer_flags, share, special_ids, trainer_flags, type_name,
 };
 use crate::sheet::Sheet;
 use crate::visible::visible;
+use serde_json::Value;
 use spiece::inspect::{
-    ExtremeLine, Inspection, InspectionDetails, ScoreSummary, UnreachableReason,
+    ExtremeLine, Inspection, InspectionDetails, ScoreSummary, UnreachableReason, piece_text,
 };
 use spiece::train::RecordGap;
 use spiece::{ByteBpe, Model, PieceId, Tokenizer};
@@ -60,7 +61,7 @@ fn write_training_options(model: &Model, out: &mut Sheet) {
 fn write_model(report: &InspectReport<'_>, out: &mut Sheet) {
     let inspection = &report.inspection;
     out.row("model", report.visible_name());
-    out.row("type", type_name(inspection));
+    out.row("type", type_name(report.tokenizer, inspection));
     let pieces = inspection.piece_count;
     out.row(
         "pieces",
@@ -72,7 +73,7 @@ fn write_model(report: &InspectReport<'_>, out: &mut Sheet) {
                 let asked = model.trainer_vocab_size;
                 format!("{pieces}; its trainer was asked for {asked}")
             }
-            InspectionDetails::ByteLevel(_) => {
+            InspectionDetails::ByteLevel(_) | InspectionDetails::Pipeline(_) => {
                 format!("{pieces}; ids are below {}", report.tokenizer.vocab_size())
             }
         },
@@ -80,7 +81,91 @@ fn write_model(report: &InspectReport<'_>, out: &mut Sheet) {
     match report.vocabulary {
         InspectedVocabulary::Model(model) => write_model_settings(report, model, out),
         InspectedVocabulary::ByteLevel(bpe) => write_byte_settings(bpe, out),
+        InspectedVocabulary::Pipeline => out.row("special ids", special_id_list(report.tokenizer)),
     }
+    write_stages(&report.stages, out);
+}
+
+/// The stages of a pipeline, one row each: the steps with their fields.
+fn write_stages(stages: &Value, out: &mut Sheet) {
+    let Some(stages) = stages.as_object() else {
+        return;
+    };
+    let added = stages.get("added_tokens").and_then(Value::as_array);
+    let added = added.map_or(&[][..], Vec::as_slice);
+    let has = |field: &str| {
+        let count = added.iter().filter(|token| token[field] == true).count();
+        (count > 0).then(|| format!("{count} {field}"))
+    };
+    let fields = ["special", "normalized", "lstrip", "rstrip", "single_word"];
+    let properties = joined(fields.into_iter().filter_map(has));
+    out.row(
+        "added tokens",
+        match properties.is_empty() {
+            true => added.len().to_string(),
+            false => format!("{} ({properties})", added.len()),
+        },
+    );
+    for (name, field) in [
+        ("normalizer", "normalizer"),
+        ("pre-tokenizer", "pre_tokenizer"),
+        ("model", "model"),
+        ("post-processor", "post_processor"),
+        ("decoder", "decoder"),
+        ("truncation", "truncation"),
+        ("padding", "padding"),
+    ] {
+        let stage = stages.get(field).unwrap_or(&Value::Null);
+        // The escapes of `visible` are those of expressions, too, so backslashes stay as they are.
+        let text = visible(stage_text(stage).as_bytes());
+        out.row(name, text.replace(r"\\", r"\"));
+    }
+}
+
+/// A component in one line: the steps of a sequence one after the other, each with its fields.
+fn stage_text(stage: &Value) -> String {
+    let Some(fields) = stage.as_object() else {
+        return match stage {
+            Value::Null => "none".to_owned(),
+            other => other.to_string(),
+        };
+    };
+    let steps = ["normalizers", "pretokenizers", "processors", "decoders"];
+    if let Some(Value::Array(steps)) = steps.iter().find_map(|name| fields.get(*name)) {
+        let steps = steps.iter().map(stage_text).collect::<Vec<_>>();
+        return steps.join(" -> ");
+    }
+    let text = |value: &Value| match value.as_object().and_then(|fields| fields.iter().next()) {
+        // A pattern is a text or an expression.
+        Some((kind, value)) if kind == "Regex" => {
+            format!("/{}/", value.as_str().unwrap_or_default())
+        }
+        Some((kind, value)) if kind == "String" => value.to_string(),
+        _ => value.to_string(),
+    };
+    // The tokens of a template are in its parts.
+    let is_shown =
+        |name: &str, value: &Value| !matches!(name, "type" | "special_tokens") && !value.is_null();
+    let kind = fields.get("type").and_then(Value::as_str);
+    let shown = fields.iter().filter(|(name, value)| is_shown(name, value));
+    let shown = joined(shown.map(|(name, value)| match (&name[..], value) {
+        ("single" | "pair", Value::Array(parts)) => format!("{name}: {}", template_text(parts)),
+        _ => format!("{name}: {}", text(value)),
+    }));
+    match (kind, shown.is_empty()) {
+        (Some(kind), true) => kind.to_owned(),
+        (Some(kind), false) => format!("{kind} ({shown})"),
+        (None, _) => shown,
+    }
+}
+
+/// The parts of a template.
+fn template_text(parts: &[Value]) -> String {
+    let parts = parts.iter().map(|part| {
+        let (_, part) = part.as_object().and_then(|fields| fields.iter().next())?;
+        Some(format!("{}:{}", part["id"].as_str()?, part["type_id"]))
+    });
+    parts.flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// Special tokens, pattern and flags of a byte-level vocabulary.
@@ -115,11 +200,7 @@ fn write_byte_settings(bpe: &ByteBpe, out: &mut Sheet) {
 
 /// Special ids, flags and normalizer of a SentencePiece model.
 fn write_model_settings(report: &InspectReport<'_>, model: &Model, out: &mut Sheet) {
-    let special = special_ids(report.tokenizer).map(|(name, id)| match id {
-        Some(id) => format!("{name} {id}"),
-        None => format!("{name} none"),
-    });
-    out.row("special ids", special.join(", "));
+    out.row("special ids", special_id_list(report.tokenizer));
     out.row("flags", flag_list(&trainer_flags(model.trainer_spec())));
     let normalizer = model.normalizer_spec();
     let name = match normalizer.name() {
@@ -132,6 +213,15 @@ fn write_model_settings(report: &InspectReport<'_>, model: &Model, out: &mut She
     };
     let flags = flag_list(&normalizer_flags(normalizer));
     out.row("normalizer", format!("{name} ({rules}); {flags}"));
+}
+
+/// The pieces with special roles.
+fn special_id_list(tokenizer: &Tokenizer) -> String {
+    let special = special_ids(tokenizer).map(|(name, id)| match id {
+        Some(id) => format!("{name} {id}"),
+        None => format!("{name} none"),
+    });
+    special.join(", ")
 }
 
 /// The names of the flags that are on.
@@ -155,11 +245,16 @@ fn write_inventory(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut She
     let lengths = inspection.lengths.iter();
     let lengths = lengths.map(|count| (format!("{}:", count.characters), count.pieces));
     out.counts("lengths", lengths, usize::MAX);
-    if let InspectionDetails::Model(model) = &inspection.details {
-        write_scores(&model.scores, out);
+    let scores = match &inspection.details {
+        InspectionDetails::Model(model) => Some(&model.scores),
+        InspectionDetails::Pipeline(found) => found.scores.as_ref(),
+        InspectionDetails::ByteLevel(_) => None,
+    };
+    if let Some(scores) = scores {
+        write_scores(scores, out);
     }
     let longest = inspection.longest.iter().take(MAX_LONGEST_PIECES);
-    let longest = longest.map(|id| shortened(piece_text(tokenizer, *id)));
+    let longest = longest.map(|id| shortened(&piece_text(tokenizer, *id)));
     out.row("longest pieces", joined(longest));
 }
 
@@ -203,7 +298,7 @@ fn write_findings(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut Shee
         };
         out.row(name, format!("{} ({}{dots})", ids.len(), joined(first)));
     }
-    let visible_piece = |id: &PieceId| visible(piece_text(tokenizer, *id));
+    let visible_piece = |id: &PieceId| visible(&piece_text(tokenizer, *id));
     let item = |id: &PieceId| format!("{id} {}", visible_piece(id));
     let unreachable = inspection.unreachable.iter().map(|piece| {
         let winner: Vec<String> = piece.winner.iter().map(visible_piece).collect();
@@ -212,7 +307,7 @@ fn write_findings(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut Shee
             false => "",
         };
         let reason = match piece.reason {
-            UnreachableReason::Pattern => " (the pattern cuts it, or leaves it out)",
+            UnreachableReason::Pattern => " (it is cut, or left out, in every text)",
             UnreachableReason::AddedToken => " (an added token is found in it)",
             UnreachableReason::Form => " (text is not in this form)",
             UnreachableReason::NotUtf8 => "no UTF-8 text has it",
@@ -224,17 +319,20 @@ fn write_findings(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut Shee
     let heading = format!("unreachable pieces: {}", inspection.unreachable.len());
     out.list(&heading, unreachable);
     let lists = match &inspection.details {
-        InspectionDetails::Model(model) => [
+        InspectionDetails::Model(model) => vec![
             ("never produced by the normalizer", &model.never_normalized),
             (
                 "perhaps never produced by the normalizer",
                 &model.normalization_undecided,
             ),
         ],
-        InspectionDetails::ByteLevel(found) => [
+        InspectionDetails::ByteLevel(found) => vec![
             ("perhaps unreachable, not decided", &found.undecided),
             ("only found as whole pretokens", &found.only_whole),
         ],
+        InspectionDetails::Pipeline(found) => {
+            vec![("perhaps unreachable, not decided", &found.undecided)]
+        }
     };
     for (name, ids) in lists {
         out.list(&format!("{name}: {}", ids.len()), ids.iter().map(item));

@@ -281,3 +281,55 @@ fn formats_that_do_not_hold_a_vocabulary_are_refused_and_nothing_is_written() {
     convert(folder.path(), &[&digits, "x.tiktoken", "--force"]);
     assert_eq!(names_in(folder.path()), ["x.tiktoken"]);
 }
+
+#[test]
+fn every_pipeline_is_written_and_inspected_and_a_refusal_names_the_component() {
+    let file = json!({
+        "version": "1.0",
+        "padding": {"strategy": {"Fixed": 4}, "direction": "Right", "pad_to_multiple_of": null, "pad_id": 0,
+            "pad_type_id": 0, "pad_token": "[PAD]"},
+        "pre_tokenizer": {"type": "Whitespace"},
+        "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "a": 1, "b!": 2}, "unk_token": "[UNK]"},
+    });
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("words.json"), file.to_string()).unwrap();
+    convert(folder.path(), &["words.json", "out.json"]);
+    convert(folder.path(), &["words.json", "hf/"]);
+    for path in ["out.json", "hf/tokenizer.json"] {
+        let written = read_json(&folder.path().join(path));
+        assert_eq!(written["padding"], file["padding"]);
+        assert_eq!(written["model"]["vocab"], file["model"]["vocab"]);
+    }
+    let refused = program()
+        .current_dir(folder.path())
+        .args(["convert", "words.json", "out.model"])
+        .output()
+        .unwrap();
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        message.contains("model.type is WordLevel; write a tokenizer.json"),
+        "{message}"
+    );
+    assert!(!message.contains("SentencePiece"), "{message}");
+    let inspect = |arguments: &[&str]| {
+        let mut command = program();
+        command.current_dir(folder.path());
+        let output = command
+            .args(["inspect", "words.json"])
+            .args(arguments)
+            .output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let report: Value = serde_json::from_str(&inspect(&["--format=json"])).unwrap();
+    assert_eq!(report["model_type"], "word_level");
+    assert_eq!(report["stages"]["padding"], file["padding"]);
+    assert_eq!(report["stages"]["model"]["tokens"], 3);
+    assert_eq!(report["unreachable"], json!([2]));
+    assert_eq!(report["unreachable_details"][0]["reason"], "pattern");
+    let report = inspect(&[]);
+    assert!(
+        report.contains("pre-tokenizer        Whitespace\n"),
+        "{report}"
+    );
+}

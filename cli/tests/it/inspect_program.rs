@@ -191,7 +191,7 @@ fn byte_level_vocabularies_are_inspected_and_compared() {
     let words = stdout(&["inspect", &words, "--format=json"]);
     let report: serde_json::Value = serde_json::from_str(&words).unwrap();
     let details = report["unreachable_details"].as_array().unwrap();
-    let space = details.iter().find(|details| details["piece"] == "\u{120}");
+    let space = details.iter().find(|details| details["piece"] == " ");
     assert_eq!(space.unwrap()["reason"], "pattern");
 
     let equal = stdout(&["compare", &a, &b, "--pattern=gpt2", &text]);

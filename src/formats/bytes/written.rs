@@ -62,6 +62,13 @@ pub enum Missing {
     Pattern(Vec<String>),
     /// Special tokens with their ids.
     SpecialTokens(Vec<(String, u32)>),
+    /// A component of a `tokenizer.json`.
+    Component {
+        /// Its field there.
+        name: &'static str,
+        /// Its value there.
+        json: String,
+    },
 }
 
 impl fmt::Display for Missing {
@@ -83,6 +90,7 @@ impl fmt::Display for Missing {
                 }
                 f.write_str("}")
             }
+            Self::Component { name, json } => write!(f, "the {name} {json}"),
         }
     }
 }

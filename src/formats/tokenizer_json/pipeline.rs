@@ -17,9 +17,9 @@ use crate::pattern::SplitBehavior;
 use crate::piece::MAX_PIECES;
 use crate::pipeline::{
     BertNormalizer, BpeModel, BpeOptions, DecoderStep, EqualModel, Matcher, MergeNotInVocabulary,
-    Metaspace, ModelVocabulary, Normalizer, Pipeline, PipelineModel, PipelineParts, PostProcessor,
-    PreTokenizer, PrecompiledRules, PrependScheme, Template, TemplatePart, UnicodeForm,
-    UnigramModel, WordLevelModel, WordPieceModel,
+    Metaspace, ModelVocabulary, Normalizer, Padding, Pipeline, PipelineModel, PipelineParts,
+    PostProcessor, PreTokenizer, PrecompiledRules, PrependScheme, Side, Template, TemplatePart,
+    Truncation, TruncationStrategy, UnicodeForm, UnigramModel, WordLevelModel, WordPieceModel,
 };
 
 /// What a `tokenizer.json` says of a pipeline.
@@ -27,6 +27,10 @@ use crate::pipeline::{
 pub(in crate::formats) struct JsonPipeline<'j> {
     #[serde(default)]
     pub(in crate::formats) version: Option<String>,
+    #[serde(default)]
+    pub(in crate::formats) truncation: Option<Value>,
+    #[serde(default)]
+    pub(in crate::formats) padding: Option<Value>,
     #[serde(borrow, default)]
     pub(in crate::formats) added_tokens: Vec<JsonAddedToken<'j>>,
     #[serde(default)]
@@ -76,6 +80,11 @@ impl JsonPipeline<'_> {
             }
             None => None,
         };
+        let truncation = self.truncation.as_ref();
+        let truncation =
+            truncation.map(|json| PlacedComponent::new("truncation", json).truncation());
+        let padding = self.padding.as_ref();
+        let padding = padding.map(|json| PlacedComponent::new("padding", json).padding());
         let model_size = match &self.model.vocab {
             Some(JsonVocab::Scores(scores)) => Some(scores.len()),
             _ => None,
@@ -99,6 +108,8 @@ impl JsonPipeline<'_> {
             model,
             post_processor,
             decoder,
+            truncation: truncation.transpose()?,
+            padding: padding.transpose()?,
         };
         let mut pipeline = Pipeline::new(parts)?;
         if pipeline.may_equal_model() {
@@ -355,6 +366,66 @@ impl<'j> PlacedComponent<'j> {
                 "{other:?} is not known; it is Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous"
             ))),
         }
+    }
+
+    fn side(&self) -> Result<Side, ReadError> {
+        match self.text()? {
+            "Left" => Ok(Side::Left),
+            "Right" => Ok(Side::Right),
+            other => Err(self.error(format!("{other:?} is not known; it is Left or Right"))),
+        }
+    }
+
+    fn truncation(&self) -> Result<Truncation, ReadError> {
+        self.object()?;
+        let strategy = self.field("strategy")?;
+        Ok(Truncation {
+            max_length: self.field("max_length")?.size()?,
+            strategy: match strategy.text()? {
+                "LongestFirst" => TruncationStrategy::LongestFirst,
+                "OnlyFirst" => TruncationStrategy::OnlyFirst,
+                "OnlySecond" => TruncationStrategy::OnlySecond,
+                other => {
+                    return Err(strategy.error(format!(
+                        "{other:?} is not known; it is LongestFirst, OnlyFirst or OnlySecond"
+                    )));
+                }
+            },
+            stride: self.field("stride")?.size()?,
+            // Files of old versions cut off the end, and do not say so.
+            direction: match self.field("direction") {
+                Ok(direction) => direction.side()?,
+                Err(_) => Side::Right,
+            },
+        })
+    }
+
+    fn padding(&self) -> Result<Padding, ReadError> {
+        self.object()?;
+        let strategy = self.field("strategy")?;
+        let fixed_length = match strategy.json.as_str() {
+            Some("BatchLongest") => None,
+            Some(other) => {
+                return Err(strategy.error(format!(
+                    "{other:?} is not known; it is BatchLongest or an object with Fixed"
+                )));
+            }
+            None => Some(strategy.field("Fixed")?.size()?),
+        };
+        let u32_of = |name: &str| {
+            let field = self.field(name)?;
+            let number = u32::try_from(field.number()?);
+            number.map_err(|_| field.error("it is 2^32 or more"))
+        };
+        let multiple = self.optional("pad_to_multiple_of");
+        Ok(Padding {
+            fixed_length,
+            direction: self.field("direction")?.side()?,
+            pad_to_multiple_of: multiple.map(|multiple| multiple.size()).transpose()?,
+            pad_id: u32_of("pad_id")?,
+            pad_type_id: u32_of("pad_type_id")?,
+            pad_token: self.field("pad_token")?.text()?.to_owned(),
+        })
     }
 
     fn unknown_type(&self) -> ReadError {

@@ -10,22 +10,86 @@ use serde_json::{Map, Value, json};
 use super::byte_level::name_of_behavior;
 use crate::pipeline::{
     BpeModel, DecoderStep, Matcher, MatcherTarget, Metaspace, Normalizer, Pipeline, PipelineModel,
-    PostProcessor, PreTokenizer, PrependScheme, Template, TemplatePart, UnicodeForm, UnigramModel,
+    PostProcessor, PreTokenizer, PrependScheme, Side, Template, TemplatePart, TruncationStrategy,
+    UnicodeForm, UnigramModel,
 };
 
 /// The file, with one line for each token and merge.
 pub(in crate::formats) fn write_pipeline(pipeline: &Pipeline) -> Vec<u8> {
-    let mut json = "{\n\"version\": \"1.0\",\n\"truncation\": null,\n\"padding\": null".to_owned();
-    let added = pipeline.added_tokens().iter().map(|token| {
-        json!({"id": token.id, "content": token.text, "single_word": token.single_word, "lstrip": token.lstrip,
-            "rstrip": token.rstrip, "normalized": token.normalized, "special": token.special})
-    });
+    let mut json = "{\n\"version\": \"1.0\"".to_owned();
+    for (name, value) in [
+        ("truncation", truncation(pipeline)),
+        ("padding", padding(pipeline)),
+    ] {
+        json.push_str(&format!(",\n\"{name}\": {value}"));
+    }
+    let added = added_tokens(pipeline).into_iter();
     push_list(
         &mut json,
         "added_tokens",
         ["[", "]"],
         added.map(|token| token.to_string()),
     );
+    for (name, value) in components(pipeline) {
+        json.push_str(&format!(",\n\"{name}\": {value}"));
+    }
+    json.push_str(",\n\"model\": {\n");
+    push_model(&mut json, pipeline.model());
+    json.push_str("}\n}\n");
+    json.into_bytes()
+}
+
+/// Everything in the file but vocabulary and merges, of which the numbers are given, and the bytes of
+/// rules, likewise.
+pub(in crate::formats) fn write_stages(pipeline: &Pipeline) -> String {
+    let mut stages = Map::new();
+    stages.insert("truncation".to_owned(), truncation(pipeline));
+    stages.insert("padding".to_owned(), padding(pipeline));
+    stages.insert("added_tokens".to_owned(), added_tokens(pipeline).into());
+    for (name, mut value) in components(pipeline) {
+        shorten_rules(&mut value);
+        stages.insert(name.to_owned(), value);
+    }
+    let mut model = Map::new();
+    for (name, value) in model_settings(pipeline.model()) {
+        model.insert(name.to_owned(), value);
+    }
+    model.insert(
+        "tokens".to_owned(),
+        pipeline.model().vocabulary().len().into(),
+    );
+    if let PipelineModel::Bpe(bpe) = pipeline.model() {
+        model.insert("merges".to_owned(), bpe.merges().len().into());
+    }
+    stages.insert("model".to_owned(), model.into());
+    Value::from(stages).to_string()
+}
+
+/// Replaces the text of rules by its number of bytes.
+fn shorten_rules(component: &mut Value) {
+    match component {
+        Value::Array(elements) => elements.iter_mut().for_each(shorten_rules),
+        Value::Object(fields) => {
+            if let Some(Value::String(rules)) = fields.remove("precompiled_charsmap") {
+                let bytes = BASE64_STANDARD.decode(rules).map_or(0, |bytes| bytes.len());
+                fields.insert("precompiled_charsmap_bytes".to_owned(), bytes.into());
+            }
+            fields.values_mut().for_each(shorten_rules);
+        }
+        _ => {}
+    }
+}
+
+fn added_tokens(pipeline: &Pipeline) -> Vec<Value> {
+    let added = pipeline.added_tokens().iter().map(|token| {
+        json!({"id": token.id, "content": token.text, "single_word": token.single_word, "lstrip": token.lstrip,
+            "rstrip": token.rstrip, "normalized": token.normalized, "special": token.special})
+    });
+    added.collect()
+}
+
+/// The components between the added tokens and the model.
+fn components(pipeline: &Pipeline) -> [(&'static str, Value); 4] {
     let normalizer = pipeline.normalizer().iter().map(normalizer).collect();
     let pre_tokenizer = pipeline.pre_tokenizer().iter().map(pre_tokenizer).collect();
     let post_processor = pipeline.post_processor().iter().map(post_processor);
@@ -35,7 +99,7 @@ pub(in crate::formats) fn write_pipeline(pipeline: &Pipeline) -> Vec<u8> {
         .iter()
         .map(decoder_step)
         .collect();
-    for (name, value) in [
+    [
         ("normalizer", steps("normalizers", normalizer)),
         ("pre_tokenizer", steps("pretokenizers", pre_tokenizer)),
         (
@@ -50,13 +114,40 @@ pub(in crate::formats) fn write_pipeline(pipeline: &Pipeline) -> Vec<u8> {
                 _ => steps("decoders", decoder_steps),
             },
         ),
-    ] {
-        json.push_str(&format!(",\n\"{name}\": {value}"));
+    ]
+}
+
+fn side(side: Side) -> &'static str {
+    match side {
+        Side::Left => "Left",
+        Side::Right => "Right",
     }
-    json.push_str(",\n\"model\": {\n");
-    push_model(&mut json, pipeline.model());
-    json.push_str("}\n}\n");
-    json.into_bytes()
+}
+
+fn truncation(pipeline: &Pipeline) -> Value {
+    let Some(it) = pipeline.truncation() else {
+        return Value::Null;
+    };
+    let strategy = match it.strategy {
+        TruncationStrategy::LongestFirst => "LongestFirst",
+        TruncationStrategy::OnlyFirst => "OnlyFirst",
+        TruncationStrategy::OnlySecond => "OnlySecond",
+    };
+    json!({"direction": side(it.direction), "max_length": it.max_length, "strategy": strategy, "stride": it.stride})
+}
+
+fn padding(pipeline: &Pipeline) -> Value {
+    let Some(it) = pipeline.padding() else {
+        return Value::Null;
+    };
+    let strategy = match it.fixed_length {
+        Some(length) => json!({ "Fixed": length }),
+        None => json!("BatchLongest"),
+    };
+    json!({
+        "strategy": strategy, "direction": side(it.direction), "pad_to_multiple_of": it.pad_to_multiple_of,
+        "pad_id": it.pad_id, "pad_type_id": it.pad_type_id, "pad_token": it.pad_token
+    })
 }
 
 /// Several steps as a sequence, one as it is.
@@ -239,63 +330,75 @@ fn decoder_step(step: &DecoderStep) -> Value {
     }
 }
 
+/// The fields of a model but vocabulary and merges.
+fn model_settings(model: &PipelineModel) -> Vec<(&'static str, Value)> {
+    match model {
+        PipelineModel::Bpe(bpe) => {
+            let options = bpe.options();
+            vec![
+                ("type", json!("BPE")),
+                ("dropout", json!(options.dropout)),
+                ("unk_token", json!(options.unknown_token)),
+                (
+                    "continuing_subword_prefix",
+                    json!(options.continuing_subword_prefix),
+                ),
+                ("end_of_word_suffix", json!(options.end_of_word_suffix)),
+                ("fuse_unk", json!(options.fuse_unknown)),
+                ("byte_fallback", json!(options.byte_fallback)),
+                ("ignore_merges", json!(options.whole_parts_first)),
+            ]
+        }
+        PipelineModel::Bytes(bytes) => vec![
+            ("type", json!("BPE")),
+            (
+                "ignore_merges",
+                json!(bytes.byte_bpe().looks_up_pretokens()),
+            ),
+        ],
+        PipelineModel::Unigram(unigram) => vec![
+            ("type", json!("Unigram")),
+            ("unk_id", json!(model.unknown())),
+            ("byte_fallback", json!(unigram.has_byte_fallback())),
+        ],
+        PipelineModel::WordPiece(words) => vec![
+            ("type", json!("WordPiece")),
+            ("unk_token", json!(words.unknown_token())),
+            ("continuing_subword_prefix", json!(words.prefix())),
+            ("max_input_chars_per_word", json!(words.max_chars())),
+        ],
+        PipelineModel::WordLevel(words) => vec![
+            ("type", json!("WordLevel")),
+            ("unk_token", json!(words.unknown_token())),
+        ],
+    }
+}
+
 fn push_model(json: &mut String, model: &PipelineModel) {
+    let settings = model_settings(model).into_iter();
+    let settings = settings.map(|(name, value)| format!("\"{name}\": {value}"));
+    json.push_str(&settings.collect::<Vec<_>>().join(",\n"));
     let vocabulary = model.vocabulary();
+    if let PipelineModel::Unigram(unigram) = model {
+        return push_pieces(json, unigram);
+    }
     let tokens = vocabulary
         .tokens()
         .map(|(text, id)| format!("{}: {id}", json!(text)));
-    match model {
-        PipelineModel::Bpe(bpe) => push_bpe(json, bpe),
-        // Written with a verdict, as a vocabulary.
-        PipelineModel::Bytes(_) => {}
-        PipelineModel::Unigram(unigram) => return push_unigram(json, unigram, model.unknown()),
-        PipelineModel::WordPiece(words) => {
-            let [unknown, prefix] = [words.unknown_token(), words.prefix()].map(|text| json!(text));
-            json.push_str(&format!(
-                "\"type\": \"WordPiece\",\n\"unk_token\": {unknown},\n\"continuing_subword_prefix\": {prefix},\n\
-                 \"max_input_chars_per_word\": {}",
-                words.max_chars()
-            ));
-        }
-        PipelineModel::WordLevel(words) => {
-            let unknown = json!(words.unknown_token());
-            json.push_str(&format!(
-                "\"type\": \"WordLevel\",\n\"unk_token\": {unknown}"
-            ));
-        }
+    if let PipelineModel::Bpe(bpe) = model {
+        push_merges(json, bpe);
     }
     push_list(json, "vocab", ["{", "}"], tokens);
 }
 
-fn push_bpe(json: &mut String, bpe: &BpeModel) {
-    let options = bpe.options();
-    json.push_str("\"type\": \"BPE\"");
-    for (name, value) in [
-        ("dropout", json!(options.dropout)),
-        ("unk_token", json!(options.unknown_token)),
-        (
-            "continuing_subword_prefix",
-            json!(options.continuing_subword_prefix),
-        ),
-        ("end_of_word_suffix", json!(options.end_of_word_suffix)),
-        ("fuse_unk", json!(options.fuse_unknown)),
-        ("byte_fallback", json!(options.byte_fallback)),
-        ("ignore_merges", json!(options.whole_parts_first)),
-    ] {
-        json.push_str(&format!(",\n\"{name}\": {value}"));
-    }
+fn push_merges(json: &mut String, bpe: &BpeModel) {
     let text = |id| json!(bpe.vocabulary().text(id).unwrap_or_default());
     let merges = bpe.merges().iter();
     let merges = merges.map(|merge| format!("[{}, {}]", text(merge.left), text(merge.right)));
     push_list(json, "merges", ["[", "]"], merges);
 }
 
-fn push_unigram(json: &mut String, unigram: &UnigramModel, unknown: Option<u32>) {
-    let unknown = json!(unknown);
-    json.push_str(&format!(
-        "\"type\": \"Unigram\",\n\"unk_id\": {unknown},\n\"byte_fallback\": {}",
-        unigram.has_byte_fallback()
-    ));
+fn push_pieces(json: &mut String, unigram: &UnigramModel) {
     let text = |id| unigram.vocabulary().text(id).unwrap_or_default();
     let pieces = (0..).zip(unigram.scores());
     let pieces = pieces.map(|(id, score)| json!([text(id), score]).to_string());

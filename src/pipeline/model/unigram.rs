@@ -126,6 +126,22 @@ impl UnigramModel {
         Ok(())
     }
 
+    /// The sum of the scores of the best pieces of a part.
+    pub(super) fn best_score(
+        &self,
+        part: &str,
+        state: &mut UnigramState,
+    ) -> Result<f64, NoUnknownToken> {
+        self.find_best(part, state)?;
+        Ok(state.nodes[part.len()].score)
+    }
+
+    /// The largest score without its sign, that of unknown characters included.
+    pub(in crate::pipeline) fn largest_score(&self) -> f64 {
+        let scores = self.scores.iter().chain([&self.unknown_score]);
+        scores.fold(0.0, |largest, score| score.abs().max(largest))
+    }
+
     /// The best way to each position.
     fn find_best(&self, part: &str, state: &mut UnigramState) -> Result<(), NoUnknownToken> {
         let nodes = &mut state.nodes;

@@ -1,0 +1,369 @@
+//! Pipelines in the files of other programs.
+//!
+//! A `tokenizer.json`, alone or in a folder, holds every pipeline. The other formats hold some of them: a
+//! byte-level pipeline that is a byte-level vocabulary becomes what that becomes, and BPE and unigram
+//! models with SentencePiece's normalization become a `.model` or GGUF file, with a verdict. A
+//! `vocab.txt` is written if the pipeline that is read from it has the same components; what a reader has
+//! to be given for that is named.
+
+use serde_json::Value;
+
+use super::bytes::{ByteFileOptions, ByteFiles, ByteFormatError, ByteFormatOptions, Missing};
+use super::gguf::GgufOptions;
+use super::{ConvertError, FileFormat, read_pipeline, read_vocab_txt, tokenizer_json};
+use crate::base::byte_chars::byte_char;
+use crate::model::Model;
+use crate::pipeline::{Normalizer, Pipeline, PipelineModel, PreTokenizer, UnicodeForm};
+
+/// What to do if a format cannot hold a pipeline.
+const REMEDY: &str = "write a tokenizer.json, which holds every pipeline";
+
+impl Pipeline {
+    /// The pipeline in the files of a format, with a verdict on whether the program that the files are
+    /// made for gives the same ids.
+    ///
+    /// ```
+    /// use spiece::Tokenizer;
+    /// use spiece::formats::{ByteFileOptions, FileFormat};
+    /// let tokenizer = Tokenizer::open("testdata/wordpiece")?;
+    /// let pipeline = tokenizer.pipeline().expect("it is a vocab.txt");
+    /// let written = pipeline.to_format(FileFormat::VocabTxt, &ByteFileOptions::default())?;
+    /// assert!(written.verdict.is_exact());
+    /// assert!(written.files[0].1.starts_with(b"[PAD]\n"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The format cannot hold the pipeline: [`ConvertError::Component`] names the component that is
+    /// in the way.
+    pub fn to_format(
+        &self,
+        format: FileFormat,
+        options: &ByteFileOptions,
+    ) -> Result<ByteFiles, ConvertError> {
+        if let PipelineModel::Bytes(bytes) = self.model() {
+            return Ok(bytes.byte_bpe().to_format(format, options)?);
+        }
+        match format {
+            FileFormat::TokenizerJson => {
+                let file = self.tokenizer_json_as_usual()?;
+                return Ok(ByteFiles::one("tokenizer.json", file));
+            }
+            FileFormat::Folder => {
+                let chat_template = options.chat_template.as_deref();
+                let config = tokenizer_json::config_of_bytes(chat_template);
+                let mut files = ByteFiles::one("tokenizer_config.json", config);
+                let file = self.tokenizer_json_as_usual()?;
+                files.files.push(("tokenizer.json", file));
+                return Ok(files);
+            }
+            FileFormat::VocabTxt => return self.to_vocab_txt(),
+            _ => {}
+        }
+        if let Some(bpe) = self.byte_bpe() {
+            return Ok(bpe.to_format(format, options)?);
+        }
+        let holds_models = matches!(format, FileFormat::Model | FileFormat::Gguf);
+        if holds_models && self.may_be_converted_to_model() {
+            return self.to_model_file(format);
+        }
+        Err(self.obstacle(format))
+    }
+
+    /// The `tokenizer.json`; that of a byte-level vocabulary in the form in which such a vocabulary is
+    /// written, if that says the same.
+    pub(crate) fn tokenizer_json_as_usual(&self) -> Result<Vec<u8>, ByteFormatError> {
+        let file = self.to_tokenizer_json()?;
+        if self.has_byte_strings() {
+            return Ok(file);
+        }
+        let options = ByteFileOptions::default();
+        let bpe = self.byte_bpe();
+        let written = bpe.map(|bpe| bpe.to_format(FileFormat::TokenizerJson, &options));
+        if let Some(Ok(written)) = written
+            && let [(_, usual)] = &written.files[..]
+            && let Ok(read) = read_pipeline(usual)
+            && read.to_tokenizer_json().is_ok_and(|again| again == file)
+        {
+            return Ok(usual.clone());
+        }
+        Ok(file)
+    }
+
+    /// Whether the model is of a type that SentencePiece has.
+    fn may_be_converted_to_model(&self) -> bool {
+        let is_type = matches!(
+            self.model(),
+            PipelineModel::Bpe(_) | PipelineModel::Unigram(_)
+        );
+        is_type && !self.is_byte_level()
+    }
+
+    /// A `.model` or GGUF file.
+    fn to_model_file(&self, format: FileFormat) -> Result<ByteFiles, ConvertError> {
+        let converted = Model::from_tokenizer_json(&self.to_tokenizer_json()?);
+        let converted = converted.map_err(|error| match error {
+            ConvertError::Unsupported {
+                component, found, ..
+            } => component_error(format, &component, found),
+            error => error,
+        })?;
+        let mut files = match format {
+            FileFormat::Gguf => {
+                let vocab = converted.model.to_gguf_vocab(&GgufOptions::default())?;
+                let mut files = ByteFiles::one("tokenizer.gguf", vocab.bytes);
+                files.verdict = vocab.verdict;
+                files
+            }
+            _ => ByteFiles::one("tokenizer.model", converted.model.to_bytes()),
+        };
+        files.add_reasons(converted.verdict.reasons().iter().cloned());
+        Ok(files)
+    }
+
+    /// The lines of the tokens, if the pipeline that is made of them is this one.
+    fn to_vocab_txt(&self) -> Result<ByteFiles, ConvertError> {
+        let format = FileFormat::VocabTxt;
+        if !matches!(self.model(), PipelineModel::WordPiece(_)) {
+            return Err(self.obstacle(format));
+        }
+        let vocabulary = self.model().vocabulary();
+        let mut file = String::new();
+        for id in 0..vocabulary.len() {
+            let text = u32::try_from(id).ok().and_then(|id| vocabulary.text(id));
+            let is_line = |text: &&str| text.trim_end() == *text && !text.contains(['\n', '\r']);
+            let Some(text) = text.filter(is_line) else {
+                let found = format!("no token that can be a line for the id {id}");
+                return Err(component_error(format, "model.vocab", found));
+            };
+            file.push_str(text);
+            file.push('\n');
+        }
+        let mut options = ByteFormatOptions::default();
+        let stages = |pipeline: &Self| -> Value {
+            let mut stages: Value =
+                serde_json::from_str(&pipeline.stages_to_json()).unwrap_or_default();
+            // Which one comes first in the file has no effect.
+            if let Value::Array(tokens) = &mut stages["added_tokens"] {
+                tokens.sort_by_key(|token| token["id"].as_u64());
+            }
+            stages
+        };
+        let own = stages(self);
+        let read = |options: &ByteFormatOptions| {
+            let read = read_vocab_txt(file.as_bytes(), options);
+            let problem = |error| component_error(format, "model.vocab", format!("{error}"));
+            read.map_err(problem).map(|read| stages(&read))
+        };
+        let mut found = read(&options)?;
+        let mut missing = Vec::new();
+        if found["normalizer"] != own["normalizer"]
+            && let [Normalizer::Bert(bert)] = self.normalizer()
+        {
+            options.bert_normalizer = Some(*bert);
+            found = read(&options)?;
+            missing.push("normalizer");
+        }
+        // These do not change the ids of a text, and no call applies them on its own.
+        for name in ["truncation", "padding", "decoder"] {
+            if found[name] != own[name] {
+                missing.push(name);
+                found[name] = own[name].clone();
+            }
+        }
+        if let Some(fields) = own.as_object() {
+            for (name, value) in fields {
+                if found[name] != *value {
+                    let found = format!("not that of BERT's vocab.txt, but {value}");
+                    return Err(component_error(format, name, found));
+                }
+            }
+        }
+        let mut files = ByteFiles::one("vocab.txt", file.into_bytes());
+        let missing = missing.into_iter().map(|name| Missing::Component {
+            name,
+            json: own[name].to_string(),
+        });
+        files.missing.extend(missing);
+        Ok(files)
+    }
+
+    /// Why a format that holds byte-level vocabularies, or models of SentencePiece's types, does not
+    /// hold the pipeline.
+    fn obstacle(&self, format: FileFormat) -> ConvertError {
+        let error = |component: &str, found: String| component_error(format, component, found);
+        let kind = match self.model() {
+            PipelineModel::Bpe(_) | PipelineModel::Bytes(_) => "BPE",
+            PipelineModel::Unigram(_) => "Unigram",
+            PipelineModel::WordPiece(_) => "WordPiece",
+            PipelineModel::WordLevel(_) => "WordLevel",
+        };
+        if self.is_byte_level() && format == FileFormat::Model {
+            let found = "with ByteLevel: the tokens are bytes, and not characters";
+            return error("pre_tokenizer", found.to_owned());
+        }
+        let PipelineModel::Bpe(bpe) = self.model() else {
+            let of_bytes = match self.is_byte_level() {
+                true => ", over bytes",
+                false => "",
+            };
+            return error("model.type", format!("{kind}{of_bytes}"));
+        };
+        if format == FileFormat::VocabTxt {
+            return error("model.type", kind.to_owned());
+        }
+        if !self.is_byte_level() {
+            let found = "without ByteLevel: the tokens are characters, and not bytes";
+            return error("pre_tokenizer", found.to_owned());
+        }
+        let options = bpe.options();
+        for (name, text) in [
+            (
+                "continuing_subword_prefix",
+                &options.continuing_subword_prefix,
+            ),
+            ("end_of_word_suffix", &options.end_of_word_suffix),
+            ("unk_token", &options.unknown_token),
+        ] {
+            if let Some(text) = text.as_deref().filter(|text| !text.is_empty()) {
+                return error(&format!("model.{name}"), format!("{text:?}"));
+            }
+        }
+        let known = |step: &Normalizer| matches!(step, Normalizer::Unicode(UnicodeForm::Nfc));
+        let cuts = |step: &PreTokenizer| {
+            matches!(
+                step,
+                PreTokenizer::ByteLevel { .. }
+                    | PreTokenizer::Split { .. }
+                    | PreTokenizer::Digits { .. }
+            )
+        };
+        let stages: Value = serde_json::from_str(&self.stages_to_json()).unwrap_or_default();
+        if !self.normalizer().iter().all(known) {
+            return error("normalizer", stages["normalizer"].to_string());
+        }
+        if !self.pre_tokenizer().iter().all(cuts) {
+            return error("pre_tokenizer", stages["pre_tokenizer"].to_string());
+        }
+        let has_token = |byte: &u8| {
+            let spelling = byte_char(*byte).encode_utf8(&mut [0; 4]).to_owned();
+            bpe.vocabulary().id(&spelling).is_some()
+        };
+        match (0..=u8::MAX).find(|byte| !has_token(byte)) {
+            Some(byte) => error(
+                "model.vocab",
+                format!(
+                    "without a token for the byte 0x{byte:02X}, which disappears from every text"
+                ),
+            ),
+            None => error(
+                "the order or the splits of the pipeline",
+                "another one than that of byte-level vocabularies".to_owned(),
+            ),
+        }
+    }
+}
+
+fn component_error(format: FileFormat, component: &str, found: String) -> ConvertError {
+    ConvertError::Component {
+        format,
+        component: component.to_owned(),
+        found,
+        remedy: REMEDY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// The component that is in the way of a format, with what it is.
+    fn obstacle(file: &Value, format: FileFormat) -> (String, String) {
+        let pipeline = read_pipeline(file.to_string().as_bytes()).unwrap();
+        let error = pipeline.to_format(format, &ByteFileOptions::default());
+        match error.unwrap_err() {
+            ConvertError::Component {
+                component, found, ..
+            } => (component, found),
+            error => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn refusals_name_the_component_that_is_in_the_way() {
+        let words = json!({"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}});
+        let bpe = json!({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}});
+        let bytes = json!({
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
+            "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
+        });
+        let mut suffix = bytes.clone();
+        suffix["model"]["end_of_word_suffix"] = json!("</w>");
+        let mut lower = bytes.clone();
+        lower["normalizer"] = json!({"type": "Lowercase"});
+        let table = [
+            (&words, FileFormat::Tiktoken, "model.type", "WordLevel"),
+            (&words, FileFormat::Model, "model.type", "WordLevel"),
+            (
+                &bpe,
+                FileFormat::VocabMerges,
+                "pre_tokenizer",
+                "without ByteLevel",
+            ),
+            (&bpe, FileFormat::VocabTxt, "model.type", "BPE"),
+            (&bytes, FileFormat::Model, "pre_tokenizer", "with ByteLevel"),
+            (&bytes, FileFormat::Minbpe, "model.vocab", "the byte 0x00"),
+            (
+                &suffix,
+                FileFormat::Gguf,
+                "model.end_of_word_suffix",
+                "</w>",
+            ),
+            (&lower, FileFormat::Tiktoken, "normalizer", "Lowercase"),
+        ];
+        for (file, format, component, found) in table {
+            let (in_the_way, is) = obstacle(file, format);
+            assert_eq!(in_the_way, component, "{file} {format}");
+            assert!(is.contains(found), "{is}");
+        }
+    }
+
+    #[test]
+    fn a_vocab_txt_is_written_with_what_its_reader_has_to_be_given() {
+        let token = |id: u32, text: &str| {
+            json!({"id": id, "content": text, "single_word": false, "lstrip": false, "rstrip": false,
+                "normalized": false, "special": true})
+        };
+        let mut file = json!({
+            "added_tokens": [token(0, "[UNK]")],
+            "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
+                "strip_accents": null, "lowercase": true},
+            "pre_tokenizer": {"type": "BertPreTokenizer"},
+            "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+            "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 1, "##b": 2}, "unk_token": "[UNK]",
+                "continuing_subword_prefix": "##", "max_input_chars_per_word": 100},
+        });
+        let written = |file: &Value| {
+            let pipeline = read_pipeline(file.to_string().as_bytes()).unwrap();
+            pipeline.to_format(FileFormat::VocabTxt, &ByteFileOptions::default())
+        };
+        let plain = written(&file).unwrap();
+        assert_eq!(plain.files[0].1, b"[UNK]\na\n##b\n");
+        assert!(plain.missing.is_empty(), "{:?}", plain.missing);
+        file["normalizer"]["lowercase"] = json!(false);
+        let cased = written(&file).unwrap();
+        assert!(
+            matches!(&cased.missing[..], [Missing::Component { name: "normalizer", json }] if json.contains("\"lowercase\":false")),
+            "{:?}",
+            cased.missing
+        );
+        file["model"]["max_input_chars_per_word"] = json!(5);
+        let error = written(&file).unwrap_err();
+        assert!(
+            matches!(&error, ConvertError::Component { component, .. } if component == "model"),
+            "{error}"
+        );
+    }
+}
