@@ -42,7 +42,7 @@ impl TextForm {
 ///
 /// ```
 /// use spiece::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken};
-/// use spiece::{Pattern, Pretokenizer};
+/// use spiece::{Pattern, Pretokenizer, Tokenizer, TokenizerConfig};
 ///
 /// let bytes = (0..=255).map(|byte| vec![byte]);
 /// let texts = bytes.chain([b"lo".to_vec(), b"low".to_vec()]);
@@ -52,10 +52,11 @@ impl TextForm {
 ///     .zip(texts)
 ///     .map(|(id, bytes)| ByteToken { bytes: bytes.into(), id })
 ///     .collect();
-/// let tokenizer = ByteBpe::new(parts)?;
+/// let bpe = ByteBpe::new(parts)?;
+/// let tokenizer = Tokenizer::from_pipeline(bpe, TokenizerConfig::default());
 /// let ids = tokenizer.encode("low loan");
 /// assert_eq!(ids[..3], [257, 32, 256]);
-/// assert_eq!(tokenizer.decode_to_bytes(&ids)?, b"low loan");
+/// assert_eq!(tokenizer.decode(&ids)?, "low loan");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -25,7 +25,7 @@ impl Pipeline {
     /// ```
     /// use spiece::Tokenizer;
     /// use spiece::formats::{ByteFileOptions, FileFormat};
-    /// let tokenizer = Tokenizer::open("testdata/wordpiece")?;
+    /// let tokenizer = Tokenizer::open("testdata/wordpiece/vocab.txt")?;
     /// let pipeline = tokenizer.pipeline().expect("it is a vocab.txt");
     /// let written = pipeline.to_format(FileFormat::VocabTxt, &ByteFileOptions::default())?;
     /// assert!(written.verdict.is_exact());

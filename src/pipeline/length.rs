@@ -211,7 +211,7 @@ impl Pipeline {
     /// let pipeline = tokenizer.pipeline().expect("it is a tokenizer.json");
     /// let ids = vec![tokenizer.encode("a b")];
     /// let finished = pipeline.finish(ids, true, pipeline.truncation(), pipeline.padding())?;
-    /// assert_eq!(finished[0].ids, [0.into(), 1.into(), 2.into()]);
+    /// assert_eq!(finished[0].ids, [0, 1, 2]);
     /// assert_eq!(finished[0].unpadded, 0..2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -60,15 +60,15 @@ use crate::input::Document;
 ///
 /// ```
 /// use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer};
-/// use spiece::Corpus;
+/// use spiece::{Corpus, Tokenizer, TokenizerConfig};
 ///
 /// let pretokenizer = ByteTieOrder::Tokenizers.pretokenizer("gpt2")?;
 /// let mut options = ByteTrainOptions::new(260, pretokenizer);
 /// options.special_tokens = vec!["<|endoftext|>".to_owned()];
 /// let trained = ByteTrainer::new(options)?.train(Corpus::texts(["low lower", "lowest"]))?;
-/// let ids = trained.encode("low");
-/// assert_eq!(trained.id_to_bytes(ids[0]), Some(&b"low"[..]));
 /// assert_eq!(trained.id_to_bytes(0.into()), Some(&b"<|endoftext|>"[..]));
+/// let tokenizer = Tokenizer::from_pipeline(trained, TokenizerConfig::default());
+/// assert_eq!(tokenizer.encode("low").len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

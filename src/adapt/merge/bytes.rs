@@ -45,8 +45,8 @@ impl ByteBpe {
     /// let trainer = ByteTrainer::new(ByteTrainOptions::new(258, pretokenizer))?;
     /// let [first, second] = ["low low", "new new"].map(|text| trainer.train(Corpus::texts([text])));
     /// let merged = first?.merge(&second?, &MergeOptions::default())?;
-    /// assert_eq!(merged.bpe().encode("low")[0].get(), 257);
-    /// assert_eq!(merged.bpe().encode("new")[0].get(), 259);
+    /// assert_eq!(merged.bpe().bytes_to_id("low"), Some(257.into()));
+    /// assert_eq!(merged.bpe().bytes_to_id("new"), Some(259.into()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -50,7 +50,7 @@ impl ByteBpe {
     /// let bpe = tokenizer.byte_bpe().expect("it is byte-level");
     /// let pruned = bpe.prune(&counter.finish(), PruneGoal::Used)?;
     /// assert_eq!(pruned.bpe().vocab_size(), 258);
-    /// assert_eq!(pruned.bpe().encode("low").len(), 1);
+    /// assert_eq!(pruned.bpe().merge_pretoken("low").len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
