@@ -20,7 +20,7 @@
 //! | `part_texts` | which texts the model can get, for reports |
 //! | `chunks` | where a text can be cut before everything else, so that results can be kept |
 //!
-//! The first and the third stage are those of [`added`](crate::added).
+//! Added tokens are those of `src/added.rs`.
 //!
 //! A [`Pipeline`] of a `tokenizer.json` gives the ids, tokens, spans and texts of tokenizers 0.23.3, for
 //! every text; that of a byte-level vocabulary those of the program that the vocabulary is from. It is

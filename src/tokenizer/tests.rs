@@ -2,9 +2,11 @@
 //! vocabularies, `byte_level`; segments, `segments`; text that grows,
 //! `appending`.
 
+#[cfg(feature = "formats")]
 mod appending;
 #[cfg(feature = "formats")]
 mod byte_level;
+#[cfg(feature = "formats")]
 mod segments;
 
 use std::sync::Arc;

@@ -148,7 +148,6 @@ fn ids_of_appended_text_are_those_of_the_whole_in_byte_level_vocabularies() {
     assert!(opened > 4, "{opened}");
 }
 
-#[cfg(feature = "formats")]
 #[test]
 fn ids_of_appended_text_are_those_of_the_whole_in_pipelines() {
     use crate::TokenizerConfig;

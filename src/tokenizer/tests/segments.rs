@@ -245,7 +245,6 @@ fn special_tokens_of_byte_level_vocabularies_are_found_in_their_segments() {
     assert_eq!(found(&[("<to", default), ("ol>", default)]), 0);
 }
 
-#[cfg(feature = "formats")]
 #[test]
 fn segments_of_pipelines_are_parts_of_the_whole_text() {
     use crate::TokenizerConfig;
