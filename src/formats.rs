@@ -30,7 +30,6 @@ mod merges;
 mod opened;
 mod order;
 mod pipeline_files;
-mod read_error;
 mod tokenizer_json;
 mod verdict;
 mod wordpiece;
@@ -38,16 +37,14 @@ mod wordpiece;
 #[cfg(feature = "train")]
 pub(crate) use self::bytes::printable;
 pub use self::bytes::{
-    ByteFileOptions, ByteFiles, ByteFormatError, ByteFormatOptions, ByteVocabulary, Missing, Place,
-    PostProcessor,
+    ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, Missing, PostProcessor,
 };
-pub use self::error::ConvertError;
+pub use self::error::{FormatError, Place};
 pub(crate) use self::folder::{options_of_folder, pipeline_of_folder};
 pub use self::format::{FileFormat, ParseFileFormatError};
 pub(crate) use self::gguf::GgufContent;
 pub use self::gguf::{GgufOptions, GgufVocab};
 pub(crate) use self::opened::OpenedFile;
-pub use self::read_error::ReadError;
 pub use self::tokenizer_json::{
     CopiedPostProcessor, JsonOptions, ReadPostProcessor, TokenizerJson, TransformersFolder,
 };
@@ -66,7 +63,7 @@ pub(crate) const FILES_OF_FOLDERS: [&str; 5] = [
 ];
 
 /// The pipeline of the bytes of a `tokenizer.json`.
-pub(crate) fn read_pipeline(file: &[u8]) -> Result<Pipeline, ReadError> {
+pub(crate) fn read_pipeline(file: &[u8]) -> Result<Pipeline, FormatError> {
     opened::check_size(FileFormat::TokenizerJson, file)?;
     tokenizer_json::read_pipeline(opened::text(FileFormat::TokenizerJson, file)?)
 }
@@ -89,7 +86,7 @@ impl Pipeline {
     /// # Errors
     /// A vocabulary of byte strings that no `tokenizer.json` holds: its pattern has no form that means
     /// the same to Oniguruma, or tokenizers would give a special token another id.
-    pub fn to_tokenizer_json(&self) -> Result<Vec<u8>, ByteFormatError> {
+    pub fn to_tokenizer_json(&self) -> Result<Vec<u8>, FormatError> {
         let PipelineModel::Bytes(bytes) = self.model() else {
             return Ok(tokenizer_json::write_pipeline(self));
         };
@@ -97,7 +94,7 @@ impl Pipeline {
         let written = (bytes.byte_bpe()).to_format(FileFormat::TokenizerJson, &options)?;
         let verdict = written.verdict;
         if !verdict.is_exact() {
-            return Err(ByteFormatError::NotExact { verdict });
+            return Err(FormatError::NotExact { verdict });
         }
         let files = written.files.into_iter();
         Ok(files.flat_map(|(_, file)| file).collect())
@@ -128,12 +125,12 @@ impl ConvertedModel {
     /// The model, if its ids are equal for all text.
     ///
     /// # Errors
-    /// [`ConvertError::NotExact`] with the reasons.
-    pub fn into_exact(self) -> Result<Model, ConvertError> {
+    /// [`FormatError::NotExact`] with the reasons.
+    pub fn into_exact(self) -> Result<Model, FormatError> {
         if self.verdict.is_exact() {
             return Ok(self.model);
         }
-        Err(ConvertError::NotExact {
+        Err(FormatError::NotExact {
             verdict: self.verdict,
         })
     }

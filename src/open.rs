@@ -14,11 +14,9 @@ use std::path::Path;
 #[cfg(feature = "formats")]
 use crate::formats::GgufContent;
 #[cfg(feature = "formats")]
-use crate::formats::{
-    self, ByteFormatError, ByteFormatOptions, ByteVocabulary, OpenedFile, ReadError,
-};
+use crate::formats::{self, ByteFormatOptions, ByteVocabulary, FormatError, OpenedFile};
 #[cfg(feature = "formats")]
-use crate::formats::{ConvertError, ConvertedModel, FileFormat, Verdict};
+use crate::formats::{ConvertedModel, FileFormat, Verdict};
 #[cfg(feature = "formats")]
 use crate::model::OtherContent;
 use crate::model::{Model, ModelError};
@@ -98,7 +96,7 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`open`](Self::open). A byte-level vocabulary is refused with a
-    /// [`ByteFormatError`](crate::formats::ByteFormatError) as the source of the error; options for
+    /// [`FormatError`](crate::formats::FormatError) as the source of the error; options for
     /// a file that needs none are refused.
     #[cfg(feature = "formats")]
     pub fn open_with(
@@ -252,22 +250,10 @@ fn in_file(error: ModelError, path: &Path) -> ModelError {
 }
 
 #[cfg(feature = "formats")]
-impl From<ReadError> for ModelError {
-    fn from(error: ReadError) -> Self {
+impl From<FormatError> for ModelError {
+    fn from(error: FormatError) -> Self {
         match error {
-            ReadError::File(error) => error.into(),
-            error => Self::Converted {
-                source: Box::new(error),
-            },
-        }
-    }
-}
-
-#[cfg(feature = "formats")]
-impl From<ByteFormatError> for ModelError {
-    fn from(error: ByteFormatError) -> Self {
-        match error {
-            ByteFormatError::Read { path, source } => Self::Read { path, source },
+            FormatError::Read { path, source } => Self::Read { path, source },
             error => Self::Converted {
                 source: Box::new(error),
             },
@@ -297,7 +283,7 @@ impl ConvertedModel {
     }
 
     fn from_content(file: Vec<u8>) -> Result<Self, ModelError> {
-        let read: Option<Result<Self, ConvertError>> = match FileFormat::of_content(&file) {
+        let read: Option<Result<Self, FormatError>> = match FileFormat::of_content(&file) {
             #[cfg(feature = "formats")]
             FileFormat::TokenizerJson => Some(Model::from_tokenizer_json(&file)),
             #[cfg(feature = "formats")]
@@ -311,17 +297,8 @@ impl ConvertedModel {
             return Ok(Self { model, verdict });
         };
         read.map_err(|error| match (&error, OtherContent::of_file(&file)) {
-            (ConvertError::Syntax { .. }, Some(content)) => ModelError::NotAModel { content },
+            (error, Some(content)) if error.is_syntax() => ModelError::NotAModel { content },
             _ => error.into(),
         })
-    }
-}
-
-#[cfg(feature = "formats")]
-impl From<ConvertError> for ModelError {
-    fn from(error: ConvertError) -> Self {
-        Self::Converted {
-            source: Box::new(error),
-        }
     }
 }

@@ -9,8 +9,7 @@ use super::io::{CliError, CliResult};
 use super::progress::Messages;
 use spiece::adapt::IdMap;
 use spiece::formats::{
-    ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, FileFormat,
-    ReadPostProcessor,
+    ByteFileOptions, ByteFormatOptions, ByteVocabulary, FileFormat, FormatError, ReadPostProcessor,
 };
 use spiece::{ByteBpe, Tokenizer, TokenizerConfig};
 
@@ -77,7 +76,7 @@ pub(crate) fn open_one(matches: &ArgMatches, name: &str) -> CliResult<Option<Byt
     let options = args::byte_format_options(matches)?;
     read(matches, name, |path| {
         match ByteVocabulary::open(path, &options) {
-            Err(ByteFormatError::PatternGiven { .. }) => {
+            Err(FormatError::PatternGiven { .. }) => {
                 ByteVocabulary::open(path, &ByteFormatOptions::default())
             }
             read => read,
@@ -88,7 +87,7 @@ pub(crate) fn open_one(matches: &ArgMatches, name: &str) -> CliResult<Option<Byt
 fn read(
     matches: &ArgMatches,
     name: &str,
-    open: impl Fn(&Path) -> Result<Option<ByteVocabulary>, ByteFormatError>,
+    open: impl Fn(&Path) -> Result<Option<ByteVocabulary>, FormatError>,
 ) -> CliResult<Option<ByteFile>> {
     let path = Path::new(args::text(matches, name));
     let Some(mut vocabulary) = open_vocabulary(path, open)? else {
@@ -106,7 +105,7 @@ fn read(
 /// The vocabulary that `open` reads at a path; `None` for a file of another kind and for a pipe.
 pub(crate) fn open_vocabulary(
     path: &Path,
-    open: impl Fn(&Path) -> Result<Option<ByteVocabulary>, ByteFormatError>,
+    open: impl Fn(&Path) -> Result<Option<ByteVocabulary>, FormatError>,
 ) -> CliResult<Option<ByteVocabulary>> {
     // A pipe could not be read again.
     if !path.is_file() && !path.is_dir() {

@@ -24,8 +24,8 @@ use super::byte_files;
 use super::io::{self, CliError, CliResult};
 use super::model_files::{model_argument, warn_of_older_releases};
 use spiece::formats::{
-    ByteFileOptions, ByteFiles, ByteFormatError, ByteFormatOptions, ByteVocabulary, ConvertError,
-    ConvertedModel, FileFormat, GgufOptions, JsonOptions, Verdict,
+    ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, ConvertedModel, FileFormat,
+    FormatError, GgufOptions, JsonOptions, Verdict,
 };
 use spiece::output::{check_writable, write_files};
 use spiece::pipeline::Pipeline;
@@ -283,7 +283,7 @@ fn convert_bytes(
                 .to_owned(),
         ));
     }
-    let failed = |error: ByteFormatError| CliError::Error(error.to_string());
+    let failed = |error: FormatError| CliError::Error(error.to_string());
     let bpe = ByteBpe::new(source.parts.clone()).map_err(|error| failed(error.into()))?;
     let written = bpe.to_format(format, &file_options(options));
     Ok(conversion_of(written.map_err(failed)?, to, format))
@@ -360,10 +360,10 @@ fn write(files: &[(PathBuf, Vec<u8>)], to: &Path) -> CliResult {
 
 /// An option that needs a piece that the model lacks is a usage error; all other errors are
 /// failures.
-impl From<ConvertError> for CliError {
-    fn from(error: ConvertError) -> Self {
+impl From<FormatError> for CliError {
+    fn from(error: FormatError) -> Self {
         match error {
-            ConvertError::NoSuchPiece { .. } => Self::Usage(error.to_string()),
+            FormatError::NoSuchPiece { .. } => Self::Usage(error.to_string()),
             _ => Self::Error(error.to_string()),
         }
     }

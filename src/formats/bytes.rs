@@ -17,7 +17,6 @@
 //! | [`printable`] | tokens in these characters with a list of merges |
 //! | [`known`] | patterns and special tokens of published files that lack them |
 
-mod error;
 mod known;
 mod minbpe;
 mod printable;
@@ -34,7 +33,6 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-pub use self::error::{ByteFormatError, Place};
 use self::known::KnownVocabulary;
 pub(super) use self::minbpe::is_start as is_start_of_minbpe;
 pub(super) use self::printable::PrintableVocabulary;
@@ -51,6 +49,7 @@ pub(crate) use crate::base::byte_chars::printable;
 pub(super) use crate::base::byte_chars::spelled;
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, SpecialToken, TextForm};
 use crate::encode::bpe::merge_list::{ListOrder, Units};
+use crate::formats::error::{FormatError, Place};
 use crate::formats::opened::{OpenedFile, check_size, text};
 use crate::formats::{
     FILES_OF_FOLDERS, FileFormat, ReadPostProcessor, Reason, ReasonKind, Verdict, options_of_folder,
@@ -76,14 +75,14 @@ pub struct ByteFormatOptions {
 
 impl ByteFormatOptions {
     /// Refuses options for a file that has its own pattern, special tokens and normalizer.
-    pub(crate) fn refuse_pattern(&self, format: FileFormat) -> Result<(), ByteFormatError> {
+    pub(crate) fn refuse_pattern(&self, format: FileFormat) -> Result<(), FormatError> {
         match (
             &self.pretokenizer,
             &self.special_tokens,
             &self.bert_normalizer,
         ) {
             (None, None, None) => Ok(()),
-            _ => Err(ByteFormatError::PatternGiven { format }),
+            _ => Err(FormatError::PatternGiven { format }),
         }
     }
 }
@@ -115,15 +114,12 @@ impl ByteVocabulary {
     pub fn open(
         path: impl AsRef<Path>,
         options: &ByteFormatOptions,
-    ) -> Result<Option<Self>, ByteFormatError> {
+    ) -> Result<Option<Self>, FormatError> {
         Self::open_path(path.as_ref(), options)
     }
 
     /// As in [`crate::open`], so that callers do not compile it again.
-    fn open_path(
-        path: &Path,
-        options: &ByteFormatOptions,
-    ) -> Result<Option<Self>, ByteFormatError> {
+    fn open_path(path: &Path, options: &ByteFormatOptions) -> Result<Option<Self>, FormatError> {
         let Some(file) = OpenedFile::open(path, &FILES_OF_FOLDERS)? else {
             return Ok(None);
         };
@@ -147,7 +143,7 @@ impl ByteVocabulary {
         content: &[u8],
         path: Option<&Path>,
         options: &ByteFormatOptions,
-    ) -> Result<Option<Self>, ByteFormatError> {
+    ) -> Result<Option<Self>, FormatError> {
         read(content, path, options)
     }
 
@@ -160,7 +156,7 @@ impl ByteVocabulary {
     /// let vocabulary = ByteVocabulary::from_bytes(file, &ByteFormatOptions::default())?.unwrap();
     /// assert_eq!(&*vocabulary.parts.tokens[257].bytes, b"abc");
     /// assert!(vocabulary.verdict.is_exact());
-    /// # Ok::<(), spiece::formats::ByteFormatError>(())
+    /// # Ok::<(), spiece::formats::FormatError>(())
     /// ```
     ///
     /// # Errors
@@ -168,7 +164,7 @@ impl ByteVocabulary {
     pub fn from_bytes(
         file: &[u8],
         options: &ByteFormatOptions,
-    ) -> Result<Option<Self>, ByteFormatError> {
+    ) -> Result<Option<Self>, FormatError> {
         read(file, None, options)
     }
 
@@ -180,7 +176,7 @@ impl ByteVocabulary {
         vocab: &[u8],
         merges: &[u8],
         options: &ByteFormatOptions,
-    ) -> Result<Self, ByteFormatError> {
+    ) -> Result<Self, FormatError> {
         let [vocab, merges] = [vocab, merges].map(|file| text(FileFormat::VocabMerges, file));
         vocab_merges::read(vocab?, merges?, options)
     }
@@ -188,11 +184,11 @@ impl ByteVocabulary {
     /// The tokenizer, if its ids are equal for all text.
     ///
     /// # Errors
-    /// [`ByteFormatError::NotExact`] with the reasons, or [`ByteFormatError::Parts`].
-    pub fn into_exact(self) -> Result<ByteBpe, ByteFormatError> {
+    /// [`FormatError::NotExact`] with the reasons, or [`FormatError::Parts`].
+    pub fn into_exact(self) -> Result<ByteBpe, FormatError> {
         if !self.verdict.is_exact() {
             let verdict = self.verdict;
-            return Err(ByteFormatError::NotExact { verdict });
+            return Err(FormatError::NotExact { verdict });
         }
         Ok(ByteBpe::new(self.parts)?)
     }
@@ -215,7 +211,7 @@ fn read(
     file: &[u8],
     path: Option<&Path>,
     options: &ByteFormatOptions,
-) -> Result<Option<ByteVocabulary>, ByteFormatError> {
+) -> Result<Option<ByteVocabulary>, FormatError> {
     let format = FileFormat::of_content(file);
     if is_byte_format(format) {
         check_size(format, file)?;
@@ -229,10 +225,10 @@ fn read(
             return super::tokenizer_json::read_byte_level(text()?, options);
         }
         FileFormat::VocabMerges => {
-            let other = path.and_then(companion).ok_or(ByteFormatError::Half)?;
+            let other = path.and_then(companion).ok_or(FormatError::Half)?;
             let companion = std::fs::read(&other).map_err(|source| {
                 let path = other;
-                ByteFormatError::Read { path, source }
+                FormatError::Read { path, source }
             })?;
             let [vocab, merges] = match is_start_of_vocab(file) {
                 true => [file, &companion],
@@ -260,11 +256,11 @@ fn known_or_given(
     tokens: &TokenList,
     order: &ListOrder,
     options: &ByteFormatOptions,
-) -> Result<ByteBpeParts, ByteFormatError> {
+) -> Result<ByteBpeParts, FormatError> {
     let known = KnownVocabulary::of(tokens, order);
     let known_cuts = known.and_then(|known| Pretokenizer::named(known.pattern));
     let pretokenizer = options.pretokenizer.clone().or(known_cuts);
-    let pretokenizer = pretokenizer.ok_or(ByteFormatError::NoPattern {
+    let pretokenizer = pretokenizer.ok_or(FormatError::NoPattern {
         format: tokens.format,
     })?;
     let special_tokens = match &options.special_tokens {
@@ -289,7 +285,7 @@ impl ByteVocabulary {
     pub(super) fn of_printable(
         mut vocabulary: PrintableVocabulary<'_>,
         parts: ByteBpeParts,
-    ) -> Result<Self, ByteFormatError> {
+    ) -> Result<Self, FormatError> {
         let unprintable = vocabulary.add_others(&parts.special_tokens)?;
         let order = ListOrder::new(vocabulary.tokens.texts(), &vocabulary.pairs, Units::Bytes);
         let mut read = Self::of_order(&vocabulary.tokens, order, parts)?;
@@ -312,11 +308,11 @@ impl ByteVocabulary {
         tokens: &TokenList,
         mut order: ListOrder,
         mut parts: ByteBpeParts,
-    ) -> Result<Self, ByteFormatError> {
+    ) -> Result<Self, FormatError> {
         let format = tokens.format;
         check_special_tokens(format, &parts.special_tokens)?;
         let added = parts.add_in_order(&order, tokens.texts(), tokens.ids());
-        let left_out = added.map_err(|index| ByteFormatError::DuplicateId {
+        let left_out = added.map_err(|index| FormatError::DuplicateId {
             format,
             place: special_token_place(index),
             id: parts.special_tokens[index].id,
@@ -353,7 +349,7 @@ fn divided_reason(order: &ListOrder, tokens: &TokenList) -> Option<Reason> {
 fn check_special_tokens(
     format: FileFormat,
     special_tokens: &[SpecialToken],
-) -> Result<(), ByteFormatError> {
+) -> Result<(), FormatError> {
     let mut texts = HashMap::new();
     let mut ids = HashSet::new();
     for (index, token) in special_tokens.iter().enumerate() {
@@ -364,7 +360,7 @@ fn check_special_tokens(
             return Err(syntax(format, place, problem));
         }
         if let Some(first) = texts.insert(&*token.text, token.id) {
-            return Err(ByteFormatError::DuplicateToken {
+            return Err(FormatError::DuplicateToken {
                 format,
                 place,
                 token: shown(token.text.as_bytes()),
@@ -373,7 +369,7 @@ fn check_special_tokens(
         }
         if !ids.insert(token.id) {
             let id = token.id;
-            return Err(ByteFormatError::DuplicateId { format, place, id });
+            return Err(FormatError::DuplicateId { format, place, id });
         }
     }
     Ok(())
@@ -384,6 +380,6 @@ fn special_token_place(index: usize) -> Place {
 }
 
 /// The error for JSON that cannot be parsed; the message has line and column.
-pub(super) fn json_error(format: FileFormat, error: &serde_json::Error) -> ByteFormatError {
+pub(super) fn json_error(format: FileFormat, error: &serde_json::Error) -> FormatError {
     syntax(format, Place::File, error)
 }

@@ -19,8 +19,9 @@ use serde_json::Value;
 
 pub(crate) use self::sentencepiece::pipeline_of_folder;
 use super::FileFormat;
-use super::bytes::{ByteFormatError, ByteFormatOptions, Place, syntax};
+use super::bytes::{ByteFormatOptions, syntax};
 use crate::byte_bpe::{SpecialToken, TextForm};
+use crate::formats::error::{FormatError, Place};
 use crate::pattern::Pretokenizer;
 use crate::pipeline::BertNormalizer;
 
@@ -119,7 +120,7 @@ pub(crate) fn options_of_folder<'o>(
     folder: &Path,
     format: FileFormat,
     options: &'o ByteFormatOptions,
-) -> Result<Cow<'o, ByteFormatOptions>, ByteFormatError> {
+) -> Result<Cow<'o, ByteFormatOptions>, FormatError> {
     let config = read_json(folder, CONFIG)?;
     let added = read_json(folder, "added_tokens.json")?;
     if config.is_none() && added.is_none() {
@@ -140,12 +141,12 @@ pub(crate) fn options_of_folder<'o>(
 }
 
 /// The content of a file of JSON in a folder; `None` if there is no such file.
-fn read_json(folder: &Path, name: &str) -> Result<Option<Value>, ByteFormatError> {
+fn read_json(folder: &Path, name: &str) -> Result<Option<Value>, FormatError> {
     let path = folder.join(name);
     let file = match std::fs::read(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(ByteFormatError::Read { path, source }),
+        Err(source) => return Err(FormatError::Read { path, source }),
     };
     let json = serde_json::from_slice(&file);
     json.map(Some)
@@ -166,8 +167,8 @@ impl FolderFiles {
         Some(class.strip_suffix("Fast").unwrap_or(class))
     }
 
-    fn unsupported(&self, field: &str, remedy: &'static str) -> ByteFormatError {
-        ByteFormatError::Unsupported {
+    fn unsupported(&self, field: &str, remedy: &'static str) -> FormatError {
+        FormatError::Unsupported {
             format: FileFormat::Folder,
             place: Place::Field(format!("{CONFIG}: {field}")),
             found: self.config.get(field).unwrap_or(&Value::Null).to_string(),
@@ -179,7 +180,7 @@ impl FolderFiles {
         self.config.get(name)?.as_bool()
     }
 
-    fn add_bert(&self, options: &mut ByteFormatOptions) -> Result<(), ByteFormatError> {
+    fn add_bert(&self, options: &mut ByteFormatOptions) -> Result<(), FormatError> {
         if options.bert_normalizer.is_some() {
             return Ok(());
         }
@@ -205,7 +206,7 @@ impl FolderFiles {
         &self,
         folder: &Path,
         options: &mut ByteFormatOptions,
-    ) -> Result<(), ByteFormatError> {
+    ) -> Result<(), FormatError> {
         let name = self.class();
         let class = BYTE_LEVEL_CLASSES.iter().find(|it| Some(it.name) == name);
         if class.is_none() && name.is_some() && options.pretokenizer.is_none() {

@@ -34,9 +34,9 @@ mod judge;
 mod write;
 
 pub(super) use self::bytes::write as write_byte_level;
-use super::bytes::{ByteFormatError, ByteFormatOptions, ByteVocabulary};
+use super::bytes::{ByteFormatOptions, ByteVocabulary};
 use super::{ConvertedModel, FileFormat, Verdict};
-use crate::formats::ConvertError;
+use crate::formats::error::FormatError;
 use crate::model::Model;
 use crate::model::ModelError;
 use std::fs::File;
@@ -44,7 +44,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 /// The result of reading or writing a part of a file.
-type GgufResult<T> = Result<T, ConvertError>;
+type GgufResult<T> = Result<T, FormatError>;
 
 /// The names of fields.
 const MODEL: &str = "tokenizer.ggml.model";
@@ -97,7 +97,7 @@ impl Model {
     ///
     /// # Errors
     /// The model is a word or char model, or lacks a BOS or EOS piece that an option asks for.
-    pub fn to_gguf_vocab(&self, options: &GgufOptions) -> Result<GgufVocab, ConvertError> {
+    pub fn to_gguf_vocab(&self, options: &GgufOptions) -> Result<GgufVocab, FormatError> {
         let bytes = write::vocab(self, options)?;
         let verdict = judge::verdict(self);
         Ok(GgufVocab { bytes, verdict })
@@ -112,14 +112,14 @@ impl Model {
     /// # Errors
     /// The bytes are not a little-endian GGUF file of version 2 or 3, or the vocabulary is of
     /// another kind.
-    pub fn from_gguf(reader: impl Read) -> Result<ConvertedModel, ConvertError> {
+    pub fn from_gguf(reader: impl Read) -> Result<ConvertedModel, FormatError> {
         Self::of_header(&header::Header::read(BufReader::with_capacity(
             1 << 16,
             reader,
         ))?)
     }
 
-    fn of_header(header: &header::Header) -> Result<ConvertedModel, ConvertError> {
+    fn of_header(header: &header::Header) -> Result<ConvertedModel, FormatError> {
         let (model, reasons) = import::model(header)?;
         let mut verdict = judge::verdict(&model);
         verdict.add_all(reasons);
@@ -128,7 +128,7 @@ impl Model {
 
     /// The model in a GGUF file with its verdict; `None` for other files, and for those that cannot
     /// be opened.
-    pub(crate) fn read_gguf(path: &Path) -> Option<Result<ConvertedModel, ConvertError>> {
+    pub(crate) fn read_gguf(path: &Path) -> Option<Result<ConvertedModel, FormatError>> {
         let mut file = File::open(path).ok()?;
         // A pipe could not be read again.
         if !file.metadata().ok()?.is_file() {
@@ -164,7 +164,7 @@ impl GgufContent {
 pub(super) fn read_byte_level(
     reader: impl Read,
     options: &ByteFormatOptions,
-) -> Result<Option<ByteVocabulary>, ByteFormatError> {
+) -> Result<Option<ByteVocabulary>, FormatError> {
     match header::Header::read(BufReader::with_capacity(1 << 16, reader)) {
         Ok(header) => bytes::read(&header, options),
         Err(_) => Ok(None),

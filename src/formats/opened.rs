@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::bytes::{ByteFormatError, Place, syntax};
+use super::bytes::syntax;
 use super::format::FileFormat;
+use crate::formats::error::{FormatError, Place};
 
 /// The bytes that decide the format of a file.
 pub(super) const START_BYTES: usize = 1 << 16;
@@ -22,7 +23,7 @@ pub(crate) struct OpenedFile {
 
 impl OpenedFile {
     /// Opens a file, or the first one of `names` that a folder has. `None` if it has none of them.
-    pub(crate) fn open(path: &Path, names: &[&str]) -> Result<Option<Self>, ByteFormatError> {
+    pub(crate) fn open(path: &Path, names: &[&str]) -> Result<Option<Self>, FormatError> {
         let mut path = path.to_owned();
         if path.is_dir() {
             let mut files = names.iter().map(|name| path.join(name));
@@ -31,7 +32,7 @@ impl OpenedFile {
                 None => return Ok(None),
             }
         }
-        let read_error = |source| ByteFormatError::Read {
+        let read_error = |source| FormatError::Read {
             path: path.clone(),
             source,
         };
@@ -58,10 +59,10 @@ impl OpenedFile {
     }
 
     /// The content of the whole file.
-    pub(crate) fn read(mut self) -> Result<Vec<u8>, ByteFormatError> {
+    pub(crate) fn read(mut self) -> Result<Vec<u8>, FormatError> {
         match self.rest.read_to_end(&mut self.start) {
             Ok(_) => Ok(self.start),
-            Err(source) => Err(ByteFormatError::Read {
+            Err(source) => Err(FormatError::Read {
                 path: self.path,
                 source,
             }),
@@ -70,7 +71,7 @@ impl OpenedFile {
 }
 
 /// Refuses files of 2 GiB or more.
-pub(super) fn check_size(format: FileFormat, file: &[u8]) -> Result<(), ByteFormatError> {
+pub(super) fn check_size(format: FileFormat, file: &[u8]) -> Result<(), FormatError> {
     match file.len() {
         MAX_FILE_BYTES.. => Err(syntax(format, Place::File, "it has 2 GiB or more")),
         _ => Ok(()),
@@ -78,7 +79,7 @@ pub(super) fn check_size(format: FileFormat, file: &[u8]) -> Result<(), ByteForm
 }
 
 /// A file as text, without a byte order mark.
-pub(super) fn text(format: FileFormat, file: &[u8]) -> Result<&str, ByteFormatError> {
+pub(super) fn text(format: FileFormat, file: &[u8]) -> Result<&str, FormatError> {
     let text = file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file);
     std::str::from_utf8(text).map_err(|_| syntax(format, Place::File, "it is not UTF-8"))
 }

@@ -8,10 +8,11 @@
 
 use serde_json::Value;
 
-use super::bytes::{ByteFileOptions, ByteFiles, ByteFormatError, ByteFormatOptions, Missing};
+use super::bytes::{ByteFileOptions, ByteFiles, ByteFormatOptions, Missing};
 use super::gguf::GgufOptions;
-use super::{ConvertError, FileFormat, read_pipeline, read_vocab_txt, tokenizer_json};
+use super::{FileFormat, read_pipeline, read_vocab_txt, tokenizer_json};
 use crate::base::byte_chars::byte_char;
+use crate::formats::error::FormatError;
 use crate::model::Model;
 use crate::pipeline::{Normalizer, Pipeline, PipelineModel, PreTokenizer, UnicodeForm};
 
@@ -34,13 +35,13 @@ impl Pipeline {
     /// ```
     ///
     /// # Errors
-    /// The format cannot hold the pipeline: [`ConvertError::Component`] names the component that is
+    /// The format cannot hold the pipeline: [`FormatError::CannotHold`] names the component that is
     /// in the way.
     pub fn to_format(
         &self,
         format: FileFormat,
         options: &ByteFileOptions,
-    ) -> Result<ByteFiles, ConvertError> {
+    ) -> Result<ByteFiles, FormatError> {
         if let PipelineModel::Bytes(bytes) = self.model() {
             return Ok(bytes.byte_bpe().to_format(format, options)?);
         }
@@ -72,7 +73,7 @@ impl Pipeline {
 
     /// The `tokenizer.json`; that of a byte-level vocabulary in the form in which such a vocabulary is
     /// written, if that says the same.
-    pub(crate) fn tokenizer_json_as_usual(&self) -> Result<Vec<u8>, ByteFormatError> {
+    pub(crate) fn tokenizer_json_as_usual(&self) -> Result<Vec<u8>, FormatError> {
         let file = self.to_tokenizer_json()?;
         if self.has_byte_strings() {
             return Ok(file);
@@ -100,10 +101,10 @@ impl Pipeline {
     }
 
     /// A `.model` or GGUF file.
-    fn to_model_file(&self, format: FileFormat) -> Result<ByteFiles, ConvertError> {
+    fn to_model_file(&self, format: FileFormat) -> Result<ByteFiles, FormatError> {
         let converted = Model::from_tokenizer_json(&self.to_tokenizer_json()?);
         let converted = converted.map_err(|error| match error {
-            ConvertError::Unsupported {
+            FormatError::NoModel {
                 component, found, ..
             } => component_error(format, &component, found),
             error => error,
@@ -122,7 +123,7 @@ impl Pipeline {
     }
 
     /// The lines of the tokens, if the pipeline that is made of them is this one.
-    fn to_vocab_txt(&self) -> Result<ByteFiles, ConvertError> {
+    fn to_vocab_txt(&self) -> Result<ByteFiles, FormatError> {
         let format = FileFormat::VocabTxt;
         if !matches!(self.model(), PipelineModel::WordPiece(_)) {
             return Err(self.obstacle(format));
@@ -190,7 +191,7 @@ impl Pipeline {
 
     /// Why a format that holds byte-level vocabularies, or models of SentencePiece's types, does not
     /// hold the pipeline.
-    fn obstacle(&self, format: FileFormat) -> ConvertError {
+    fn obstacle(&self, format: FileFormat) -> FormatError {
         let error = |component: &str, found: String| component_error(format, component, found);
         let kind = match self.model() {
             PipelineModel::Bpe(_) | PipelineModel::Bytes(_) => "BPE",
@@ -264,8 +265,8 @@ impl Pipeline {
     }
 }
 
-fn component_error(format: FileFormat, component: &str, found: String) -> ConvertError {
-    ConvertError::Component {
+fn component_error(format: FileFormat, component: &str, found: String) -> FormatError {
+    FormatError::CannotHold {
         format,
         component: component.to_owned(),
         found,
@@ -284,7 +285,7 @@ mod tests {
         let pipeline = read_pipeline(file.to_string().as_bytes()).unwrap();
         let error = pipeline.to_format(format, &ByteFileOptions::default());
         match error.unwrap_err() {
-            ConvertError::Component {
+            FormatError::CannotHold {
                 component, found, ..
             } => (component, found),
             error => panic!("{error}"),
@@ -362,7 +363,7 @@ mod tests {
         file["model"]["max_input_chars_per_word"] = json!(5);
         let error = written(&file).unwrap_err();
         assert!(
-            matches!(&error, ConvertError::Component { component, .. } if component == "model"),
+            matches!(&error, FormatError::CannotHold { component, .. } if component == "model"),
             "{error}"
         );
     }

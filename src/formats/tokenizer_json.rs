@@ -59,7 +59,7 @@ pub(super) use self::pipeline::{JsonPipeline, read_pipeline};
 pub use self::post_processor::{CopiedPostProcessor, ReadPostProcessor};
 pub(super) use self::write_pipeline::{write_pipeline, write_stages};
 use super::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
-use crate::formats::ConvertError;
+use crate::formats::FormatError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 
@@ -104,7 +104,7 @@ impl Model {
     ///
     /// # Errors
     /// The model is a word or char model, or lacks a BOS or EOS piece that an option asks for.
-    pub fn to_tokenizer_json(&self, options: &JsonOptions) -> Result<TokenizerJson, ConvertError> {
+    pub fn to_tokenizer_json(&self, options: &JsonOptions) -> Result<TokenizerJson, FormatError> {
         JsonParts::new(self, options).map(JsonParts::into_file)
     }
 
@@ -116,7 +116,7 @@ impl Model {
     pub fn to_transformers_folder(
         &self,
         options: &JsonOptions,
-    ) -> Result<TransformersFolder, ConvertError> {
+    ) -> Result<TransformersFolder, FormatError> {
         TransformersFolder::new(self, options)
     }
 
@@ -130,14 +130,14 @@ impl Model {
     /// # Errors
     /// The bytes are not a `tokenizer.json`, or ask for something that a SentencePiece model cannot
     /// express.
-    pub fn from_tokenizer_json(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
+    pub fn from_tokenizer_json(bytes: &[u8]) -> Result<ConvertedModel, FormatError> {
         import::read(bytes)
     }
 }
 
 /// The error for a file that cannot be parsed.
-fn syntax(problem: impl ToString) -> ConvertError {
-    ConvertError::Syntax {
+fn syntax(problem: impl ToString) -> FormatError {
+    FormatError::Damaged {
         format: FileFormat::TokenizerJson,
         problem: problem.to_string(),
     }

@@ -9,10 +9,11 @@
 //! an upper-case letter of ASCII other than the special tokens, which have brackets, is one that
 //! lower-case text never has.
 
-use super::bytes::{ByteFormatError, ByteFormatOptions};
+use super::FileFormat;
+use super::bytes::ByteFormatOptions;
 use super::opened::{START_BYTES, check_size, text};
-use super::{FileFormat, ReadError};
 use crate::byte_bpe::SpecialToken;
+use crate::formats::error::FormatError;
 use crate::pipeline::{
     BertNormalizer, DecoderStep, ModelVocabulary, Normalizer, Pipeline, PipelineError,
     PipelineModel, PipelineParts, PostProcessor, PreTokenizer, Template, TemplatePart,
@@ -41,11 +42,11 @@ pub(super) fn is_start(start: &[u8]) -> bool {
 pub(crate) fn read_vocab_txt(
     file: &[u8],
     options: &ByteFormatOptions,
-) -> Result<Pipeline, ReadError> {
+) -> Result<Pipeline, FormatError> {
     check_size(FORMAT, file)?;
     let text = text(FORMAT, file)?;
     if options.pretokenizer.is_some() || options.special_tokens.is_some() {
-        return Err(ByteFormatError::PatternGiven { format: FORMAT }.into());
+        return Err(FormatError::PatternGiven { format: FORMAT }.into());
     }
     let vocabulary = ModelVocabulary::new(text.lines().map(str::trim_end).zip(0..));
     let special = SPECIAL_TOKENS.into_iter();

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{FinishedText, Pipeline, PipelineError, PipelineState};
-use crate::formats::{ReadError, pipeline_of_folder, read_pipeline};
+use crate::formats::{FormatError, pipeline_of_folder, read_pipeline};
 use crate::piece::PieceId;
 use crate::special::Scope;
 use crate::tokenizer::{EncodeOptions, Tokenizer, TokenizerConfig};
@@ -68,7 +68,7 @@ fn compare(cases: &str) -> (usize, Vec<String>) {
         let read = |file: &[u8]| match read_pipeline(file) {
             Ok(pipeline) => Some(pipeline),
             // The library finds such a token between all characters; the file is refused here.
-            Err(ReadError::Pipeline {
+            Err(FormatError::Pipeline {
                 source: PipelineError::EmptyAddedToken,
             }) => None,
             Err(error) => panic!("{name}: {error}"),
@@ -479,7 +479,7 @@ fn malformed_settings_of_lengths_are_errors_with_their_paths() {
         let file = json!({ name: settings, "model": model }).to_string();
         let error = read_pipeline(file.as_bytes()).unwrap_err();
         assert!(
-            matches!(&error, ReadError::Component { component, .. } if component == place),
+            matches!(&error, FormatError::Component { component, .. } if component == place),
             "{error:?}"
         );
     }

@@ -1,6 +1,6 @@
 //! Tokenizers from files of any format, recognized by their content.
 
-use spiece::formats::{ByteFormatError, ByteFormatOptions};
+use spiece::formats::{ByteFormatOptions, FormatError};
 use spiece::{ModelError, Pretokenizer, Tokenizer};
 
 use crate::support::testdata;
@@ -54,16 +54,13 @@ fn a_pattern_is_asked_for_where_the_file_has_none_and_refused_elsewhere() {
     std::fs::write(folder.path().join("merges.txt"), merges).unwrap();
     let error_of = |error: ModelError| match error {
         ModelError::InFile { source, .. } => match *source {
-            ModelError::Converted { source } => *source.downcast::<ByteFormatError>().unwrap(),
+            ModelError::Converted { source } => *source.downcast::<FormatError>().unwrap(),
             other => panic!("{other}"),
         },
         other => panic!("{other}"),
     };
     let missing = Tokenizer::open(folder.path()).unwrap_err();
-    assert!(matches!(
-        error_of(missing),
-        ByteFormatError::NoPattern { .. }
-    ));
+    assert!(matches!(error_of(missing), FormatError::NoPattern { .. }));
 
     let mut options = ByteFormatOptions::default();
     options.pretokenizer = Pretokenizer::named("gpt2");
@@ -76,10 +73,7 @@ fn a_pattern_is_asked_for_where_the_file_has_none_and_refused_elsewhere() {
     );
 
     let model = Tokenizer::open_with(testdata("golden/llama2.model"), &options).unwrap_err();
-    assert!(matches!(
-        error_of(model),
-        ByteFormatError::PatternGiven { .. }
-    ));
+    assert!(matches!(error_of(model), FormatError::PatternGiven { .. }));
 }
 
 #[test]

@@ -15,7 +15,6 @@
 //! gives the later one then (`merge_list`, lemma). A vocabulary has one id for each token, so it is an
 //! error here.
 
-use super::error::{ByteFormatError, Place};
 use super::ranked::RankedTokens;
 use super::tokens::{TokenList, checked_id, shown, syntax};
 use super::written::{as_it_is_reasons, has_properties, one_pattern, pattern_reason};
@@ -23,6 +22,7 @@ use super::{ByteFiles, ByteFormatOptions, ByteVocabulary};
 use crate::byte_bpe::{ByteBpeParts, SpecialToken};
 use crate::encode::bpe::merge_list::{ListOrder, ListedPair, Units, symbol_of_token};
 use crate::formats::FileFormat;
+use crate::formats::error::{FormatError, Place};
 use crate::pattern::{Pattern, Pretokenizer};
 
 const FORMAT: FileFormat = FileFormat::Minbpe;
@@ -39,17 +39,14 @@ pub(in crate::formats) fn is_start(start: &[u8]) -> bool {
 }
 
 /// Reads a file.
-pub(super) fn read(
-    text: &str,
-    options: &ByteFormatOptions,
-) -> Result<ByteVocabulary, ByteFormatError> {
+pub(super) fn read(text: &str, options: &ByteFormatOptions) -> Result<ByteVocabulary, FormatError> {
     options.refuse_pattern(FORMAT)?;
     let mut lines = (1_usize..).zip(text.lines()).skip(1);
     let (_, pattern) = lines.next().ok_or_else(ends_early)?;
     let pretokenizer = match pattern.trim() {
         "" => Pretokenizer::new(Vec::new()),
         pattern => {
-            let pattern = Pattern::new(pattern).map_err(|source| ByteFormatError::Pattern {
+            let pattern = Pattern::new(pattern).map_err(|source| FormatError::Pattern {
                 format: FORMAT,
                 place: Place::Line(2),
                 source,
@@ -71,7 +68,7 @@ pub(super) fn read(
 /// Reads the number of special tokens, and a line for each of them.
 fn read_special_tokens<'t>(
     lines: &mut impl Iterator<Item = (usize, &'t str)>,
-) -> Result<Vec<SpecialToken>, ByteFormatError> {
+) -> Result<Vec<SpecialToken>, FormatError> {
     let (line, count) = lines.next().ok_or_else(ends_early)?;
     let count: usize = count.trim().parse().map_err(|_| {
         let problem = "the number of special tokens is not a number";
@@ -101,7 +98,7 @@ fn read_special_tokens<'t>(
 /// Reads a merge from each line. They make the tokens from id 256 on.
 fn read_merges<'t>(
     lines: impl Iterator<Item = (usize, &'t str)>,
-) -> Result<(TokenList, Vec<ListedPair>), ByteFormatError> {
+) -> Result<(TokenList, Vec<ListedPair>), FormatError> {
     let mut tokens = TokenList::new(FORMAT);
     for byte in 0..=u8::MAX {
         tokens.push(&[byte], u64::from(byte), || Place::File)?;
@@ -119,7 +116,7 @@ fn read_merges<'t>(
         token.clear();
         for id in ids {
             if id >= joined {
-                return Err(ByteFormatError::UnknownToken {
+                return Err(FormatError::UnknownToken {
                     format: FORMAT,
                     place: place(),
                     token: format!("with the id {id}"),
@@ -133,7 +130,7 @@ fn read_merges<'t>(
             return Err(syntax(FORMAT, place(), problem));
         }
         if let Some(first) = tokens.find(&token) {
-            return Err(ByteFormatError::Unsupported {
+            return Err(FormatError::Unsupported {
                 format: FORMAT,
                 place: place(),
                 found: format!(
@@ -158,7 +155,7 @@ fn read_merges<'t>(
     Ok((tokens, pairs))
 }
 
-fn ends_early() -> ByteFormatError {
+fn ends_early() -> FormatError {
     syntax(FORMAT, Place::File, "it ends before the merges")
 }
 
@@ -166,7 +163,7 @@ fn ends_early() -> ByteFormatError {
 ///
 /// # Errors
 /// The ids are not those that minbpe gives, or a text would be read as another one.
-pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatError> {
+pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, FormatError> {
     let pattern = one_pattern(tokens.bpe.pretokenizer());
     let expression = pattern.as_deref().unwrap_or_default();
     // minbpe strips the line.
@@ -207,7 +204,7 @@ pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatEr
 }
 
 /// Refuses bytes that are not their own ids, and tokens of several bytes that merging does not give.
-fn check_tokens(tokens: &RankedTokens<'_>) -> Result<(), ByteFormatError> {
+fn check_tokens(tokens: &RankedTokens<'_>) -> Result<(), FormatError> {
     for rank in 0..tokens.len() {
         let (bytes, id) = (tokens.bytes(rank), tokens.id(rank));
         let what = match bytes {
@@ -224,6 +221,6 @@ fn check_tokens(tokens: &RankedTokens<'_>) -> Result<(), ByteFormatError> {
     Ok(())
 }
 
-fn no_form(what: String, remedy: &'static str) -> ByteFormatError {
-    ByteFormatError::no_form(FORMAT, what, remedy)
+fn no_form(what: String, remedy: &'static str) -> FormatError {
+    FormatError::no_form(FORMAT, what, remedy)
 }

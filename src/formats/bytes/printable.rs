@@ -4,12 +4,12 @@
 
 use std::collections::HashSet;
 
-use super::error::{ByteFormatError, Place};
 use super::tokens::TokenList;
 use crate::base::byte_chars::{append_bytes, spelled};
 use crate::byte_bpe::SpecialToken;
 use crate::encode::bpe::merge_list::{ListedPair, symbol_of_token};
 use crate::formats::FileFormat;
+use crate::formats::error::{FormatError, Place};
 
 /// The tokens of a vocabulary and its merges.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl<'j> PrintableVocabulary<'j> {
         format: FileFormat,
         list: &'static str,
         vocab: impl Iterator<Item = (&'j str, u32)>,
-    ) -> Result<Self, ByteFormatError> {
+    ) -> Result<Self, FormatError> {
         let mut tokens = TokenList::new(format);
         let mut others = Vec::new();
         // The entries of the tokens.
@@ -62,7 +62,7 @@ impl<'j> PrintableVocabulary<'j> {
         &mut self,
         merges: impl Iterator<Item = [&'t str; 2]>,
         place: impl Fn(usize) -> Place,
-    ) -> Result<(), ByteFormatError> {
+    ) -> Result<(), FormatError> {
         let tokens = &self.tokens;
         let other_texts: HashSet<&str> = self.others.iter().map(|(text, ..)| *text).collect();
         let is_known = |text: &str| match spelled(text) {
@@ -73,7 +73,7 @@ impl<'j> PrintableVocabulary<'j> {
         let mut joined = 0;
         for (index, texts) in merges.enumerate() {
             let [left, right] = texts;
-            let missing = |token: &str| ByteFormatError::UnknownToken {
+            let missing = |token: &str| FormatError::UnknownToken {
                 format: tokens.format,
                 place: place(index),
                 token: format!("{token:?}"),
@@ -118,7 +118,7 @@ impl<'j> PrintableVocabulary<'j> {
     pub(super) fn add_others(
         &mut self,
         special_tokens: &[SpecialToken],
-    ) -> Result<Option<&'j str>, ByteFormatError> {
+    ) -> Result<Option<&'j str>, FormatError> {
         let special: HashSet<&str> = special_tokens.iter().map(|token| &*token.text).collect();
         let mut first = None;
         for (text, id, index) in &self.others {

@@ -14,12 +14,12 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::error::{ByteFormatError, Place};
 use super::tokens::{TokenList, checked_id, syntax};
 use super::{ByteFormatOptions, ByteVocabulary, json_error};
 use crate::byte_bpe::{ByteBpeParts, SpecialToken};
 use crate::encode::bpe::merge_list::ListOrder;
 use crate::formats::FileFormat;
+use crate::formats::error::{FormatError, Place};
 use crate::formats::tokenizer_json::JsonText;
 use crate::pattern::{Pattern, Pretokenizer};
 
@@ -95,10 +95,7 @@ pub(in crate::formats) fn is_start(start: &[u8]) -> bool {
 }
 
 /// Reads a file.
-pub(super) fn read(
-    text: &str,
-    options: &ByteFormatOptions,
-) -> Result<ByteVocabulary, ByteFormatError> {
+pub(super) fn read(text: &str, options: &ByteFormatOptions) -> Result<ByteVocabulary, FormatError> {
     options.refuse_pattern(FORMAT)?;
     let file: TekkenFile<'_> =
         serde_json::from_str(text).map_err(|error| json_error(FORMAT, &error))?;
@@ -124,7 +121,7 @@ pub(super) fn read(
     })?;
     let tokens = read_tokens(vocab, special_count)?;
     let special_tokens = file.special_tokens(special_count)?;
-    let pattern = Pattern::new(&config.pattern).map_err(|source| ByteFormatError::Pattern {
+    let pattern = Pattern::new(&config.pattern).map_err(|source| FormatError::Pattern {
         format: FORMAT,
         place: Place::field("config.pattern"),
         source,
@@ -137,10 +134,7 @@ pub(super) fn read(
 }
 
 /// The tokens, whose ids follow after those of `special_count` special ones.
-fn read_tokens(
-    vocab: &[TekkenToken<'_>],
-    special_count: u32,
-) -> Result<TokenList, ByteFormatError> {
+fn read_tokens(vocab: &[TekkenToken<'_>], special_count: u32) -> Result<TokenList, FormatError> {
     let mut tokens = TokenList::new(FORMAT);
     let mut bytes = Vec::new();
     let place = |index| Place::entry("vocab", index);
@@ -173,7 +167,7 @@ fn read_tokens(
 
 impl TekkenFile<'_> {
     /// All special tokens, of which there are `count`.
-    fn special_tokens(&self, count: u32) -> Result<Vec<SpecialToken>, ByteFormatError> {
+    fn special_tokens(&self, count: u32) -> Result<Vec<SpecialToken>, FormatError> {
         let version = self.config.version.strip_prefix('v');
         let version: u32 = version
             .and_then(|version| version.parse().ok())

@@ -126,11 +126,11 @@ fn options() -> ByteFormatOptions {
     }
 }
 
-fn read_bytes(file: &[u8], options: &ByteFormatOptions) -> Result<ByteVocabulary, ByteFormatError> {
+fn read_bytes(file: &[u8], options: &ByteFormatOptions) -> Result<ByteVocabulary, FormatError> {
     read(file, None, options).map(|read| read.expect("the format is known"))
 }
 
-fn read_json(json: &Value) -> Result<ByteVocabulary, ByteFormatError> {
+fn read_json(json: &Value) -> Result<ByteVocabulary, FormatError> {
     read_bytes(json.to_string().as_bytes(), &ByteFormatOptions::default())
 }
 
@@ -220,21 +220,21 @@ fn vocab_and_merges_are_found_from_either_file_and_from_the_folder() {
         std::fs::remove_file(&merges_path).unwrap();
         let file = std::fs::read(&vocab_path).unwrap();
         let error = read(&file, Some(&vocab_path), &options()).unwrap_err();
-        assert!(matches!(&error, ByteFormatError::Read { path, .. } if *path == merges_path));
+        assert!(matches!(&error, FormatError::Read { path, .. } if *path == merges_path));
     }
     let error = read_bytes(merges.as_bytes(), &options()).unwrap_err();
-    assert!(matches!(error, ByteFormatError::Half));
+    assert!(matches!(error, FormatError::Half));
 }
 
 /// The name of the variant and the message.
-fn described(error: &ByteFormatError) -> String {
+fn described(error: &FormatError) -> String {
     let debug = format!("{error:?}");
     let name = debug.split([' ', '(']).next().unwrap_or_default();
     format!("{name}: {error}")
 }
 
 #[track_caller]
-fn assert_refused(what: &str, read: Result<ByteVocabulary, ByteFormatError>, facts: &[&str]) {
+fn assert_refused(what: &str, read: Result<ByteVocabulary, FormatError>, facts: &[&str]) {
     let error = described(&read.expect_err(what));
     for fact in facts {
         assert!(error.contains(fact), "{what}: {error}, not {fact:?}");

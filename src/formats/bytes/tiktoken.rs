@@ -11,7 +11,6 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::error::{ByteFormatError, Place};
 use super::ranked::{PretokenRule, RankedTokens};
 use super::tokens::{TokenList, syntax};
 use super::written::{
@@ -20,6 +19,7 @@ use super::written::{
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, known_or_given};
 use crate::encode::bpe::merge_list::ListOrder;
 use crate::formats::FileFormat;
+use crate::formats::error::{FormatError, Place};
 use crate::pattern::{Pretokenizer, SplitBehavior};
 
 const FORMAT: FileFormat = FileFormat::Tiktoken;
@@ -47,7 +47,7 @@ pub(in crate::formats) fn is_start(start: &[u8]) -> bool {
 pub(super) fn read(
     file: &[u8],
     options: &ByteFormatOptions,
-) -> Result<ByteVocabulary, ByteFormatError> {
+) -> Result<ByteVocabulary, FormatError> {
     let mut tokens = TokenList::new(FORMAT);
     let mut token = Vec::new();
     // The lines of the tokens, unless it is the line after that of the token before.
@@ -86,7 +86,7 @@ pub(super) fn read(
 ///
 /// # Errors
 /// The order of the ids is not that of the merges.
-pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatError> {
+pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, FormatError> {
     ascending_ids(FORMAT, tokens)?;
     let mut file = String::new();
     for rank in tokens.by_id() {

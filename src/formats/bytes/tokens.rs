@@ -1,9 +1,9 @@
 //! The tokens of a file: their bytes, their ids, and an index by bytes.
 
-use super::error::{ByteFormatError, Place};
 use crate::base::TextArena;
 use crate::byte_bpe::ByteBpe;
 use crate::formats::FileFormat;
+use crate::formats::error::{FormatError, Place};
 use crate::piece::TextIndex;
 
 /// Tokens in the order of a file, each with other bytes.
@@ -70,7 +70,7 @@ impl TokenList {
         token: &[u8],
         id: u64,
         place: impl Fn() -> Place,
-    ) -> Result<(), ByteFormatError> {
+    ) -> Result<(), FormatError> {
         if token.is_empty() {
             return Err(syntax(self.format, place(), "a token has no bytes"));
         }
@@ -84,7 +84,7 @@ impl TokenList {
         self.texts.push(token);
         self.ids.push(id);
         let inserted = self.index.insert(&self.texts, at);
-        inserted.map_err(|first| ByteFormatError::DuplicateToken {
+        inserted.map_err(|first| FormatError::DuplicateToken {
             format: self.format,
             place: place(),
             token: shown(token),
@@ -96,21 +96,21 @@ impl TokenList {
     ///
     /// # Errors
     /// Two tokens have the same id, or a byte is no token.
-    pub(super) fn check(&self, place: impl Fn(usize) -> Place) -> Result<(), ByteFormatError> {
+    pub(super) fn check(&self, place: impl Fn(usize) -> Place) -> Result<(), FormatError> {
         let format = self.format;
         let mut by_id: Vec<(u32, usize)> = self.ids.iter().copied().zip(0..).collect();
         if !by_id.is_sorted() {
             by_id.sort_unstable();
         }
         if let Some(pair) = by_id.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(ByteFormatError::DuplicateId {
+            return Err(FormatError::DuplicateId {
                 format,
                 place: place(pair[1].1),
                 id: pair[1].0,
             });
         }
         match (0..=u8::MAX).find(|byte| self.find(&[*byte]).is_none()) {
-            Some(byte) => Err(ByteFormatError::MissingByte { format, byte }),
+            Some(byte) => Err(FormatError::MissingByte { format, byte }),
             None => Ok(()),
         }
     }
@@ -121,9 +121,9 @@ pub(super) fn checked_id(
     format: FileFormat,
     id: u64,
     place: impl Fn() -> Place,
-) -> Result<u32, ByteFormatError> {
+) -> Result<u32, FormatError> {
     let small = u32::try_from(id).ok().filter(|id| *id <= ByteBpe::MAX_ID);
-    small.ok_or_else(|| ByteFormatError::IdTooLarge {
+    small.ok_or_else(|| FormatError::IdTooLarge {
         format,
         place: place(),
         id,
@@ -136,8 +136,8 @@ pub(in crate::formats) fn syntax(
     format: FileFormat,
     place: Place,
     problem: impl ToString,
-) -> ByteFormatError {
-    ByteFormatError::Syntax {
+) -> FormatError {
+    FormatError::Syntax {
         format,
         place,
         problem: problem.to_string(),

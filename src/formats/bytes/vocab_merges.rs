@@ -3,7 +3,6 @@
 //! The first is a JSON object of tokens and ids; the second has the two tokens of a merge in each
 //! line, after a line that begins with `#version`. Neither has the pattern or the special tokens.
 
-use super::error::{ByteFormatError, Place};
 use super::printable::PrintableVocabulary;
 use super::ranked::{PretokenRule, RankedTokens};
 use super::tokens::syntax;
@@ -13,6 +12,7 @@ use crate::base::byte_chars::printable;
 use crate::byte_bpe::ByteBpeParts;
 use crate::encode::bpe::merge_list::{ListOrder, Units};
 use crate::formats::FileFormat;
+use crate::formats::error::{FormatError, Place};
 use crate::formats::tokenizer_json::{JsonVocab, Placement, vocabulary};
 
 const FORMAT: FileFormat = FileFormat::VocabMerges;
@@ -52,7 +52,7 @@ fn value_of_first_key(json: &[u8]) -> Option<&[u8]> {
 ///
 /// # Errors
 /// A special token has another id there.
-pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatError> {
+pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, FormatError> {
     let (vocab, _) = vocabulary(FORMAT, tokens, Placement::All)?;
     let vocab = serde_json::to_vec(&vocab).map_err(|error| json_error(FORMAT, &error))?;
     let mut merges = "#version: 0.2\n".to_owned();
@@ -78,7 +78,7 @@ pub(super) fn read(
     vocab: &str,
     merges: &str,
     options: &ByteFormatOptions,
-) -> Result<ByteVocabulary, ByteFormatError> {
+) -> Result<ByteVocabulary, FormatError> {
     let vocab: JsonVocab<'_> =
         serde_json::from_str(vocab).map_err(|error| json_error(FORMAT, &error))?;
     let JsonVocab::Ids(entries) = &vocab else {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::ranked::RankedTokens;
-use super::{ByteFormatError, minbpe, tiktoken, vocab_merges};
+use super::{FormatError, minbpe, tiktoken, vocab_merges};
 use crate::byte_bpe::{ByteBpe, SpecialToken, TextForm};
 use crate::formats::gguf;
 use crate::formats::{
@@ -164,7 +164,7 @@ pub(super) fn pattern_reason(program: &str, expression: Option<&str>) -> Option<
 pub(super) fn ascending_ids(
     format: FileFormat,
     tokens: &RankedTokens<'_>,
-) -> Result<(), ByteFormatError> {
+) -> Result<(), FormatError> {
     let ids: Vec<u32> = tokens.merges().map(|(_, rank)| tokens.id(rank)).collect();
     match ids.windows(2).find(|pair| pair[0] > pair[1]) {
         None => Ok(()),
@@ -174,7 +174,7 @@ pub(super) fn ascending_ids(
                 pair[1], pair[0],
             );
             let remedy = "write a tokenizer.json";
-            Err(ByteFormatError::no_form(format, what, remedy))
+            Err(FormatError::no_form(format, what, remedy))
         }
     }
 }
@@ -246,19 +246,19 @@ impl ByteBpe {
     /// assert_eq!(*name, "tokenizer.json");
     /// let back = ByteVocabulary::from_bytes(json, &ByteFormatOptions::default())?.unwrap();
     /// assert_eq!(back.parts.tokens[257], bpe.parts().tokens[257]);
-    /// # Ok::<(), spiece::formats::ByteFormatError>(())
+    /// # Ok::<(), spiece::formats::FormatError>(())
     /// ```
     ///
     /// Each token is merged once.
     ///
     /// # Errors
-    /// [`ByteFormatError::NoForm`]: the format cannot hold a part of the vocabulary, or no
-    /// byte-level vocabulary. [`ByteFormatError::AddedTokenId`]
+    /// [`FormatError::NoForm`]: the format cannot hold a part of the vocabulary, or no
+    /// byte-level vocabulary. [`FormatError::AddedTokenId`]
     pub fn to_format(
         &self,
         format: FileFormat,
         options: &ByteFileOptions,
-    ) -> Result<ByteFiles, ByteFormatError> {
+    ) -> Result<ByteFiles, FormatError> {
         let tokens = RankedTokens::new(self);
         match format {
             FileFormat::TokenizerJson => tokenizer_json::write_byte_level(&tokens, options),
@@ -271,13 +271,13 @@ impl ByteBpe {
             FileFormat::Tiktoken => tiktoken::write(&tokens),
             FileFormat::VocabMerges => vocab_merges::write(&tokens),
             FileFormat::Minbpe => minbpe::write(&tokens),
-            FileFormat::Model | FileFormat::VocabTxt => Err(ByteFormatError::no_form(
+            FileFormat::Model | FileFormat::VocabTxt => Err(FormatError::no_form(
                 format,
                 "a byte-level vocabulary, whose tokens are bytes and not characters",
                 "write a tokenizer.json, .tiktoken or GGUF; minbpe's .model is the format minbpe",
             )),
             FileFormat::Gguf => gguf::write_byte_level(&tokens),
-            _ => Err(ByteFormatError::no_form(
+            _ => Err(FormatError::no_form(
                 format,
                 "this vocabulary",
                 "write a tokenizer.json",

@@ -33,7 +33,7 @@ use self::classes::{CLASSES, Class};
 use self::stages::{Part, Stages, Template};
 use super::{CONFIG, read_json};
 use crate::formats::FileFormat;
-use crate::formats::bytes::{ByteFormatError, Place};
+use crate::formats::error::{FormatError, Place};
 use crate::formats::tokenizer_json::{JsonAddedToken, JsonPipeline, JsonText};
 use crate::model::{Model, ModelError};
 use crate::piece::PieceKind;
@@ -119,8 +119,8 @@ pub(crate) fn pipeline_of_folder(folder: &Path) -> Result<Option<Pipeline>, Mode
     pipeline.map(Some).map_err(|error| error.in_file(&path))
 }
 
-fn unsupported(field: &str, found: String, remedy: &'static str) -> ByteFormatError {
-    ByteFormatError::Unsupported {
+fn unsupported(field: &str, found: String, remedy: &'static str) -> FormatError {
+    FormatError::Unsupported {
         format: FileFormat::Folder,
         place: Place::Field(format!("{CONFIG}: {field}")),
         found,
@@ -133,10 +133,7 @@ fn text_field(json: Option<&Value>, name: &str) -> Option<String> {
 }
 
 /// The class that `AutoTokenizer` chooses. `config.json` can overrule `tokenizer_config.json`.
-fn class_of_folder(
-    folder: &Path,
-    config: Option<&Value>,
-) -> Result<&'static Class, ByteFormatError> {
+fn class_of_folder(folder: &Path, config: Option<&Value>) -> Result<&'static Class, FormatError> {
     let model_config = read_json(folder, MODEL_CONFIG)?;
     let named = text_field(config, "tokenizer_class");
     let named = named.or_else(|| text_field(model_config.as_ref(), "tokenizer_class"));
@@ -183,11 +180,11 @@ struct Pieces<'m> {
 }
 
 impl<'m> Pieces<'m> {
-    fn new(model: &'m Model, path: &Path) -> Result<Self, ByteFormatError> {
+    fn new(model: &'m Model, path: &Path) -> Result<Self, FormatError> {
         let mut pieces = Vec::with_capacity(model.len());
         for piece in model.pieces() {
             let text = std::str::from_utf8(piece.text);
-            let text = text.map_err(|_| ByteFormatError::Unsupported {
+            let text = text.map_err(|_| FormatError::Unsupported {
                 format: FileFormat::Folder,
                 place: Place::Field(path.display().to_string()),
                 found: format!("a model whose piece {} is not UTF-8", piece.id),
@@ -271,7 +268,7 @@ impl<'m> Settings<'m> {
         class: &'static Class,
         config: Value,
         pieces: &'m Pieces<'m>,
-    ) -> Result<Self, ByteFormatError> {
+    ) -> Result<Self, FormatError> {
         let mut fields = match config {
             Value::Object(fields) => fields,
             _ => Map::new(),
@@ -512,7 +509,7 @@ impl<'m> Settings<'m> {
         tokens
     }
 
-    fn into_pipeline(self) -> Result<Pipeline, crate::formats::ReadError> {
+    fn into_pipeline(self) -> Result<Pipeline, crate::formats::FormatError> {
         let Stages {
             normalizer,
             pre_tokenizer,
@@ -584,7 +581,7 @@ impl<'m> Settings<'m> {
         &self,
         template: Template,
         ids: &HashMap<String, u32>,
-    ) -> Result<Value, ByteFormatError> {
+    ) -> Result<Value, FormatError> {
         let by_settings = || {
             let ends = |flag: &str, field: &str, default: bool| {
                 let text = self.role(field).filter(|_| self.bool(flag, default));

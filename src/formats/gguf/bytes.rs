@@ -18,9 +18,10 @@ use super::write::{FieldWriter, I32, TEXT, U32, push_text};
 use super::{MODEL, TOKENS, TYPES};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, SpecialToken, TextForm};
 use crate::formats::bytes::{
-    ByteFiles, ByteFormatError, ByteFormatOptions, ByteVocabulary, Place, PretokenRule,
-    PrintableVocabulary, RankedTokens, as_it_is_reasons, printable, spelled, syntax,
+    ByteFiles, ByteFormatOptions, ByteVocabulary, PretokenRule, PrintableVocabulary, RankedTokens,
+    as_it_is_reasons, printable, spelled, syntax,
 };
+use crate::formats::error::{FormatError, Place};
 use crate::formats::tokenizer_json::{Placement, vocabulary};
 use crate::formats::{FileFormat, Reason, ReasonKind};
 use crate::pattern::{Pretokenizer, Split};
@@ -187,7 +188,7 @@ const ENDS: [&str; 6] = [
 ///
 /// # Errors
 /// llama.cpp has no name for the pattern, or two tokens have the same text.
-pub(in crate::formats) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, ByteFormatError> {
+pub(in crate::formats) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, FormatError> {
     let bpe = tokens.bpe;
     let special = tokens.special_by_id();
     let (vocab, more_special) = vocabulary(FORMAT, tokens, Placement::All)?;
@@ -269,7 +270,7 @@ fn pattern_of(
     bpe: &ByteBpe,
     tokens: &RankedTokens<'_>,
     has_special_pretokens: bool,
-) -> Result<&'static GgufPattern, ByteFormatError> {
+) -> Result<&'static GgufPattern, FormatError> {
     let pretokenizer = bpe.pretokenizer();
     let is_same = |cuts: GgufCuts| match cuts {
         GgufCuts::Named(name) => pretokenizer.name() == Some(name),
@@ -290,7 +291,7 @@ fn pattern_of(
     patterns.first().copied().ok_or_else(|| {
         let what = "the pattern, for which llama.cpp has no name";
         let remedy = "it has names for the patterns of GPT-2, GPT-4o, Llama 3, Qwen 2, tekken, Kimi K2 and DeepSeek V3; write a tokenizer.json";
-        ByteFormatError::no_form(FORMAT, what, remedy)
+        FormatError::no_form(FORMAT, what, remedy)
     })
 }
 
@@ -331,7 +332,7 @@ fn text_reasons(bpe: &ByteBpe) -> Vec<Reason> {
 pub(super) fn read(
     header: &Header,
     options: &ByteFormatOptions,
-) -> Result<Option<ByteVocabulary>, ByteFormatError> {
+) -> Result<Option<ByteVocabulary>, FormatError> {
     if !matches!(header.get(MODEL), Some(GgufValue::Text(name)) if name == GPT2.as_bytes()) {
         return Ok(None);
     }
@@ -369,7 +370,7 @@ pub(super) fn read(
 }
 
 /// The texts of a field that must be there.
-fn texts_of<'h>(header: &'h Header, field: &str) -> Result<Vec<&'h str>, ByteFormatError> {
+fn texts_of<'h>(header: &'h Header, field: &str) -> Result<Vec<&'h str>, FormatError> {
     let invalid = |problem| syntax(FORMAT, Place::field(field), problem);
     match header.get(field) {
         Some(GgufValue::Texts(texts)) => texts
@@ -381,7 +382,7 @@ fn texts_of<'h>(header: &'h Header, field: &str) -> Result<Vec<&'h str>, ByteFor
 }
 
 /// The tokens with their ids and the numbers of their types, without the unused ones.
-fn typed_tokens(header: &Header) -> Result<Vec<(&str, u32, i32)>, ByteFormatError> {
+fn typed_tokens(header: &Header) -> Result<Vec<(&str, u32, i32)>, FormatError> {
     let texts = texts_of(header, TOKENS)?;
     let types = match header.get(TYPES) {
         Some(GgufValue::Integers(types)) if types.len() == texts.len() => &types[..],
@@ -403,7 +404,7 @@ fn typed_tokens(header: &Header) -> Result<Vec<(&str, u32, i32)>, ByteFormatErro
 fn cuts_of(
     header: &Header,
     options: &ByteFormatOptions,
-) -> Result<(Pretokenizer, Option<PretokenRule>), ByteFormatError> {
+) -> Result<(Pretokenizer, Option<PretokenRule>), FormatError> {
     let name = match header.get(PRE) {
         Some(GgufValue::Text(name)) => str::from_utf8(name).unwrap_or_default(),
         _ => "default",
@@ -417,7 +418,7 @@ fn cuts_of(
         }
         (None, Some(pretokenizer)) => pretokenizer.clone(),
         (None, None) => {
-            return Err(ByteFormatError::Unsupported {
+            return Err(FormatError::Unsupported {
                 format: FORMAT,
                 place: Place::field(PRE),
                 found: format!("{name:?}"),

@@ -12,8 +12,8 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 
 use super::GgufResult;
-use crate::formats::ConvertError;
 use crate::formats::FileFormat;
+use crate::formats::FormatError;
 
 /// The first bytes.
 const MAGIC: &[u8; 4] = b"GGUF";
@@ -86,8 +86,8 @@ pub(super) struct Header {
 }
 
 /// The error for a malformed file.
-pub(super) fn invalid(problem: impl Into<String>) -> ConvertError {
-    ConvertError::Syntax {
+pub(super) fn invalid(problem: impl Into<String>) -> FormatError {
+    FormatError::Damaged {
         format: FileFormat::Gguf,
         problem: problem.into(),
     }
@@ -228,7 +228,7 @@ impl<R: Read> HeaderSource<R> {
         }
     }
 
-    fn cut_off(&self) -> ConvertError {
+    fn cut_off(&self) -> FormatError {
         invalid(format!(
             "it ends in {:?}, or the header is longer than 1 GiB; fetch or write the file again",
             self.part
@@ -236,6 +236,6 @@ impl<R: Read> HeaderSource<R> {
     }
 }
 
-fn unreadable(error: io::Error) -> ConvertError {
+fn unreadable(error: io::Error) -> FormatError {
     invalid(format!("it cannot be read: {error}"))
 }

@@ -27,7 +27,7 @@ use super::{
     SPACE_IS_SUFFIX, TOKENS, TYPES,
 };
 use crate::base::{WHITESPACE_MARK_STR, lossy_string};
-use crate::formats::ConvertError;
+use crate::formats::FormatError;
 use crate::formats::{FileFormat, Reason, ReasonKind};
 use crate::model::validate::byte_of_piece;
 use crate::model::{Model, ModelType, TrainerSpec, kind_number};
@@ -119,7 +119,7 @@ fn model_type(header: &Header) -> GgufResult<ModelType> {
         GgufValue::Text(name) => match &name[..] {
             b"llama" => Ok(ModelType::Bpe),
             b"t5" => Ok(ModelType::Unigram),
-            other => Err(ConvertError::Unsupported {
+            other => Err(FormatError::NoModel {
                 format: FileFormat::Gguf,
                 component: MODEL.to_owned(),
                 found: lossy_string(other),
@@ -290,12 +290,12 @@ fn required<'h>(header: &'h Header, field: &str) -> GgufResult<&'h GgufValue> {
     header.get(field).ok_or_else(|| missing(field))
 }
 
-fn missing(field: &str) -> ConvertError {
+fn missing(field: &str) -> FormatError {
     invalid(format!(
         "the field {field:?} is missing or of another type; the file has no vocabulary of SentencePiece"
     ))
 }
 
-fn wrong_type(field: &str) -> ConvertError {
+fn wrong_type(field: &str) -> FormatError {
     invalid(format!("the field {field:?} is of another type"))
 }

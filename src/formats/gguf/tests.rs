@@ -96,7 +96,7 @@ fn word_and_char_models_and_missing_pieces_are_refused() {
         let error = golden(name)
             .to_gguf_vocab(&GgufOptions::default())
             .unwrap_err();
-        assert!(matches!(error, ConvertError::Type { .. }), "{error}");
+        assert!(matches!(error, FormatError::ModelType { .. }), "{error}");
     }
     let mut options = GgufOptions::default();
     options.add_eos = true;
@@ -104,7 +104,7 @@ fn word_and_char_models_and_missing_pieces_are_refused() {
     assert!(
         matches!(
             error,
-            ConvertError::NoSuchPiece {
+            FormatError::NoSuchPiece {
                 option: "add_eos",
                 ..
             }
@@ -250,7 +250,7 @@ fn field(name: &str, value_type: u32, value: &[u8]) -> Vec<u8> {
 
 fn problem(file: &[u8]) -> String {
     match Model::from_gguf(file).unwrap_err() {
-        ConvertError::Syntax { problem, .. } => problem,
+        FormatError::Damaged { problem, .. } => problem,
         other => panic!("{other}"),
     }
 }
@@ -324,7 +324,7 @@ fn hostile_headers_are_refused_in_bounded_memory() {
     let gpt2 = field("tokenizer.ggml.model", 8, b"\x04\0\0\0\0\0\0\0gpt2");
     let error = Model::from_gguf(&file_with(3, 1, &gpt2)[..]).unwrap_err();
     assert!(
-        matches!(&error, ConvertError::Unsupported { found, .. } if found == "gpt2"),
+        matches!(&error, FormatError::NoModel { found, .. } if found == "gpt2"),
         "{error}"
     );
 }

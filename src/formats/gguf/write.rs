@@ -6,8 +6,8 @@ use super::{
 };
 use crate::base::num::low_u32;
 use crate::base::{WHITESPACE_MARK_STR, lossy_string};
-use crate::formats::ConvertError;
 use crate::formats::FileFormat;
+use crate::formats::FormatError;
 use crate::model::{Model, ModelType, Piece, kind_number};
 use crate::piece::PieceKind;
 
@@ -75,7 +75,7 @@ pub(super) fn vocab(model: &Model, options: &GgufOptions) -> GgufResult<Vec<u8>>
         ModelType::Unigram => "t5",
         model_type => {
             let format = FileFormat::Gguf;
-            return Err(ConvertError::Type { model_type, format });
+            return Err(FormatError::ModelType { model_type, format });
         }
     };
     let spec = model.trainer_spec();
@@ -85,7 +85,7 @@ pub(super) fn vocab(model: &Model, options: &GgufOptions) -> GgufResult<Vec<u8>>
     ] {
         if is_wanted && model.piece_to_id(piece).is_none() {
             let piece = lossy_string(piece);
-            return Err(ConvertError::NoSuchPiece { option, piece });
+            return Err(FormatError::NoSuchPiece { option, piece });
         }
     }
     let mut fields = FieldWriter::default();

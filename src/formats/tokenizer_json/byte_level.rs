@@ -32,9 +32,9 @@ use super::setting_reasons;
 use crate::byte_bpe::{ByteBpeParts, SpecialToken, TextForm};
 use crate::formats::FileFormat;
 use crate::formats::bytes::{
-    ByteFormatError, ByteFormatOptions, ByteVocabulary, Place, PrintableVocabulary, json_error,
-    syntax,
+    ByteFormatOptions, ByteVocabulary, PrintableVocabulary, json_error, syntax,
 };
+use crate::formats::error::{FormatError, Place};
 use crate::pattern::{Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
 
 const FORMAT: FileFormat = FileFormat::TokenizerJson;
@@ -46,7 +46,7 @@ const BYTE_LEVEL_PATTERN: &str =
 pub(in crate::formats) fn read_byte_level(
     json: &str,
     options: &ByteFormatOptions,
-) -> Result<Option<ByteVocabulary>, ByteFormatError> {
+) -> Result<Option<ByteVocabulary>, FormatError> {
     // Almost all other files do not have the name at all, and are parsed by their own reader only.
     if memchr::memmem::find(json.as_bytes(), b"\"ByteLevel\"").is_none() {
         return Ok(None);
@@ -101,7 +101,7 @@ pub(super) fn is_byte_level(file: &JsonFile<'_>) -> bool {
         .any(|component| &*component.kind == "ByteLevel")
 }
 
-fn text_form(file: &JsonFile<'_>) -> Result<TextForm, ByteFormatError> {
+fn text_form(file: &JsonFile<'_>) -> Result<TextForm, FormatError> {
     let mut form = TextForm::AsIs;
     for component in super::components::flattened(file.normalizer.as_ref()) {
         match &*component.kind {
@@ -113,7 +113,7 @@ fn text_form(file: &JsonFile<'_>) -> Result<TextForm, ByteFormatError> {
 }
 
 /// The pretokenizer, and whether it puts a space before texts.
-fn pretokenizer(file: &JsonFile<'_>) -> Result<(Pretokenizer, bool), ByteFormatError> {
+fn pretokenizer(file: &JsonFile<'_>) -> Result<(Pretokenizer, bool), FormatError> {
     const PLACE: &str = "pre_tokenizer";
     let components = super::components::flattened(file.pre_tokenizer.as_ref());
     let mut splits = Vec::new();
@@ -147,7 +147,7 @@ fn pretokenizer(file: &JsonFile<'_>) -> Result<(Pretokenizer, bool), ByteFormatE
 }
 
 /// The split of a component `Split`.
-fn split(component: &JsonComponent<'_>) -> Result<Split, ByteFormatError> {
+fn split(component: &JsonComponent<'_>) -> Result<Split, FormatError> {
     let missing = |field: &str| {
         let place = Place::Field(format!("pre_tokenizer.{field}"));
         syntax(FORMAT, place, "it is missing")
@@ -175,12 +175,12 @@ fn split(component: &JsonComponent<'_>) -> Result<Split, ByteFormatError> {
     })
 }
 
-fn pattern(expression: &str) -> Result<Pattern, ByteFormatError> {
+fn pattern(expression: &str) -> Result<Pattern, FormatError> {
     Pattern::with_syntax(expression, PatternSyntax::Oniguruma).map_err(pattern_error)
 }
 
-fn pattern_error(source: PatternError) -> ByteFormatError {
-    ByteFormatError::Pattern {
+fn pattern_error(source: PatternError) -> FormatError {
+    FormatError::Pattern {
         format: FORMAT,
         place: Place::field("pre_tokenizer.pattern"),
         source,
@@ -191,7 +191,7 @@ fn pattern_error(source: PatternError) -> ByteFormatError {
 pub(super) fn special_tokens(
     file: &JsonFile<'_>,
     entries: &[(super::JsonText<'_>, u32)],
-) -> Result<Vec<SpecialToken>, ByteFormatError> {
+) -> Result<Vec<SpecialToken>, FormatError> {
     let added = file.tokens();
     let texts = added.iter().map(|token| &*token.content);
     let known = ids_of(texts, entries.iter().map(|(text, id)| (&**text, *id)));
@@ -203,7 +203,7 @@ pub(super) fn special_tokens(
         }
         let given = ids.give(known.get(&*token.content).copied());
         if given != token.id {
-            return Err(ByteFormatError::AddedTokenId {
+            return Err(FormatError::AddedTokenId {
                 format: FORMAT,
                 place: Place::entry("added_tokens", index),
                 token: token.content.to_string(),
@@ -254,8 +254,8 @@ impl AddedIds {
     }
 }
 
-fn unsupported(field: &str, found: String) -> ByteFormatError {
-    ByteFormatError::Unsupported {
+fn unsupported(field: &str, found: String) -> FormatError {
+    FormatError::Unsupported {
         format: FORMAT,
         place: Place::field(field),
         found,

@@ -43,7 +43,7 @@ use super::normalization::{
 };
 use super::parse::{JsonComponent, JsonFile, JsonPattern};
 use crate::base::WHITESPACE_MARK_STR;
-use crate::formats::ConvertError;
+use crate::formats::FormatError;
 
 /// What normalizers and pre-tokenizers do, as flags.
 #[derive(Debug, Default)]
@@ -100,7 +100,7 @@ impl JsonFlags {
     ///
     /// # Errors
     /// A component has no flag.
-    pub(super) fn of_file(file: &JsonFile<'_>) -> Result<Self, ConvertError> {
+    pub(super) fn of_file(file: &JsonFile<'_>) -> Result<Self, FormatError> {
         let mut flags = Self::default();
         let symbols = symbol_texts(file);
         flags.has_symbols = !symbols.is_empty();
@@ -307,7 +307,7 @@ impl JsonFlags {
     }
 
     /// Refuses combinations of flags that a model cannot express.
-    fn check(&self) -> Result<(), ConvertError> {
+    fn check(&self) -> Result<(), FormatError> {
         let found = if self.doubles_first_mark && !self.add_dummy_prefix {
             "a mark at the start that is doubled, without Metaspace"
         } else if self.needs_marks && !self.escape_whitespaces {
@@ -356,7 +356,7 @@ fn whitespace_reason(explanation: impl Into<String>) -> Reason {
 }
 
 /// The error for a component.
-fn unsupported_component(component: &JsonComponent<'_>, problem: &str) -> ConvertError {
+fn unsupported_component(component: &JsonComponent<'_>, problem: &str) -> FormatError {
     let replaced = component
         .pattern
         .as_ref()
@@ -370,8 +370,8 @@ fn unsupported_component(component: &JsonComponent<'_>, problem: &str) -> Conver
     )
 }
 
-fn unsupported(component: &str, found: String) -> ConvertError {
-    ConvertError::Unsupported {
+fn unsupported(component: &str, found: String) -> FormatError {
+    FormatError::NoModel {
         format: FileFormat::TokenizerJson,
         component: component.to_owned(),
         found,

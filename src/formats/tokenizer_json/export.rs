@@ -31,7 +31,7 @@ use super::normalization::{JsonNormalization, JsonNormalizer};
 use super::symbols::JsonSymbols;
 use super::{JsonOptions, json_text, kind_of, text_of};
 use crate::base::lossy_string;
-use crate::formats::ConvertError;
+use crate::formats::FormatError;
 use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 
@@ -61,13 +61,13 @@ impl<'m> JsonParts<'m> {
     ///
     /// # Errors
     /// The model is a word or char model, or lacks a piece that an option asks for.
-    pub(super) fn new(model: &'m Model, options: &JsonOptions) -> Result<Self, ConvertError> {
+    pub(super) fn new(model: &'m Model, options: &JsonOptions) -> Result<Self, FormatError> {
         let mut parts = Self::without_pieces(model, options)?;
         match model.model_type() {
             ModelType::Bpe => parts.add_bpe()?,
             ModelType::Unigram => parts.add_unigram(),
             model_type => {
-                return Err(ConvertError::Type {
+                return Err(FormatError::ModelType {
                     model_type,
                     format: FileFormat::TokenizerJson,
                 });
@@ -78,7 +78,7 @@ impl<'m> JsonParts<'m> {
     }
 
     /// The parts that do not depend on the type of the model, without the control pieces.
-    fn without_pieces(model: &'m Model, options: &JsonOptions) -> Result<Self, ConvertError> {
+    fn without_pieces(model: &'m Model, options: &JsonOptions) -> Result<Self, FormatError> {
         let spec = model.trainer_spec();
         Ok(Self {
             model,
@@ -94,7 +94,7 @@ impl<'m> JsonParts<'m> {
         })
     }
 
-    fn add_bpe(&mut self) -> Result<(), ConvertError> {
+    fn add_bpe(&mut self) -> Result<(), FormatError> {
         let symbols = JsonSymbols::new(self.model);
         self.added = symbols.added.iter().map(|piece| piece.id).collect();
         self.add_normalization(&symbols.texts());
@@ -112,7 +112,7 @@ impl<'m> JsonParts<'m> {
         self.verdict.add_all(reasons);
     }
 
-    fn add_merges(&mut self) -> Result<(), ConvertError> {
+    fn add_merges(&mut self) -> Result<(), FormatError> {
         let model = self.model;
         let table = MergeTable::new(model)?;
         let order = MergeOrder::new(model, &table);
@@ -154,17 +154,17 @@ impl<'m> JsonParts<'m> {
 /// The piece that `option` puts at one end of every text; `None` unless it `is_wanted`.
 ///
 /// # Errors
-/// [`ConvertError::NoSuchPiece`] if the option is wanted and the model lacks the piece.
+/// [`FormatError::NoSuchPiece`] if the option is wanted and the model lacks the piece.
 fn required(
     model: &Model,
     option: &'static str,
     is_wanted: bool,
     text: &[u8],
-) -> Result<Option<PieceId>, ConvertError> {
+) -> Result<Option<PieceId>, FormatError> {
     if !is_wanted {
         return Ok(None);
     }
-    let missing = || ConvertError::NoSuchPiece {
+    let missing = || FormatError::NoSuchPiece {
         option,
         piece: lossy_string(text),
     };

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::JsonOptions;
 use super::export::{JsonParts, control_piece};
-use crate::formats::ConvertError;
+use crate::formats::FormatError;
 use crate::formats::Verdict;
 use crate::model::Model;
 
@@ -24,7 +24,7 @@ pub struct TransformersFolder {
 
 impl TransformersFolder {
     /// The files for a model.
-    pub(super) fn new(model: &Model, options: &JsonOptions) -> Result<Self, ConvertError> {
+    pub(super) fn new(model: &Model, options: &JsonOptions) -> Result<Self, FormatError> {
         let parts = JsonParts::new(model, options)?;
         let spec = model.trainer_spec();
         let control = |text: &[u8]| control_piece(model, text);

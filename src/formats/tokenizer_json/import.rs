@@ -24,7 +24,7 @@ use super::components::JsonFlags;
 use super::normalization::rules_reasons;
 use super::parse::{JsonFile, JsonVocab};
 use super::{setting_reasons, syntax};
-use crate::formats::ConvertError;
+use crate::formats::FormatError;
 use crate::model::validate::byte_of_piece;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};
@@ -33,7 +33,7 @@ use crate::piece::{PieceId, PieceKind};
 const MAX_FILE_BYTES: usize = 1 << 31;
 
 /// Reads a file.
-pub(super) fn read(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
+pub(super) fn read(bytes: &[u8]) -> Result<ConvertedModel, FormatError> {
     if bytes.len() >= MAX_FILE_BYTES {
         return Err(syntax("the file has 2 GiB or more"));
     }
@@ -43,7 +43,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
 }
 
 /// The model of a file that was parsed.
-pub(super) fn convert(file: &JsonFile<'_>) -> Result<ConvertedModel, ConvertError> {
+pub(super) fn convert(file: &JsonFile<'_>) -> Result<ConvertedModel, FormatError> {
     let model = &file.model;
     let kind = model.kind.as_deref();
     if let Some(kind) = kind.filter(|kind| !matches!(*kind, "BPE" | "Unigram")) {
@@ -69,7 +69,7 @@ pub(super) fn convert(file: &JsonFile<'_>) -> Result<ConvertedModel, ConvertErro
         }
     }
     if is_byte_level(file) {
-        return Err(ConvertError::Unsupported {
+        return Err(FormatError::NoModel {
             format: FileFormat::TokenizerJson,
             component: "pre_tokenizer".to_owned(),
             found: "\"ByteLevel\"".to_owned(),
@@ -94,8 +94,8 @@ pub(super) fn convert(file: &JsonFile<'_>) -> Result<ConvertedModel, ConvertErro
     }
 }
 
-fn unsupported(component: &str, found: String) -> ConvertError {
-    ConvertError::Unsupported {
+fn unsupported(component: &str, found: String) -> FormatError {
+    FormatError::NoModel {
         format: FileFormat::TokenizerJson,
         component: component.to_owned(),
         found,
@@ -165,7 +165,7 @@ impl Import<'_, '_> {
         &mut self,
         entries: &VocabularyEntries<'_>,
         pieces: &[(f32, PieceKind)],
-    ) -> Result<Model, ConvertError> {
+    ) -> Result<Model, FormatError> {
         if entries.has_nul() {
             self.reason(
                 ReasonKind::MetaPiece,

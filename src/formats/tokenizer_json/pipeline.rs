@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::parse::{JsonAddedToken, JsonComponent, JsonFile, JsonModel, JsonVocab};
 use crate::byte_bpe::SpecialToken;
 use crate::formats::bytes::json_error;
-use crate::formats::{FileFormat, ReadError};
+use crate::formats::{FileFormat, FormatError, Place};
 use crate::pattern::SplitBehavior;
 use crate::piece::MAX_PIECES;
 use crate::pipeline::{
@@ -46,7 +46,7 @@ pub(in crate::formats) struct JsonPipeline<'j> {
 }
 
 /// Reads the text of a `tokenizer.json`.
-pub(in crate::formats) fn read_pipeline(json: &str) -> Result<Pipeline, ReadError> {
+pub(in crate::formats) fn read_pipeline(json: &str) -> Result<Pipeline, FormatError> {
     let file: JsonPipeline<'_> = serde_json::from_str(json)
         .map_err(|error| json_error(FileFormat::TokenizerJson, &error))?;
     file.into_pipeline()
@@ -54,10 +54,10 @@ pub(in crate::formats) fn read_pipeline(json: &str) -> Result<Pipeline, ReadErro
 
 impl JsonPipeline<'_> {
     /// The pipeline that is described.
-    pub(in crate::formats) fn into_pipeline(self) -> Result<Pipeline, ReadError> {
+    pub(in crate::formats) fn into_pipeline(self) -> Result<Pipeline, FormatError> {
         if let Some(version) = self.version.as_ref().filter(|version| *version != "1.0") {
             let problem = format!("{version:?} is not known; save the file with tokenizers 0.23");
-            return Err(ReadError::component("version", problem));
+            return Err(FormatError::component("version", problem));
         }
         let mut normalizer = Vec::new();
         if let Some(json) = &self.normalizer {
@@ -162,13 +162,13 @@ fn equal_model(file: JsonPipeline<'_>) -> Option<EqualModel> {
     })
 }
 
-fn read_model(json: &JsonModel<'_>) -> Result<PipelineModel, ReadError> {
-    let missing = |field: &str| ReadError::component(format!("model.{field}"), "it is missing");
+fn read_model(json: &JsonModel<'_>) -> Result<PipelineModel, FormatError> {
+    let missing = |field: &str| FormatError::component(format!("model.{field}"), "it is missing");
     let vocab = json.vocab.as_ref().ok_or_else(|| missing("vocab"))?;
     let largest = vocab.ids().map(|(_, id)| id).max();
     if let Some(largest) = largest.filter(|largest| *largest as usize >= MAX_PIECES) {
         let problem = format!("the id {largest} is too large; number the tokens from 0 on");
-        return Err(ReadError::component("model.vocab", problem));
+        return Err(FormatError::component("model.vocab", problem));
     }
     let is_list = matches!(vocab, JsonVocab::Scores(_));
     let has_merges = json.merges.is_given();
@@ -185,12 +185,12 @@ fn read_model(json: &JsonModel<'_>) -> Result<PipelineModel, ReadError> {
             _ => "an object of tokens with ids",
         };
         let problem = format!("a model of the type {kind} has {expected} here");
-        return Err(ReadError::component("model.vocab", problem));
+        return Err(FormatError::component("model.vocab", problem));
     }
     let text = |text: &Option<super::JsonText<'_>>| text.as_ref().map(|text| text.to_string());
     let unknown = || text(&json.unk_token).ok_or_else(|| missing("unk_token"));
     let vocabulary = || ModelVocabulary::new(vocab.ids());
-    let too_large = |_| ReadError::from(crate::pipeline::PipelineError::TooLarge);
+    let too_large = |_| FormatError::from(crate::pipeline::PipelineError::TooLarge);
     Ok(match kind {
         "BPE" => {
             if !has_merges {
@@ -212,13 +212,13 @@ fn read_model(json: &JsonModel<'_>) -> Result<PipelineModel, ReadError> {
             PipelineModel::Bpe(Box::new(bpe.map_err(|error| {
                 let MergeNotInVocabulary { merge, text } = error;
                 let problem = format!("{text:?} is not in the vocabulary; remove the merge");
-                ReadError::component(format!("model.merges[{merge}]"), problem)
+                FormatError::component(format!("model.merges[{merge}]"), problem)
             })?))
         }
         "Unigram" => {
             let scores: Vec<f64> = vocab.scores().collect();
             if json.unk_id.is_some_and(|id| id as usize >= scores.len()) {
-                return Err(ReadError::component("model.unk_id", "it is no piece"));
+                return Err(FormatError::component("model.unk_id", "it is no piece"));
             }
             let JsonVocab::Scores(pieces) = vocab else {
                 return Err(missing("vocab"));
@@ -243,7 +243,7 @@ fn read_model(json: &JsonModel<'_>) -> Result<PipelineModel, ReadError> {
         _ => {
             let problem =
                 format!("{kind:?} is not known; it is BPE, Unigram, WordPiece or WordLevel");
-            return Err(ReadError::component("model.type", problem));
+            return Err(FormatError::component("model.type", problem));
         }
     })
 }
@@ -262,8 +262,8 @@ impl<'j> PlacedComponent<'j> {
         }
     }
 
-    fn error(&self, problem: impl Into<String>) -> ReadError {
-        ReadError::component(&*self.place, problem)
+    fn error(&self, problem: impl Into<String>) -> FormatError {
+        FormatError::component(&*self.place, problem)
     }
 
     fn kind(&self) -> &'j str {
@@ -273,7 +273,7 @@ impl<'j> PlacedComponent<'j> {
             .unwrap_or_default()
     }
 
-    fn object(&self) -> Result<&'j Map<String, Value>, ReadError> {
+    fn object(&self) -> Result<&'j Map<String, Value>, FormatError> {
         self.json
             .as_object()
             .ok_or_else(|| self.error("it is no object"))
@@ -283,11 +283,11 @@ impl<'j> PlacedComponent<'j> {
         fields.iter().all(|field| self.json.get(field).is_some())
     }
 
-    fn field(&self, name: &str) -> Result<Self, ReadError> {
+    fn field(&self, name: &str) -> Result<Self, FormatError> {
         let place = format!("{}.{name}", self.place);
         match self.json.get(name) {
             Some(json) => Ok(Self { place, json }),
-            None => Err(ReadError::component(place, "it is missing")),
+            None => Err(FormatError::component(place, "it is missing")),
         }
     }
 
@@ -296,19 +296,19 @@ impl<'j> PlacedComponent<'j> {
         self.field(name).ok().filter(|field| !field.json.is_null())
     }
 
-    fn bool(&self) -> Result<bool, ReadError> {
+    fn bool(&self) -> Result<bool, FormatError> {
         self.json
             .as_bool()
             .ok_or_else(|| self.error("it is neither true nor false"))
     }
 
-    fn text(&self) -> Result<&'j str, ReadError> {
+    fn text(&self) -> Result<&'j str, FormatError> {
         self.json
             .as_str()
             .ok_or_else(|| self.error("it is no text"))
     }
 
-    fn char(&self) -> Result<char, ReadError> {
+    fn char(&self) -> Result<char, FormatError> {
         let mut chars = self.text()?.chars();
         match (chars.next(), chars.next()) {
             (Some(c), None) => Ok(c),
@@ -316,23 +316,23 @@ impl<'j> PlacedComponent<'j> {
         }
     }
 
-    fn number(&self) -> Result<u64, ReadError> {
+    fn number(&self) -> Result<u64, FormatError> {
         self.json
             .as_u64()
             .ok_or_else(|| self.error("it is no number, or negative"))
     }
 
-    fn id(&self) -> Result<u32, ReadError> {
+    fn id(&self) -> Result<u32, FormatError> {
         let id = u32::try_from(self.number()?).ok();
         let id = id.filter(|id| (*id as usize) < MAX_PIECES);
         id.ok_or_else(|| self.error("the id is too large"))
     }
 
-    fn size(&self) -> Result<usize, ReadError> {
+    fn size(&self) -> Result<usize, FormatError> {
         Ok(usize::try_from(self.number()?).unwrap_or(usize::MAX))
     }
 
-    fn elements(&self) -> Result<impl Iterator<Item = Self> + use<'j>, ReadError> {
+    fn elements(&self) -> Result<impl Iterator<Item = Self> + use<'j>, FormatError> {
         let elements = self
             .json
             .as_array()
@@ -343,19 +343,20 @@ impl<'j> PlacedComponent<'j> {
     }
 
     /// A text or an expression.
-    fn matcher(&self) -> Result<Matcher, ReadError> {
+    fn matcher(&self) -> Result<Matcher, FormatError> {
         if let Some(text) = self.optional("String") {
             return Ok(Matcher::text(text.text()?));
         }
         let expression = self.field("Regex")?;
         let made = Matcher::expression(expression.text()?);
-        made.map_err(|source| ReadError::Pattern {
-            component: expression.place,
+        made.map_err(|source| FormatError::Pattern {
+            format: FileFormat::TokenizerJson,
+            place: Place::Field(expression.place),
             source,
         })
     }
 
-    fn behavior(&self) -> Result<SplitBehavior, ReadError> {
+    fn behavior(&self) -> Result<SplitBehavior, FormatError> {
         match self.text()? {
             "Removed" => Ok(SplitBehavior::Removed),
             "Isolated" => Ok(SplitBehavior::Isolated),
@@ -368,7 +369,7 @@ impl<'j> PlacedComponent<'j> {
         }
     }
 
-    fn side(&self) -> Result<Side, ReadError> {
+    fn side(&self) -> Result<Side, FormatError> {
         match self.text()? {
             "Left" => Ok(Side::Left),
             "Right" => Ok(Side::Right),
@@ -376,7 +377,7 @@ impl<'j> PlacedComponent<'j> {
         }
     }
 
-    fn truncation(&self) -> Result<Truncation, ReadError> {
+    fn truncation(&self) -> Result<Truncation, FormatError> {
         self.object()?;
         let strategy = self.field("strategy")?;
         Ok(Truncation {
@@ -400,7 +401,7 @@ impl<'j> PlacedComponent<'j> {
         })
     }
 
-    fn padding(&self) -> Result<Padding, ReadError> {
+    fn padding(&self) -> Result<Padding, FormatError> {
         self.object()?;
         let strategy = self.field("strategy")?;
         let fixed_length = match strategy.json.as_str() {
@@ -428,7 +429,7 @@ impl<'j> PlacedComponent<'j> {
         })
     }
 
-    fn unknown_type(&self) -> ReadError {
+    fn unknown_type(&self) -> FormatError {
         match self.kind() {
             "" => self.error("it has no type, and no known fields"),
             kind => self.error(format!(
@@ -437,9 +438,9 @@ impl<'j> PlacedComponent<'j> {
         }
     }
 
-    fn read_normalizer(&self, steps: &mut Vec<Normalizer>) -> Result<(), ReadError> {
+    fn read_normalizer(&self, steps: &mut Vec<Normalizer>) -> Result<(), FormatError> {
         self.object()?;
-        let unicode = |form| Ok::<_, ReadError>(Normalizer::Unicode(form));
+        let unicode = |form| Ok::<_, FormatError>(Normalizer::Unicode(form));
         let step = match self.kind() {
             "Sequence" => {
                 let elements = self.field("normalizers")?.elements()?;
@@ -491,7 +492,7 @@ impl<'j> PlacedComponent<'j> {
         Ok(())
     }
 
-    fn read_pre_tokenizer(&self, steps: &mut Vec<PreTokenizer>) -> Result<(), ReadError> {
+    fn read_pre_tokenizer(&self, steps: &mut Vec<PreTokenizer>) -> Result<(), FormatError> {
         self.object()?;
         let step = match self.kind() {
             "Sequence" => {
@@ -538,14 +539,14 @@ impl<'j> PlacedComponent<'j> {
         Ok(())
     }
 
-    fn optional_bool(&self, name: &str, default: bool) -> Result<bool, ReadError> {
+    fn optional_bool(&self, name: &str, default: bool) -> Result<bool, FormatError> {
         match self.optional(name) {
             Some(field) => field.bool(),
             None => Ok(default),
         }
     }
 
-    fn metaspace(&self) -> Result<Metaspace, ReadError> {
+    fn metaspace(&self) -> Result<Metaspace, FormatError> {
         let mut prepend_scheme = match self.optional("prepend_scheme") {
             None => PrependScheme::Always,
             Some(scheme) => match scheme.text()? {
@@ -568,7 +569,7 @@ impl<'j> PlacedComponent<'j> {
         })
     }
 
-    fn read_post_processor(&self, steps: &mut Vec<PostProcessor>) -> Result<(), ReadError> {
+    fn read_post_processor(&self, steps: &mut Vec<PostProcessor>) -> Result<(), FormatError> {
         self.object()?;
         if self.has(&["sep", "cls"]) {
             let [sep, cls] = [self.field("sep")?, self.field("cls")?].map(|field| field.token());
@@ -606,7 +607,7 @@ impl<'j> PlacedComponent<'j> {
     }
 
     /// A token of `sep` and `cls`.
-    fn token(&self) -> Result<(String, u32), ReadError> {
+    fn token(&self) -> Result<(String, u32), FormatError> {
         let mut elements = self.elements()?;
         match [elements.next(), elements.next(), elements.next()] {
             [Some(text), Some(id), None] => Ok((text.text()?.to_owned(), id.id()?)),
@@ -614,7 +615,7 @@ impl<'j> PlacedComponent<'j> {
         }
     }
 
-    fn template(&self, name: &str) -> Result<Vec<TemplatePart>, ReadError> {
+    fn template(&self, name: &str) -> Result<Vec<TemplatePart>, FormatError> {
         let special = self.field("special_tokens")?;
         let read = |part: PlacedComponent<'_>| {
             if let Some(sequence) = part.optional("Sequence") {
@@ -642,7 +643,7 @@ impl<'j> PlacedComponent<'j> {
         self.field(name)?.elements()?.map(read).collect()
     }
 
-    fn read_decoder(&self, steps: &mut Vec<DecoderStep>) -> Result<(), ReadError> {
+    fn read_decoder(&self, steps: &mut Vec<DecoderStep>) -> Result<(), FormatError> {
         self.object()?;
         let step = match self.kind() {
             "Sequence" => {

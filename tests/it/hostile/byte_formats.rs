@@ -9,7 +9,7 @@ use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 use spiece::byte_bpe::ByteBpe;
 use spiece::formats::{
-    ByteFileOptions, ByteFormatError, ByteFormatOptions, ByteVocabulary, FileFormat, Missing,
+    ByteFileOptions, ByteFormatOptions, ByteVocabulary, FileFormat, FormatError, Missing,
 };
 use spiece::{Pretokenizer, Split};
 
@@ -157,7 +157,7 @@ fn check_file(file: &[u8]) {
 }
 
 /// What is read makes a tokenizer that gives every text back.
-fn check(read: std::result::Result<Option<ByteVocabulary>, ByteFormatError>) {
+fn check(read: std::result::Result<Option<ByteVocabulary>, FormatError>) {
     let vocabulary = match read {
         Ok(Some(vocabulary)) => vocabulary,
         Ok(None) => return,

@@ -315,10 +315,7 @@ fn what_a_tokenizer_json_cannot_hold_is_refused_with_the_reason() {
     let bpe = ByteBpe::new(parts(of("a"))).unwrap();
     for format in [FileFormat::Model, FileFormat::Tekken] {
         let error = bpe.to_format(format, &ByteFileOptions::default());
-        assert!(
-            matches!(error, Err(ByteFormatError::NoForm { .. })),
-            "{format}"
-        );
+        assert!(matches!(error, Err(FormatError::NoForm { .. })), "{format}");
     }
 }
 

@@ -11,18 +11,18 @@ use super::stages::{
     Stages, Template, bpe, metaspace, owned, replace_matches, replace_text, splits, step, unigram,
 };
 use super::{Settings, Token};
-use crate::formats::ReadError;
+use crate::formats::FormatError;
 use crate::formats::tokenizer_json::{JsonMerges, JsonModel};
 use crate::model::ModelType;
 use crate::piece::PieceKind;
 
-pub(super) fn backend<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+pub(super) fn backend<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let is_unigram = settings.pieces.model.model_type() == ModelType::Unigram;
     Ok(of_model(settings, is_unigram))
 }
 
 /// A subclass of a class for unigram models that has no stages of its own.
-pub(super) fn unigram_backend<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+pub(super) fn unigram_backend<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     Ok(of_model(settings, true))
 }
 

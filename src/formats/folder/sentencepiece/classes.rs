@@ -22,7 +22,7 @@ use super::stages::{
     step, strip, unigram,
 };
 use super::{BACKEND, Settings, Token, unsupported};
-use crate::formats::ReadError;
+use crate::formats::FormatError;
 use crate::formats::tokenizer_json::{JsonModel, JsonText};
 use crate::model::ModelType;
 
@@ -41,7 +41,7 @@ pub(super) struct Class {
     pub(super) adds_twice: bool,
     /// The default of `add_bos_token`.
     pub(super) adds_bos: bool,
-    pub(super) make: for<'s, 'm> fn(&'s Settings<'m>) -> Result<Stages<'m>, ReadError>,
+    pub(super) make: for<'s, 'm> fn(&'s Settings<'m>) -> Result<Stages<'m>, FormatError>,
 }
 
 /// A special token of a class.
@@ -74,7 +74,7 @@ const fn class(
     file: Option<&'static str>,
     model_types: &'static [&'static str],
     roles: &'static [Role],
-    make: for<'s, 'm> fn(&'s Settings<'m>) -> Result<Stages<'m>, ReadError>,
+    make: for<'s, 'm> fn(&'s Settings<'m>) -> Result<Stages<'m>, FormatError>,
 ) -> Class {
     Class {
         name,
@@ -480,7 +480,7 @@ fn bert_like(settings: &Settings<'_>, drops_accents: bool, lowers: bool) -> Vec<
     steps.chain(settings.pieces.rules()).collect()
 }
 
-fn albert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn albert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let scheme = settings.always_or("never");
     let [cls, sep] = ["cls_token", "sep_token"].map(|field| {
         settings.text(
@@ -521,7 +521,7 @@ fn albert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn xlnet<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn xlnet<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let [sep, cls] = ["sep_token", "cls_token"].map(|field| settings.role_text(field));
     let token = |text: &str, type_id| Part::Token(text.to_owned(), type_id);
     Ok(Stages {
@@ -549,7 +549,7 @@ pub(super) fn unknown_id(settings: &Settings<'_>) -> u32 {
     u32::try_from(settings.pieces.model.trainer_spec().unk_id()).unwrap_or(u32::MAX)
 }
 
-fn t5<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn t5<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let eos = settings.role_text("eos_token");
     let token = || Part::Token(eos.clone(), 0);
     Ok(Stages {
@@ -561,12 +561,12 @@ fn t5<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn video_prism<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn video_prism<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     with_sentinels(settings)
 }
 
 /// The sentinels of T5 stand after the pieces, the last one first.
-fn with_sentinels<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn with_sentinels<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let count = settings.number("extra_ids", 100);
     let sentinels = || (0..count).map(|number| format!("<extra_id_{number}>"));
     let mut vocab = settings.pieces.scores();
@@ -594,7 +594,7 @@ fn with_sentinels<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> 
     })
 }
 
-fn xlm_roberta<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn xlm_roberta<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let scheme = settings.always_or("never");
     let mut vocab = fairseq(settings, "bos_token");
     vocab.push((owned(settings.text("mask_token", "<mask>")), 0.0));
@@ -611,7 +611,7 @@ fn xlm_roberta<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
 }
 
 /// The type of the model decides for the classes that have no algorithm of their own.
-fn refuse_bpe(settings: &Settings<'_>) -> Result<(), ReadError> {
+fn refuse_bpe(settings: &Settings<'_>) -> Result<(), FormatError> {
     let model_type = settings.pieces.model.model_type();
     if model_type == ModelType::Unigram {
         return Ok(());
@@ -628,7 +628,7 @@ fn refuse_bpe(settings: &Settings<'_>) -> Result<(), ReadError> {
     .into())
 }
 
-fn camembert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn camembert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     refuse_bpe(settings)?;
     let scheme = settings.always_or("never");
     let unknown = settings.text("unk_token", "<unk>");
@@ -663,7 +663,7 @@ fn camembert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn mbart<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn mbart<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let mut vocab = fairseq(settings, "bos_token");
     vocab.extend(MBART_LANGUAGES.map(|language| (owned(language), 0.0)));
     vocab.push((owned(settings.text("mask_token", "<mask>")), 0.0));
@@ -684,7 +684,7 @@ fn mbart<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn mbart50<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn mbart50<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let languages: Vec<&str> = MBART_LANGUAGES
         .into_iter()
         .chain(FURTHER_LANGUAGES)
@@ -712,7 +712,7 @@ fn mbart50<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn barthez<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn barthez<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     refuse_bpe(settings)?;
     let scheme = settings.always_or("never");
     Ok(Stages {
@@ -730,7 +730,7 @@ fn barthez<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn big_bird<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn big_bird<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let scheme = settings.always_or("never");
     let vocab = settings.pieces.scores();
     let unk_id = unscored(&vocab, &settings.role_text("unk_token"), 0).unwrap_or(100);
@@ -746,7 +746,7 @@ fn big_bird<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn deberta_v2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn deberta_v2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let scheme = settings.always_or("first");
     let vocab = settings.pieces.scores();
     let unknown = unscored(&vocab, &settings.role_text("unk_token"), 0);
@@ -776,7 +776,7 @@ fn deberta_v2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn rembert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn rembert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let scheme = settings.always_or("never");
     let mut normalizer = bert_like(
         settings,
@@ -795,7 +795,7 @@ fn rembert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn xglm<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn xglm<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let scheme = settings.always_or("never");
     let eos = settings.role_text("eos_token");
     let token = || Part::Token(eos.clone(), 0);
@@ -817,7 +817,7 @@ fn xglm<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn pegasus<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn pegasus<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let offset = settings.number("offset", 103);
     let unknown = || (2..offset).map(|number| format!("<unk_{number}>"));
     // The defaults of the two masks are exchanged where the pieces are made.
@@ -866,7 +866,7 @@ fn pegasus<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn nllb<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn nllb<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let defaults = [
         ("bos_token", "<s>"),
         ("pad_token", "<pad>"),
@@ -934,7 +934,7 @@ fn pieces_with_merges<'m>(
     )
 }
 
-fn reformer<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn reformer<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let rules = settings.pieces.rules();
     let spaces = rules.is_some().then(|| replace_matches(" {2,}", " "));
     Ok(Stages {
@@ -948,7 +948,7 @@ fn reformer<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn tipsv2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn tipsv2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let lowers = settings
         .bool("do_lower_case", true)
         .then(|| step("Lowercase"));
@@ -976,7 +976,7 @@ fn prefixes_space(settings: &Settings<'_>) -> bool {
     asked.unwrap_or(true)
 }
 
-fn llama<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn llama<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let prefixes = prefixes_space(settings);
     let scheme = match (prefixes, settings.bool("legacy", false)) {
         (false, _) => "never",
@@ -994,7 +994,7 @@ fn llama<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn code_llama<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn code_llama<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let scheme = match prefixes_space(settings) {
         true => "first",
         false => "never",
@@ -1011,7 +1011,7 @@ fn code_llama<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn gemma<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn gemma<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     Ok(Stages {
         normalizer: vec![replace_text(" ", "▁")],
         pre_tokenizer: vec![json!({
@@ -1025,7 +1025,7 @@ fn gemma<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
     })
 }
 
-fn siglip2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, ReadError> {
+fn siglip2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     Ok(Stages {
         normalizer: vec![step("Lowercase"), replace_text(" ", "▁")],
         ..gemma(settings)?

@@ -11,9 +11,9 @@ use super::super::post_processor::Processor;
 use super::{AddedIds, FORMAT, ids_of};
 use crate::byte_bpe::{SpecialToken, TextForm};
 use crate::formats::bytes::{
-    ByteFileOptions, ByteFiles, ByteFormatError, Place, PostProcessor, RankedTokens, printable,
-    spelled,
+    ByteFileOptions, ByteFiles, PostProcessor, RankedTokens, printable, spelled,
 };
+use crate::formats::error::{FormatError, Place};
 use crate::formats::{FileFormat, Reason, ReasonKind};
 use crate::pattern::{PatternSyntax, Pretokenizer, Split, SplitBehavior};
 
@@ -107,7 +107,7 @@ impl Serialize for WrittenVocab<'_> {
 pub(in crate::formats) fn write_byte_level(
     tokens: &RankedTokens<'_>,
     options: &ByteFileOptions,
-) -> Result<ByteFiles, ByteFormatError> {
+) -> Result<ByteFiles, FormatError> {
     let bpe = tokens.bpe;
     let special = tokens.special_by_id();
     if let Some(pair) = special.windows(2).find(|pair| pair[0].id == pair[1].id) {
@@ -116,7 +116,7 @@ pub(in crate::formats) fn write_byte_level(
             pair[0].id, pair[0].text, pair[1].text
         );
         let remedy = "give each its own";
-        return Err(ByteFormatError::no_form(FORMAT, what, remedy));
+        return Err(FormatError::no_form(FORMAT, what, remedy));
     }
     let (vocab, more_special) = vocabulary(FORMAT, tokens, Placement::WhereNeeded)?;
     let (ignore_merges, reason) = ignore_merges(tokens, &more_special);
@@ -178,7 +178,7 @@ pub(in crate::formats) fn vocabulary<'b>(
     format: FileFormat,
     tokens: &RankedTokens<'b>,
     placement: Placement,
-) -> Result<(WrittenVocab<'b>, Vec<&'b SpecialToken>), ByteFormatError> {
+) -> Result<(WrittenVocab<'b>, Vec<&'b SpecialToken>), FormatError> {
     let special = tokens.special_by_id();
     let mut entries: Vec<(Cow<'b, str>, u32)> = Vec::with_capacity(tokens.len());
     for rank in 0..tokens.len() {
@@ -191,7 +191,7 @@ pub(in crate::formats) fn vocabulary<'b>(
                     token.id, token.text
                 );
                 let remedy = "give the special token an id of its own";
-                return Err(ByteFormatError::no_form(format, what, remedy));
+                return Err(FormatError::no_form(format, what, remedy));
             }
             // Found as a special token only.
             Some(_) => {}
@@ -211,7 +211,7 @@ pub(in crate::formats) fn vocabulary<'b>(
                 None => more_special.push(*token),
                 Some(id) if id == token.id => {}
                 Some(given) => {
-                    return Err(ByteFormatError::AddedTokenId {
+                    return Err(FormatError::AddedTokenId {
                         format,
                         place: Place::entry("added_tokens", index),
                         token: token.text.clone(),
@@ -280,7 +280,7 @@ fn byte_level(trim_offsets: bool) -> Component {
 fn pre_tokenizer(
     pretokenizer: &Pretokenizer,
     add_prefix_space: bool,
-) -> Result<Component, ByteFormatError> {
+) -> Result<Component, FormatError> {
     let mut splits = pretokenizer.splits();
     let is_gpt2 = |split: &Split| Pretokenizer::new(vec![split.clone()]).name() == Some("gpt2");
     let mut use_regex = false;
@@ -299,7 +299,7 @@ fn pre_tokenizer(
         return Ok(byte_level);
     }
     if add_prefix_space {
-        return Err(ByteFormatError::no_form(
+        return Err(FormatError::no_form(
             FORMAT,
             "a space before the text together with a pattern",
             "leave out the space, or take the pattern gpt2",
@@ -310,7 +310,7 @@ fn pre_tokenizer(
     Ok(Component::Sequence { pretokenizers })
 }
 
-fn split(split: &Split) -> Result<Component, ByteFormatError> {
+fn split(split: &Split) -> Result<Component, FormatError> {
     if let Some(individual_digits) = split.individual_numbers() {
         return Ok(Component::Digits { individual_digits });
     }
@@ -326,7 +326,7 @@ fn split(split: &Split) -> Result<Component, ByteFormatError> {
     let pattern = pattern.ok_or_else(|| {
         let what = format!("the pattern {:?}", split.pattern.expression());
         let remedy = "Oniguruma, which tokenizers uses, reads it in another way; write it without the constructs that differ";
-        ByteFormatError::no_form(FORMAT, what, remedy)
+        FormatError::no_form(FORMAT, what, remedy)
     })?;
     // All parts are matches, so that both mean the same; this is the usual form.
     let (behavior, invert) = match (split.behavior, split.invert) {

@@ -38,7 +38,7 @@ use super::pairs::ListedPairs;
 use super::{Import, syntax, unsupported};
 use crate::base::{WHITESPACE_MARK_STR, is_char};
 use crate::encode::bpe::Tracer;
-use crate::formats::ConvertError;
+use crate::formats::FormatError;
 use crate::formats::merges::{Formation, MergeTable};
 use crate::formats::order::{named, plain_text};
 use crate::formats::tokenizer_json::export::MergeReasons;
@@ -58,7 +58,7 @@ impl Import<'_, '_> {
     pub(super) fn bpe(
         mut self,
         entries: &VocabularyEntries<'_>,
-    ) -> Result<ConvertedModel, ConvertError> {
+    ) -> Result<ConvertedModel, FormatError> {
         self.unknown = self.unknown_of_bpe(entries)?;
         let pairs = self.listed_pairs(entries)?;
         if entries.len() > MAX_RANKED_PIECES {
@@ -109,7 +109,7 @@ impl Import<'_, '_> {
     fn unknown_of_bpe(
         &mut self,
         entries: &VocabularyEntries<'_>,
-    ) -> Result<Option<PieceId>, ConvertError> {
+    ) -> Result<Option<PieceId>, FormatError> {
         let model = &self.file.model;
         let Some(text) = model.unk_token.as_deref() else {
             self.add_reason_of_unknown(
@@ -154,7 +154,7 @@ impl MergeEvidence<'_> {
         &self,
         splits_at_marks: bool,
         ignores_merges: bool,
-    ) -> Result<Vec<Reason>, ConvertError> {
+    ) -> Result<Vec<Reason>, FormatError> {
         let mut reasons = Vec::new();
         reasons.extend(self.missing_pairs());
         reasons.extend(self.other_order());
@@ -213,7 +213,7 @@ impl MergeEvidence<'_> {
     /// The reason if `tokenizers` merges text to a piece that SentencePiece never gives for text:
     /// if the list has the pair that SentencePiece would merge last for the text of the piece.
     /// User-defined symbols are found before anything is merged.
-    fn merged_meta_piece(&self) -> Result<Option<Reason>, ConvertError> {
+    fn merged_meta_piece(&self) -> Result<Option<Reason>, FormatError> {
         let meta = self.pairs.pieces.iter().copied();
         let mut meta = meta
             .filter(|id| !kind_of(self.model, *id).is_given_for_text())

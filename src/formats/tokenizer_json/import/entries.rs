@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::syntax;
-use crate::formats::ConvertError;
+use crate::formats::FormatError;
 use crate::formats::tokenizer_json::parse::{JsonAddedToken, JsonVocab};
 use crate::piece::{MAX_PIECES, PieceId, PieceKind};
 
@@ -31,7 +31,7 @@ impl<'f> VocabularyEntries<'f> {
     pub(super) fn new(
         vocab: &'f JsonVocab<'_>,
         added: &'f [JsonAddedToken<'_>],
-    ) -> Result<Self, ConvertError> {
+    ) -> Result<Self, FormatError> {
         let count = vocab.len() + added.len();
         let mut entries = Self {
             texts: Vec::with_capacity(count),
@@ -59,7 +59,7 @@ impl<'f> VocabularyEntries<'f> {
         Ok(entries)
     }
 
-    fn insert(&mut self, text: &'f str, id: u32) -> Result<(), ConvertError> {
+    fn insert(&mut self, text: &'f str, id: u32) -> Result<(), FormatError> {
         let index = id as usize;
         if index >= self.limit {
             return Err(syntax(format!(

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::entries::VocabularyEntries;
 use super::{Import, syntax};
-use crate::formats::ConvertError;
+use crate::formats::FormatError;
 use crate::formats::{Reason, ReasonKind};
 use crate::model::validate::byte_of_piece;
 use crate::piece::PieceId;
@@ -42,7 +42,7 @@ enum PairOrder {
 
 impl ListedPairs {
     /// Adds the pair of a piece whose left text has `split` bytes, at the position `at` of the list.
-    fn add(&mut self, piece: PieceId, split: usize, at: usize) -> Result<PairOrder, ConvertError> {
+    fn add(&mut self, piece: PieceId, split: usize, at: usize) -> Result<PairOrder, FormatError> {
         let order = match self.firsts.get(&piece) {
             Some(first) if first.split == split => return Ok(PairOrder::Repeated),
             Some(_) => PairOrder::Other,
@@ -77,7 +77,7 @@ impl Import<'_, '_> {
     pub(super) fn listed_pairs(
         &mut self,
         entries: &VocabularyEntries<'_>,
-    ) -> Result<ListedPairs, ConvertError> {
+    ) -> Result<ListedPairs, FormatError> {
         let file = self.file;
         let unknown = file.model.unk_token.as_deref();
         // The pieces that tokenizers puts in the place of characters without a piece.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::bpe::inner_mark;
 use super::entries::VocabularyEntries;
 use super::{Import, syntax};
-use crate::formats::ConvertError;
+use crate::formats::FormatError;
 use crate::formats::tokenizer_json::export::{lowest_score, unigram_reasons};
 use crate::formats::tokenizer_json::parse::JsonVocab;
 use crate::formats::{ConvertedModel, ReasonKind};
@@ -20,7 +20,7 @@ impl Import<'_, '_> {
         mut self,
         vocab: &JsonVocab<'_>,
         entries: &VocabularyEntries<'_>,
-    ) -> Result<ConvertedModel, ConvertError> {
+    ) -> Result<ConvertedModel, FormatError> {
         self.unknown = self.file.model.unk_id.map(PieceId::new);
         let scores: Vec<f32> = vocab.scores().map(narrowed).collect();
         let mut pieces = Vec::with_capacity(entries.len());
