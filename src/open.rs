@@ -12,11 +12,10 @@ use std::io::Read;
 use std::path::Path;
 
 #[cfg(feature = "formats")]
-use crate::formats::GgufContent;
-#[cfg(feature = "formats")]
-use crate::formats::{self, ByteFormatOptions, ByteVocabulary, FormatError, OpenedFile};
-#[cfg(feature = "formats")]
-use crate::formats::{ConvertedModel, FileFormat, Verdict};
+use crate::formats::{
+    self, ByteFormatOptions, ByteVocabulary, ConvertedModel, FileFormat, FormatError, GgufContent,
+    OpenedFile, Verdict,
+};
 #[cfg(feature = "formats")]
 use crate::model::OtherContent;
 use crate::model::{Model, ModelError};
@@ -70,7 +69,7 @@ impl Tokenizer {
     /// what `open_with` lists.
     ///
     /// # Errors
-    /// The file cannot be read, is not a model, or is a model that the reference refuses; see
+    /// The file cannot be read, is no tokenizer, or is one that its own program refuses; see
     /// [`ModelError`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         #[cfg(feature = "formats")]
@@ -79,10 +78,11 @@ impl Tokenizer {
         Model::open(path).map(Self::new)
     }
 
-    /// Reads a file or a folder in any format, recognized by its content: what [`Model::open`]
-    /// reads, a `tokenizer.json` whose ids are equal for all text, and the byte-level vocabularies
-    /// of tiktoken (`.tiktoken`), Mistral (`tekken.json`), minbpe, and GPT-2 (`vocab.json` with
-    /// `merges.txt`), and the `vocab.txt` of BERT. `options` has what some of these files lack.
+    /// Reads a file or a folder in any format, recognized by its content: a `.model`, GGUF, a
+    /// `tokenizer.json` with any components of tokenizers 0.23.3, the byte-level vocabularies of tiktoken
+    /// (`.tiktoken`), Mistral (`tekken.json`), minbpe, and GPT-2 (`vocab.json` with `merges.txt`), and
+    /// the `vocab.txt` of BERT. Folders open as `AutoTokenizer` of transformers 5.24 opens them.
+    /// `options` has what some of these files lack.
     ///
     /// ```
     /// use spiece::formats::ByteFormatOptions;
@@ -131,7 +131,6 @@ impl Tokenizer {
             return Err(ModelError::NotAModel { content });
         }
         // The weights are not read.
-        #[cfg(feature = "formats")]
         if file.format == FileFormat::Gguf {
             return Self::of_gguf(file.reader(), options);
         }
@@ -162,7 +161,6 @@ impl Tokenizer {
                 let pipeline = formats::read_vocab_txt(&content, options)?;
                 Ok(Self::from_pipeline(pipeline, config))
             }
-            #[cfg(feature = "formats")]
             FileFormat::Gguf => Self::of_gguf(&content[..], options),
             _ => match ByteVocabulary::of_content(&content, path, options)? {
                 Some(vocabulary) => Ok(Self::from_pipeline(vocabulary.into_exact()?, config)),
@@ -274,7 +272,6 @@ impl ConvertedModel {
 
     fn open_path(path: &Path) -> Result<Self, ModelError> {
         // The weights of a GGUF file are not read.
-        #[cfg(feature = "formats")]
         if let Some(read) = Model::read_gguf(path) {
             return read.map_err(|error| ModelError::from(error).in_file(path));
         }
@@ -284,9 +281,7 @@ impl ConvertedModel {
 
     fn from_content(file: Vec<u8>) -> Result<Self, ModelError> {
         let read: Option<Result<Self, FormatError>> = match FileFormat::of_content(&file) {
-            #[cfg(feature = "formats")]
             FileFormat::TokenizerJson => Some(Model::from_tokenizer_json(&file)),
-            #[cfg(feature = "formats")]
             FileFormat::Gguf => Some(Model::from_gguf(&file[..])),
             FileFormat::VocabTxt => return Err(ModelError::WordPiece),
             _ => None,
