@@ -50,7 +50,6 @@ pub use self::tokenizer_json::{
 };
 pub use self::verdict::{Reason, ReasonKind, Verdict};
 pub(crate) use self::wordpiece::read_vocab_txt;
-use crate::model::Model;
 use crate::pipeline::{Pipeline, PipelineModel};
 
 /// The files of a folder that can hold its vocabulary, in the order in which they are looked for.
@@ -108,27 +107,27 @@ impl Pipeline {
     }
 }
 
-/// A model that was read from another format.
+/// What was read from a file.
 ///
 /// If the verdict is not [exact](Verdict::is_exact), the ids of some texts may differ from those of
 /// the program that the file was made for.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct ConvertedModel {
-    /// The model.
-    pub model: Model,
-    /// Whether the ids of the model equal those of the program that the file was made for.
+pub struct Converted<T> {
+    /// What was read.
+    pub value: T,
+    /// Whether its ids equal those of the program that the file was made for.
     pub verdict: Verdict,
 }
 
-impl ConvertedModel {
-    /// The model, if its ids are equal for all text.
+impl<T> Converted<T> {
+    /// What was read, if its ids are equal for all text.
     ///
     /// # Errors
     /// [`FormatError::NotExact`] with the reasons.
-    pub fn into_exact(self) -> Result<Model, FormatError> {
+    pub fn into_exact(self) -> Result<T, FormatError> {
         if self.verdict.is_exact() {
-            return Ok(self.model);
+            return Ok(self.value);
         }
         Err(FormatError::NotExact {
             verdict: self.verdict,

@@ -13,7 +13,7 @@ use std::path::Path;
 
 #[cfg(feature = "formats")]
 use crate::formats::{
-    self, ByteFormatOptions, ByteVocabulary, ConvertedModel, FileFormat, FormatError, GgufContent,
+    self, ByteFormatOptions, ByteVocabulary, Converted, FileFormat, FormatError, GgufContent,
     OpenedFile, Verdict,
 };
 #[cfg(feature = "formats")]
@@ -38,7 +38,7 @@ impl Model {
     /// would those below.
     fn open_path(path: &Path) -> Result<Self, ModelError> {
         #[cfg(feature = "formats")]
-        let model = ConvertedModel::open_path(path)?
+        let model = Converted::<Self>::open_path(path)?
             .into_exact()
             .map_err(ModelError::from);
         #[cfg(not(feature = "formats"))]
@@ -58,7 +58,7 @@ impl Model {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
         let file = bytes.to_vec();
         #[cfg(feature = "formats")]
-        return Ok(ConvertedModel::from_content(file)?.into_exact()?);
+        return Ok(Converted::<Self>::from_content(file)?.into_exact()?);
         #[cfg(not(feature = "formats"))]
         Self::from_file(file)
     }
@@ -163,7 +163,7 @@ impl Tokenizer {
             }
             FileFormat::Gguf => Self::of_gguf(&content[..], options),
             _ => match ByteVocabulary::of_content(&content, path, options)? {
-                Some(vocabulary) => Ok(Self::from_pipeline(vocabulary.into_exact()?, config)),
+                Some(vocabulary) => Ok(Self::from_pipeline(vocabulary.into_bpe()?, config)),
                 None => {
                     let model = Model::from_file(content)?;
                     options.refuse_pattern(FileFormat::Model)?;
@@ -177,7 +177,7 @@ impl Tokenizer {
     fn of_gguf(reader: impl Read, options: &ByteFormatOptions) -> Result<Self, ModelError> {
         match GgufContent::read(reader, options)? {
             GgufContent::Bytes(vocabulary) => {
-                let bpe = vocabulary.into_exact()?;
+                let bpe = vocabulary.into_bpe()?;
                 Ok(Self::from_pipeline(bpe, TokenizerConfig::default()))
             }
             GgufContent::Model(converted) => {
@@ -260,7 +260,7 @@ impl From<FormatError> for ModelError {
 }
 
 #[cfg(feature = "formats")]
-impl ConvertedModel {
+impl Converted<Model> {
     /// Reads a file in any format that this build reads, recognized by its content, with the
     /// verdict. The ids of a `.model` file are equal by definition.
     ///
@@ -289,7 +289,10 @@ impl ConvertedModel {
         let Some(read) = read else {
             let model = Model::from_file(file)?;
             let verdict = Verdict::default();
-            return Ok(Self { model, verdict });
+            return Ok(Self {
+                value: model,
+                verdict,
+            });
         };
         read.map_err(|error| match (&error, OtherContent::of_file(&file)) {
             (error, Some(content)) if error.is_syntax() => ModelError::NotAModel { content },

@@ -9,7 +9,8 @@ use super::io::{CliError, CliResult};
 use super::progress::Messages;
 use spiece::adapt::IdMap;
 use spiece::formats::{
-    ByteFileOptions, ByteFormatOptions, ByteVocabulary, FileFormat, FormatError, ReadPostProcessor,
+    ByteFileOptions, ByteFormatOptions, ByteVocabulary, Converted, FileFormat, FormatError,
+    ReadPostProcessor,
 };
 use spiece::{ByteBpe, Tokenizer, TokenizerConfig};
 
@@ -87,14 +88,14 @@ pub(crate) fn open_one(matches: &ArgMatches, name: &str) -> CliResult<Option<Byt
 fn read(
     matches: &ArgMatches,
     name: &str,
-    open: impl Fn(&Path) -> Result<Option<ByteVocabulary>, FormatError>,
+    open: impl Fn(&Path) -> Result<Option<Converted<ByteVocabulary>>, FormatError>,
 ) -> CliResult<Option<ByteFile>> {
     let path = Path::new(args::text(matches, name));
     let Some(mut vocabulary) = open_vocabulary(path, open)? else {
         return Ok(None);
     };
-    let post_processor = vocabulary.post_processor.take();
-    let bpe = vocabulary.into_exact();
+    let post_processor = vocabulary.value.post_processor.take();
+    let bpe = vocabulary.into_bpe();
     let bpe = bpe.map_err(|error| CliError::in_file(path, error))?;
     Ok(Some(ByteFile {
         tokenizer: Tokenizer::from_pipeline(bpe, TokenizerConfig::default()),
@@ -105,8 +106,8 @@ fn read(
 /// The vocabulary that `open` reads at a path; `None` for a file of another kind and for a pipe.
 pub(crate) fn open_vocabulary(
     path: &Path,
-    open: impl Fn(&Path) -> Result<Option<ByteVocabulary>, FormatError>,
-) -> CliResult<Option<ByteVocabulary>> {
+    open: impl Fn(&Path) -> Result<Option<Converted<ByteVocabulary>>, FormatError>,
+) -> CliResult<Option<Converted<ByteVocabulary>>> {
     // A pipe could not be read again.
     if !path.is_file() && !path.is_dir() {
         return Ok(None);

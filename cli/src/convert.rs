@@ -24,7 +24,7 @@ use super::byte_files;
 use super::io::{self, CliError, CliResult};
 use super::model_files::{model_argument, warn_of_older_releases};
 use spiece::formats::{
-    ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, ConvertedModel, FileFormat,
+    ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, Converted, FileFormat,
     FormatError, GgufOptions, JsonOptions, Verdict,
 };
 use spiece::output::{check_writable, write_files};
@@ -69,8 +69,8 @@ pub(crate) fn command() -> Command {
 
 /// What is read: each kind has formats of its own.
 enum Source {
-    Model(Box<ConvertedModel>),
-    Bytes(Box<ByteVocabulary>),
+    Model(Box<Converted<Model>>),
+    Bytes(Box<Converted<ByteVocabulary>>),
     Pipeline(Arc<Pipeline>),
 }
 
@@ -84,7 +84,7 @@ impl Source {
         if let Some(vocabulary) = byte_files::open_vocabulary(path.as_ref(), open)? {
             return Ok(Self::Bytes(Box::new(vocabulary)));
         }
-        let model = ConvertedModel::open(path)?;
+        let model = Converted::<Model>::open(path)?;
         let given = [
             (args::PATTERN, options.pretokenizer.is_some()),
             (args::SPECIAL_IDS, options.special_tokens.is_some()),
@@ -144,7 +144,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let adds_ends = options.add_bos || options.add_eos;
     let source = Source::open(from, &args::byte_format_options(matches)?, adds_ends)?;
     let mut converted = match &source {
-        Source::Model(source) => convert_model(&source.model, to, format, &options)?,
+        Source::Model(source) => convert_model(&source.value, to, format, &options)?,
         Source::Bytes(source) => convert_bytes(source, to, format, &options)?,
         Source::Pipeline(pipeline) => {
             let written = pipeline.to_format(format, &file_options(&options));
@@ -175,7 +175,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     if let Source::Model(source) = &source
         && matches!(format, FileFormat::Model | FileFormat::Folder)
     {
-        warn_of_older_releases(&messages, &source.model);
+        warn_of_older_releases(&messages, &source.value);
     }
     messages.say(&format!("verdict: {verdict}"));
     missing.iter().for_each(|sentence| messages.say(sentence));
@@ -272,7 +272,7 @@ fn convert_model(
 
 /// A byte-level vocabulary in another format.
 fn convert_bytes(
-    source: &ByteVocabulary,
+    source: &Converted<ByteVocabulary>,
     to: &Path,
     format: FileFormat,
     options: &JsonOptions,
@@ -284,7 +284,7 @@ fn convert_bytes(
         ));
     }
     let failed = |error: FormatError| CliError::Error(error.to_string());
-    let bpe = ByteBpe::new(source.parts.clone()).map_err(|error| failed(error.into()))?;
+    let bpe = ByteBpe::new(source.value.parts.clone()).map_err(|error| failed(error.into()))?;
     let written = bpe.to_format(format, &file_options(options));
     Ok(conversion_of(written.map_err(failed)?, to, format))
 }

@@ -49,6 +49,7 @@ pub(crate) use crate::base::byte_chars::printable;
 pub(super) use crate::base::byte_chars::spelled;
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, SpecialToken, TextForm};
 use crate::encode::bpe::merge_list::{ListOrder, Units};
+use crate::formats::Converted;
 use crate::formats::error::{FormatError, Place};
 use crate::formats::opened::{OpenedFile, check_size, text};
 use crate::formats::{
@@ -93,8 +94,6 @@ impl ByteFormatOptions {
 pub struct ByteVocabulary {
     /// The parts of the tokenizer.
     pub parts: ByteBpeParts,
-    /// Whether its ids equal those of the program that the file is made for.
-    pub verdict: Verdict,
     /// What a `tokenizer.json` does with the ids of a text; here it has no effect.
     pub post_processor: Option<ReadPostProcessor>,
 }
@@ -114,12 +113,15 @@ impl ByteVocabulary {
     pub fn open(
         path: impl AsRef<Path>,
         options: &ByteFormatOptions,
-    ) -> Result<Option<Self>, FormatError> {
+    ) -> Result<Option<Converted<Self>>, FormatError> {
         Self::open_path(path.as_ref(), options)
     }
 
     /// As in [`crate::open`], so that callers do not compile it again.
-    fn open_path(path: &Path, options: &ByteFormatOptions) -> Result<Option<Self>, FormatError> {
+    fn open_path(
+        path: &Path,
+        options: &ByteFormatOptions,
+    ) -> Result<Option<Converted<Self>>, FormatError> {
         let Some(file) = OpenedFile::open(path, &FILES_OF_FOLDERS)? else {
             return Ok(None);
         };
@@ -143,7 +145,7 @@ impl ByteVocabulary {
         content: &[u8],
         path: Option<&Path>,
         options: &ByteFormatOptions,
-    ) -> Result<Option<Self>, FormatError> {
+    ) -> Result<Option<Converted<Self>>, FormatError> {
         read(content, path, options)
     }
 
@@ -154,7 +156,7 @@ impl ByteVocabulary {
     ///
     /// let file = b"minbpe v1\n\n0\n97 98\n256 99\n";
     /// let vocabulary = ByteVocabulary::from_bytes(file, &ByteFormatOptions::default())?.unwrap();
-    /// assert_eq!(&*vocabulary.parts.tokens[257].bytes, b"abc");
+    /// assert_eq!(&*vocabulary.value.parts.tokens[257].bytes, b"abc");
     /// assert!(vocabulary.verdict.is_exact());
     /// # Ok::<(), spiece::formats::FormatError>(())
     /// ```
@@ -164,7 +166,7 @@ impl ByteVocabulary {
     pub fn from_bytes(
         file: &[u8],
         options: &ByteFormatOptions,
-    ) -> Result<Option<Self>, FormatError> {
+    ) -> Result<Option<Converted<Self>>, FormatError> {
         read(file, None, options)
     }
 
@@ -176,21 +178,19 @@ impl ByteVocabulary {
         vocab: &[u8],
         merges: &[u8],
         options: &ByteFormatOptions,
-    ) -> Result<Self, FormatError> {
+    ) -> Result<Converted<Self>, FormatError> {
         let [vocab, merges] = [vocab, merges].map(|file| text(FileFormat::VocabMerges, file));
         vocab_merges::read(vocab?, merges?, options)
     }
+}
 
-    /// The tokenizer, if its ids are equal for all text.
+impl Converted<ByteVocabulary> {
+    /// The vocabulary, if its ids are equal for all text.
     ///
     /// # Errors
     /// [`FormatError::NotExact`] with the reasons, or [`FormatError::Parts`].
-    pub fn into_exact(self) -> Result<ByteBpe, FormatError> {
-        if !self.verdict.is_exact() {
-            let verdict = self.verdict;
-            return Err(FormatError::NotExact { verdict });
-        }
-        Ok(ByteBpe::new(self.parts)?)
+    pub fn into_bpe(self) -> Result<ByteBpe, FormatError> {
+        Ok(ByteBpe::new(self.into_exact()?.parts)?)
     }
 }
 
@@ -211,7 +211,7 @@ fn read(
     file: &[u8],
     path: Option<&Path>,
     options: &ByteFormatOptions,
-) -> Result<Option<ByteVocabulary>, FormatError> {
+) -> Result<Option<Converted<ByteVocabulary>>, FormatError> {
     let format = FileFormat::of_content(file);
     if is_byte_format(format) {
         check_size(format, file)?;
@@ -285,11 +285,11 @@ impl ByteVocabulary {
     pub(super) fn of_printable(
         mut vocabulary: PrintableVocabulary<'_>,
         parts: ByteBpeParts,
-    ) -> Result<Self, FormatError> {
+    ) -> Result<Converted<Self>, FormatError> {
         let unprintable = vocabulary.add_others(&parts.special_tokens)?;
         let order = ListOrder::new(vocabulary.tokens.texts(), &vocabulary.pairs, Units::Bytes);
         let mut read = Self::of_order(&vocabulary.tokens, order, parts)?;
-        if let Some(text) = unprintable.filter(|_| read.parts.whole_pretokens_first) {
+        if let Some(text) = unprintable.filter(|_| read.value.parts.whole_pretokens_first) {
             let explanation = format!(
                 "the token {text:?} has characters that stand for no byte, so that tokenizers never finds it"
             );
@@ -308,7 +308,7 @@ impl ByteVocabulary {
         tokens: &TokenList,
         mut order: ListOrder,
         mut parts: ByteBpeParts,
-    ) -> Result<Self, FormatError> {
+    ) -> Result<Converted<Self>, FormatError> {
         let format = tokens.format;
         check_special_tokens(format, &parts.special_tokens)?;
         let added = parts.add_in_order(&order, tokens.texts(), tokens.ids());
@@ -320,11 +320,11 @@ impl ByteVocabulary {
         order.divided.retain(|(at, _)| !left_out.contains(at));
         let mut verdict = Verdict::default();
         verdict.add_all(divided_reason(&order, tokens));
-        Ok(Self {
+        let value = Self {
             parts,
-            verdict,
             post_processor: None,
-        })
+        };
+        Ok(Converted { value, verdict })
     }
 }
 

@@ -35,7 +35,7 @@ mod write;
 
 pub(super) use self::bytes::write as write_byte_level;
 use super::bytes::{ByteFormatOptions, ByteVocabulary};
-use super::{ConvertedModel, FileFormat, Verdict};
+use super::{Converted, FileFormat, Verdict};
 use crate::formats::error::FormatError;
 use crate::model::Model;
 use crate::model::ModelError;
@@ -112,23 +112,26 @@ impl Model {
     /// # Errors
     /// The bytes are not a little-endian GGUF file of version 2 or 3, or the vocabulary is of
     /// another kind.
-    pub fn from_gguf(reader: impl Read) -> Result<ConvertedModel, FormatError> {
+    pub fn from_gguf(reader: impl Read) -> Result<Converted<Self>, FormatError> {
         Self::of_header(&header::Header::read(BufReader::with_capacity(
             1 << 16,
             reader,
         ))?)
     }
 
-    fn of_header(header: &header::Header) -> Result<ConvertedModel, FormatError> {
+    fn of_header(header: &header::Header) -> Result<Converted<Self>, FormatError> {
         let (model, reasons) = import::model(header)?;
         let mut verdict = judge::verdict(&model);
         verdict.add_all(reasons);
-        Ok(ConvertedModel { model, verdict })
+        Ok(Converted {
+            value: model,
+            verdict,
+        })
     }
 
     /// The model in a GGUF file with its verdict; `None` for other files, and for those that cannot
     /// be opened.
-    pub(crate) fn read_gguf(path: &Path) -> Option<Result<ConvertedModel, FormatError>> {
+    pub(crate) fn read_gguf(path: &Path) -> Option<Result<Converted<Self>, FormatError>> {
         let mut file = File::open(path).ok()?;
         // A pipe could not be read again.
         if !file.metadata().ok()?.is_file() {
@@ -144,9 +147,9 @@ impl Model {
 /// What the header of a file has.
 pub(crate) enum GgufContent {
     /// A byte-level vocabulary.
-    Bytes(ByteVocabulary),
+    Bytes(Converted<ByteVocabulary>),
     /// A SentencePiece model.
-    Model(Box<ConvertedModel>),
+    Model(Box<Converted<Model>>),
 }
 impl GgufContent {
     /// Reads the header.
@@ -164,7 +167,7 @@ impl GgufContent {
 pub(super) fn read_byte_level(
     reader: impl Read,
     options: &ByteFormatOptions,
-) -> Result<Option<ByteVocabulary>, FormatError> {
+) -> Result<Option<Converted<ByteVocabulary>>, FormatError> {
     match header::Header::read(BufReader::with_capacity(1 << 16, reader)) {
         Ok(header) => bytes::read(&header, options),
         Err(_) => Ok(None),

@@ -43,7 +43,7 @@ impl Pipeline {
         options: &ByteFileOptions,
     ) -> Result<ByteFiles, FormatError> {
         if let PipelineModel::Bytes(bytes) = self.model() {
-            return Ok(bytes.byte_bpe().to_format(format, options)?);
+            return bytes.byte_bpe().to_format(format, options);
         }
         match format {
             FileFormat::TokenizerJson => {
@@ -62,7 +62,7 @@ impl Pipeline {
             _ => {}
         }
         if let Some(bpe) = self.byte_bpe() {
-            return Ok(bpe.to_format(format, options)?);
+            return bpe.to_format(format, options);
         }
         let holds_models = matches!(format, FileFormat::Model | FileFormat::Gguf);
         if holds_models && self.may_be_converted_to_model() {
@@ -111,12 +111,12 @@ impl Pipeline {
         })?;
         let mut files = match format {
             FileFormat::Gguf => {
-                let vocab = converted.model.to_gguf_vocab(&GgufOptions::default())?;
+                let vocab = converted.value.to_gguf_vocab(&GgufOptions::default())?;
                 let mut files = ByteFiles::one("tokenizer.gguf", vocab.bytes);
                 files.verdict = vocab.verdict;
                 files
             }
-            _ => ByteFiles::one("tokenizer.model", converted.model.to_bytes()),
+            _ => ByteFiles::one("tokenizer.model", converted.value.to_bytes()),
         };
         files.add_reasons(converted.verdict.reasons().iter().cloned());
         Ok(files)

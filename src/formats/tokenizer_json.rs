@@ -58,7 +58,7 @@ pub(super) use self::parse::{JsonAddedToken, JsonMerges, JsonModel, JsonText, Js
 pub(super) use self::pipeline::{JsonPipeline, read_pipeline};
 pub use self::post_processor::{CopiedPostProcessor, ReadPostProcessor};
 pub(super) use self::write_pipeline::{write_pipeline, write_stages};
-use super::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
+use super::{Converted, FileFormat, Reason, ReasonKind, Verdict};
 use crate::formats::FormatError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
@@ -130,7 +130,7 @@ impl Model {
     /// # Errors
     /// The bytes are not a `tokenizer.json`, or ask for something that a SentencePiece model cannot
     /// express.
-    pub fn from_tokenizer_json(bytes: &[u8]) -> Result<ConvertedModel, FormatError> {
+    pub fn from_tokenizer_json(bytes: &[u8]) -> Result<Converted<Self>, FormatError> {
         import::read(bytes)
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn read_vocab_txt(
     check_size(FORMAT, file)?;
     let text = text(FORMAT, file)?;
     if options.pretokenizer.is_some() || options.special_tokens.is_some() {
-        return Err(FormatError::PatternGiven { format: FORMAT }.into());
+        return Err(FormatError::PatternGiven { format: FORMAT });
     }
     let vocabulary = ModelVocabulary::new(text.lines().map(str::trim_end).zip(0..));
     let special = SPECIAL_TOKENS.into_iter();

@@ -350,7 +350,7 @@ mod tests {
             let opened = [
                 Model::open(&path).map(drop).unwrap_err(),
                 #[cfg(feature = "formats")]
-                crate::formats::ConvertedModel::open(&path)
+                crate::formats::Converted::<Model>::open(&path)
                     .map(drop)
                     .unwrap_err(),
             ];

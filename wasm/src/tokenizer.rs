@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use spiece::byte_bpe::SpecialToken;
-use spiece::formats::{ByteFormatOptions, ByteVocabulary};
+use spiece::formats::{ByteFormatOptions, ByteVocabulary, Converted};
 use spiece::{
     EncodeOptions, ExtraOption, IncrementalDecoder, Offsets, PatternError, PatternSyntax, PieceId,
     PreparedOptions, Pretokenizer, Tokenizer, TokenizerConfig,
@@ -102,7 +102,7 @@ impl CoreTokenizer {
         let special = special_texts.zip(special_ids);
         let options = format_options(pattern, special)?;
         let vocabulary = ByteVocabulary::from_vocab_and_merges(vocab, merges, &options);
-        let bpe = vocabulary.and_then(ByteVocabulary::into_exact)?;
+        let bpe = vocabulary.and_then(Converted::into_bpe)?;
         let tokenizer = Tokenizer::from_pipeline(bpe, TokenizerConfig::default());
         Self::of(Rc::new(tokenizer), &EncodeOptions::default())
     }

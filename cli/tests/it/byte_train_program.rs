@@ -217,7 +217,7 @@ fn superwords_follow_the_tokens_of_the_first_stage() {
         let mut options = ByteFormatOptions::default();
         options.pretokenizer = Some(Pretokenizer::of(pattern));
         let read = ByteVocabulary::open(folder.join("m.tiktoken"), &options);
-        read.unwrap().unwrap().parts
+        read.unwrap().unwrap().value.parts
     };
     let ranks = open(Pattern::named("superbpe").unwrap());
     assert!(ranks.tokens == json.tokens);

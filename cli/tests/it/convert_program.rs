@@ -57,7 +57,7 @@ fn gguf_and_back_keeps_the_ids() {
         "the program and the library write different files"
     );
     let read = Model::from_gguf(&bytes[..]).unwrap();
-    assert!(read.model.pieces().eq(original.pieces()));
+    assert!(read.value.pieces().eq(original.pieces()));
     assert_eq!(read.verdict.is_exact(), expected.verdict.is_exact());
     convert(folder.path(), &["v.gguf", "back.model", "--force"]);
     let back = Model::open(folder.path().join("back.model")).unwrap();
@@ -75,7 +75,7 @@ fn a_gguf_file_becomes_a_tokenizer_json_with_the_same_ids() {
     convert(folder.path(), &["v.gguf", "tokenizer.json", "--force"]);
     let json = fs::read(folder.path().join("tokenizer.json")).unwrap();
     let read = Model::from_tokenizer_json(&json).unwrap();
-    assert_same_ids(read.model, Model::open(testdata(LLAMA)).unwrap());
+    assert_same_ids(read.value, Model::open(testdata(LLAMA)).unwrap());
 }
 
 #[test]

@@ -21,6 +21,7 @@ use super::written::{as_it_is_reasons, has_properties, one_pattern, pattern_reas
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary};
 use crate::byte_bpe::{ByteBpeParts, SpecialToken};
 use crate::encode::bpe::merge_list::{ListOrder, ListedPair, Units, symbol_of_token};
+use crate::formats::Converted;
 use crate::formats::FileFormat;
 use crate::formats::error::{FormatError, Place};
 use crate::pattern::{Pattern, Pretokenizer};
@@ -39,7 +40,10 @@ pub(in crate::formats) fn is_start(start: &[u8]) -> bool {
 }
 
 /// Reads a file.
-pub(super) fn read(text: &str, options: &ByteFormatOptions) -> Result<ByteVocabulary, FormatError> {
+pub(super) fn read(
+    text: &str,
+    options: &ByteFormatOptions,
+) -> Result<Converted<ByteVocabulary>, FormatError> {
     options.refuse_pattern(FORMAT)?;
     let mut lines = (1_usize..).zip(text.lines()).skip(1);
     let (_, pattern) = lines.next().ok_or_else(ends_early)?;

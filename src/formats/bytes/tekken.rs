@@ -18,6 +18,7 @@ use super::tokens::{TokenList, checked_id, syntax};
 use super::{ByteFormatOptions, ByteVocabulary, json_error};
 use crate::byte_bpe::{ByteBpeParts, SpecialToken};
 use crate::encode::bpe::merge_list::ListOrder;
+use crate::formats::Converted;
 use crate::formats::FileFormat;
 use crate::formats::error::{FormatError, Place};
 use crate::formats::tokenizer_json::JsonText;
@@ -95,7 +96,10 @@ pub(in crate::formats) fn is_start(start: &[u8]) -> bool {
 }
 
 /// Reads a file.
-pub(super) fn read(text: &str, options: &ByteFormatOptions) -> Result<ByteVocabulary, FormatError> {
+pub(super) fn read(
+    text: &str,
+    options: &ByteFormatOptions,
+) -> Result<Converted<ByteVocabulary>, FormatError> {
     options.refuse_pattern(FORMAT)?;
     let file: TekkenFile<'_> =
         serde_json::from_str(text).map_err(|error| json_error(FORMAT, &error))?;

@@ -7,6 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::formats::Converted;
 use crate::formats::{Reason, ReasonKind};
 use crate::pattern::{Pattern, PatternSyntax, Split, SplitBehavior};
 
@@ -126,18 +127,21 @@ fn options() -> ByteFormatOptions {
     }
 }
 
-fn read_bytes(file: &[u8], options: &ByteFormatOptions) -> Result<ByteVocabulary, FormatError> {
+fn read_bytes(
+    file: &[u8],
+    options: &ByteFormatOptions,
+) -> Result<Converted<ByteVocabulary>, FormatError> {
     read(file, None, options).map(|read| read.expect("the format is known"))
 }
 
-fn read_json(json: &Value) -> Result<ByteVocabulary, FormatError> {
+fn read_json(json: &Value) -> Result<Converted<ByteVocabulary>, FormatError> {
     read_bytes(json.to_string().as_bytes(), &ByteFormatOptions::default())
 }
 
 /// Tokens in the order of their ranks, with ids from `first` on.
-fn ranked(vocabulary: &ByteVocabulary, first: u32) -> Vec<Vec<u8>> {
+fn ranked(vocabulary: &Converted<ByteVocabulary>, first: u32) -> Vec<Vec<u8>> {
     assert_eq!(vocabulary.verdict, Verdict::default());
-    let tokens = &vocabulary.parts.tokens;
+    let tokens = &vocabulary.value.parts.tokens;
     let mut tokens: Vec<(u32, Vec<u8>)> = tokens
         .iter()
         .map(|token| (token.id, token.bytes.to_vec()))
@@ -155,7 +159,7 @@ fn all_formats_give_the_tokens_of_the_trainer() {
     let file = tiktoken_file(&tokens);
     let read = read_bytes(file.as_bytes(), &options()).unwrap();
     assert_eq!(ranked(&read, 0), tokens);
-    assert!(read.parts.whole_pretokens_first);
+    assert!(read.value.parts.whole_pretokens_first);
     let windows: String = file.replace('\n', "\r\n\r\n");
     assert_eq!(
         ranked(&read_bytes(windows.as_bytes(), &options()).unwrap(), 0),
@@ -165,15 +169,15 @@ fn all_formats_give_the_tokens_of_the_trainer() {
     let mut lines: Vec<&str> = file.lines().collect();
     lines.reverse();
     let reversed = read_bytes(lines.join("\n").as_bytes(), &options()).unwrap();
-    assert_eq!(reversed.parts.tokens, read.parts.tokens);
+    assert_eq!(reversed.value.parts.tokens, read.value.parts.tokens);
 
     let read = read_json(&tokenizer_json()).unwrap();
     assert_eq!(ranked(&read, 0), tokens);
-    assert!(!read.parts.whole_pretokens_first);
+    assert!(!read.value.parts.whole_pretokens_first);
 
     let read = read_json(&tekken_json()).unwrap();
     assert_eq!(ranked(&read, 25), tokens);
-    let special = &read.parts.special_tokens;
+    let special = &read.value.parts.special_tokens;
     let texts = [
         (0, "<unk>"),
         (19, "[TOOL_CONTENT]"),
@@ -188,7 +192,7 @@ fn all_formats_give_the_tokens_of_the_trainer() {
     let read = read_bytes(minbpe_file().as_bytes(), &ByteFormatOptions::default()).unwrap();
     assert_eq!(ranked(&read, 0), tokens);
     assert_eq!(
-        read.parts.special_tokens,
+        read.value.parts.special_tokens,
         [SpecialToken::new("<|end|>", 300)]
     );
 }
@@ -234,7 +238,11 @@ fn described(error: &FormatError) -> String {
 }
 
 #[track_caller]
-fn assert_refused(what: &str, read: Result<ByteVocabulary, FormatError>, facts: &[&str]) {
+fn assert_refused(
+    what: &str,
+    read: Result<Converted<ByteVocabulary>, FormatError>,
+    facts: &[&str],
+) {
     let error = described(&read.expect_err(what));
     for fact in facts {
         assert!(error.contains(fact), "{what}: {error}, not {fact:?}");
@@ -451,8 +459,8 @@ fn malformed_tekken_files_are_refused_with_their_entries() {
 fn fewer_tokens_of_tekken_count_if_there_are_fewer_ids() {
     let json = changed(tekken_json(), "/config/default_vocab_size", json!(290));
     let read = read_json(&json).unwrap();
-    assert_eq!(read.parts.tokens.len(), 265);
-    assert_eq!(read.parts.tokens[264].id, 289);
+    assert_eq!(read.value.parts.tokens.len(), 265);
+    assert_eq!(read.value.parts.tokens[264].id, 289);
 }
 
 #[test]
@@ -523,8 +531,8 @@ fn malformed_minbpe_files_are_refused_with_their_lines() {
 #[test]
 fn a_basic_tokenizer_of_minbpe_does_not_split() {
     let read = read_bytes(b"minbpe v1\n\n0\n97 98\n", &ByteFormatOptions::default()).unwrap();
-    assert_eq!(read.parts.pretokenizer, Pretokenizer::new(Vec::new()));
-    assert_eq!(&*read.parts.tokens[256].bytes, b"ab");
+    assert_eq!(read.value.parts.pretokenizer, Pretokenizer::new(Vec::new()));
+    assert_eq!(&*read.value.parts.tokens[256].bytes, b"ab");
 }
 
 #[test]
@@ -689,20 +697,21 @@ fn components_of_tokenizer_json_become_parts() {
     for (component, splits, adds_prefix_space) in pre_tokenizers {
         let parts = read_json(&changed(tokenizer_json(), "/pre_tokenizer", component))
             .unwrap()
+            .value
             .parts;
         assert_eq!(parts.pretokenizer, Pretokenizer::new(splits));
         assert_eq!(parts.adds_prefix_space, adds_prefix_space);
     }
     let nfc = json!({"type": "Sequence", "normalizers": [{"type": "NFC"}]});
     let read = read_json(&changed(tokenizer_json(), "/normalizer", nfc)).unwrap();
-    assert_eq!(read.parts.text_form, TextForm::Nfc);
+    assert_eq!(read.value.parts.text_form, TextForm::Nfc);
     let read = read_json(&changed(
         tokenizer_json(),
         "/model/ignore_merges",
         json!(true),
     ))
     .unwrap();
-    assert!(read.parts.whole_pretokens_first);
+    assert!(read.value.parts.whole_pretokens_first);
     for (pointer, value) in [
         ("/model/dropout", json!(0.1)),
         ("/truncation", json!({"max_length": 3})),
@@ -724,7 +733,7 @@ fn added_tokens_have_the_ids_that_tokenizers_gives_them() {
         added(301, "<|b|>"),
         added(302, "<|c|>")
     ]);
-    let parts = read_json(&json).unwrap().parts;
+    let parts = read_json(&json).unwrap().value.parts;
     // One that is only found as a special token is not among the tokens.
     assert_eq!(parts.tokens.len(), 300);
     let expected = SpecialToken {
@@ -789,7 +798,7 @@ fn tokens_of_other_characters_stand_for_their_text() {
     json["model"]["vocab"]["<｜a｜>"] = json!(301);
     json["added_tokens"] = json!([{"id": 301, "content": "<｜a｜>", "special": true}]);
     let read = read_json(&json).unwrap();
-    let last = read.parts.tokens.last().unwrap();
+    let last = read.value.parts.tokens.last().unwrap();
     assert_eq!((&*last.bytes, last.id), ("中文".as_bytes(), 300));
     assert!(read.verdict.is_exact());
     json["model"]["ignore_merges"] = json!(true);
@@ -829,7 +838,10 @@ fn published_files_are_read_and_equal_by_all_texts() {
         let file = std::fs::read(&path).unwrap();
         let read = read(&file, Some(&path), &ByteFormatOptions::default());
         let read = read.unwrap().unwrap();
-        let counts = (read.parts.tokens.len(), read.parts.special_tokens.len());
+        let counts = (
+            read.value.parts.tokens.len(),
+            read.value.parts.special_tokens.len(),
+        );
         assert_eq!(counts, (token_count, special_count), "{name}");
         assert!(read.verdict.is_exact(), "{name}: {}", read.verdict);
     }

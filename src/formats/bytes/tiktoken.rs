@@ -18,6 +18,7 @@ use super::written::{
 };
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, known_or_given};
 use crate::encode::bpe::merge_list::ListOrder;
+use crate::formats::Converted;
 use crate::formats::FileFormat;
 use crate::formats::error::{FormatError, Place};
 use crate::pattern::{Pretokenizer, SplitBehavior};
@@ -47,7 +48,7 @@ pub(in crate::formats) fn is_start(start: &[u8]) -> bool {
 pub(super) fn read(
     file: &[u8],
     options: &ByteFormatOptions,
-) -> Result<ByteVocabulary, FormatError> {
+) -> Result<Converted<ByteVocabulary>, FormatError> {
     let mut tokens = TokenList::new(FORMAT);
     let mut token = Vec::new();
     // The lines of the tokens, unless it is the line after that of the token before.

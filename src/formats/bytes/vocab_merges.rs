@@ -11,6 +11,7 @@ use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, json_error, known_or_g
 use crate::base::byte_chars::printable;
 use crate::byte_bpe::ByteBpeParts;
 use crate::encode::bpe::merge_list::{ListOrder, Units};
+use crate::formats::Converted;
 use crate::formats::FileFormat;
 use crate::formats::error::{FormatError, Place};
 use crate::formats::tokenizer_json::{JsonVocab, Placement, vocabulary};
@@ -78,7 +79,7 @@ pub(super) fn read(
     vocab: &str,
     merges: &str,
     options: &ByteFormatOptions,
-) -> Result<ByteVocabulary, FormatError> {
+) -> Result<Converted<ByteVocabulary>, FormatError> {
     let vocab: JsonVocab<'_> =
         serde_json::from_str(vocab).map_err(|error| json_error(FORMAT, &error))?;
     let JsonVocab::Ids(entries) = &vocab else {

@@ -239,7 +239,7 @@ impl ByteBpe {
     ///
     /// let file = b"minbpe v1\n\n0\n97 98\n256 99\n";
     /// let read = ByteVocabulary::from_bytes(file, &ByteFormatOptions::default())?.unwrap();
-    /// let bpe = read.into_exact()?;
+    /// let bpe = read.into_bpe()?;
     /// let written = bpe.to_format(FileFormat::TokenizerJson, &ByteFileOptions::default())?;
     /// assert!(written.verdict.is_exact());
     /// let (name, json) = &written.files[0];

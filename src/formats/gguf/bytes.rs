@@ -17,6 +17,7 @@ use super::header::{GgufValue, Header};
 use super::write::{FieldWriter, I32, TEXT, U32, push_text};
 use super::{MODEL, TOKENS, TYPES};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, SpecialToken, TextForm};
+use crate::formats::Converted;
 use crate::formats::bytes::{
     ByteFiles, ByteFormatOptions, ByteVocabulary, PretokenRule, PrintableVocabulary, RankedTokens,
     as_it_is_reasons, printable, spelled, syntax,
@@ -332,7 +333,7 @@ fn text_reasons(bpe: &ByteBpe) -> Vec<Reason> {
 pub(super) fn read(
     header: &Header,
     options: &ByteFormatOptions,
-) -> Result<Option<ByteVocabulary>, FormatError> {
+) -> Result<Option<Converted<ByteVocabulary>>, FormatError> {
     if !matches!(header.get(MODEL), Some(GgufValue::Text(name)) if name == GPT2.as_bytes()) {
         return Ok(None);
     }

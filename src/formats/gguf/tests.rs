@@ -68,7 +68,7 @@ fn a_model_that_was_written_is_read_with_the_same_ids() {
         "run/bpe_scores",
     ] {
         let model = golden(name);
-        let back = Model::from_gguf(&bytes_of(&model)[..]).unwrap().model;
+        let back = Model::from_gguf(&bytes_of(&model)[..]).unwrap().value;
         // Symbols with spaces are found by llama.cpp only; what is read is found.
         let key = |piece: crate::Piece<'_>| {
             let mut text = String::from_utf8_lossy(piece.text).into_owned();
@@ -383,7 +383,7 @@ impl ConvertedVocab {
         }
     }
 
-    fn read(&self) -> ConvertedModel {
+    fn read(&self) -> Converted<Model> {
         let array = |element: u32, elements: Vec<u8>| {
             let count = self.tokens.len() as u64;
             [&element.to_le_bytes()[..], &count.to_le_bytes(), &elements].concat()
@@ -563,7 +563,7 @@ fn every_use_of_token_types_by_converters_becomes_a_model_with_one_unknown_piece
     ];
     for (name, vocab, pieces, reasons) in rows {
         let read = vocab.read();
-        let found = read.model.pieces().take(pieces.len());
+        let found = read.value.pieces().take(pieces.len());
         let found: Vec<(String, PieceKind)> = found
             .map(|piece| (String::from_utf8_lossy(piece.text).into_owned(), piece.kind))
             .collect();
@@ -572,7 +572,7 @@ fn every_use_of_token_types_by_converters_becomes_a_model_with_one_unknown_piece
             .map(|(text, kind)| ((*text).to_owned(), *kind))
             .collect();
         assert_eq!(found, expected, "{name}");
-        let unknown = read.model.pieces().filter(|piece| piece.kind == Unknown);
+        let unknown = read.value.pieces().filter(|piece| piece.kind == Unknown);
         assert_eq!(unknown.count(), 1, "{name}");
         let kinds: Vec<ReasonKind> = read
             .verdict
@@ -582,7 +582,7 @@ fn every_use_of_token_types_by_converters_becomes_a_model_with_one_unknown_piece
             .collect();
         assert_eq!(kinds, reasons, "{name}: {}", read.verdict);
         // As a `.model` file it is accepted.
-        assert!(Model::from_bytes(&read.model.to_bytes()).is_ok(), "{name}");
+        assert!(Model::from_bytes(&read.value.to_bytes()).is_ok(), "{name}");
     }
 }
 
@@ -591,7 +591,7 @@ fn symbols_are_written_with_spaces_and_read_with_marks() {
     let model = model_of(|b| ignore(b.piece("x\u{2581}y", 0.0, PieceKind::UserDefined)));
     let bytes = bytes_of(&model);
     assert!(bytes.windows(3).any(|window| window == b"x y"));
-    let back = Model::from_gguf(&bytes[..]).unwrap().model;
+    let back = Model::from_gguf(&bytes[..]).unwrap().value;
     assert!(back.pieces().eq(model.pieces()));
 }
 

@@ -30,6 +30,7 @@ use super::parse::{JsonComponent, JsonFile, JsonPattern, JsonVocab};
 use super::post_processor::ReadPostProcessor;
 use super::setting_reasons;
 use crate::byte_bpe::{ByteBpeParts, SpecialToken, TextForm};
+use crate::formats::Converted;
 use crate::formats::FileFormat;
 use crate::formats::bytes::{
     ByteFormatOptions, ByteVocabulary, PrintableVocabulary, json_error, syntax,
@@ -46,7 +47,7 @@ const BYTE_LEVEL_PATTERN: &str =
 pub(in crate::formats) fn read_byte_level(
     json: &str,
     options: &ByteFormatOptions,
-) -> Result<Option<ByteVocabulary>, FormatError> {
+) -> Result<Option<Converted<ByteVocabulary>>, FormatError> {
     // Almost all other files do not have the name at all, and are parsed by their own reader only.
     if memchr::memmem::find(json.as_bytes(), b"\"ByteLevel\"").is_none() {
         return Ok(None);
@@ -89,7 +90,7 @@ pub(in crate::formats) fn read_byte_level(
     vocabulary.add_merges(merges, |index| Place::entry("model.merges", index))?;
     let mut read = ByteVocabulary::of_printable(vocabulary, parts)?;
     read.verdict.add_all(setting_reasons(&file));
-    read.post_processor = file.post_processor.map(ReadPostProcessor::new);
+    read.value.post_processor = file.post_processor.map(ReadPostProcessor::new);
     Ok(Some(read))
 }
 

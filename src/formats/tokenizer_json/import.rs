@@ -18,7 +18,7 @@ use std::borrow::Cow;
 
 use self::entries::VocabularyEntries;
 use self::special_pieces::record_special_pieces;
-use super::super::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
+use super::super::{Converted, FileFormat, Reason, ReasonKind, Verdict};
 use super::byte_level::is_byte_level;
 use super::components::JsonFlags;
 use super::normalization::rules_reasons;
@@ -33,7 +33,7 @@ use crate::piece::{PieceId, PieceKind};
 const MAX_FILE_BYTES: usize = 1 << 31;
 
 /// Reads a file.
-pub(super) fn read(bytes: &[u8]) -> Result<ConvertedModel, FormatError> {
+pub(super) fn read(bytes: &[u8]) -> Result<Converted<Model>, FormatError> {
     if bytes.len() >= MAX_FILE_BYTES {
         return Err(syntax("the file has 2 GiB or more"));
     }
@@ -43,7 +43,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ConvertedModel, FormatError> {
 }
 
 /// The model of a file that was parsed.
-pub(super) fn convert(file: &JsonFile<'_>) -> Result<ConvertedModel, FormatError> {
+pub(super) fn convert(file: &JsonFile<'_>) -> Result<Converted<Model>, FormatError> {
     let model = &file.model;
     let kind = model.kind.as_deref();
     if let Some(kind) = kind.filter(|kind| !matches!(*kind, "BPE" | "Unigram")) {
@@ -213,9 +213,9 @@ impl Import<'_, '_> {
     }
 
     /// The model with the verdict.
-    fn converted(self, model: Model) -> ConvertedModel {
-        ConvertedModel {
-            model,
+    fn converted(self, model: Model) -> Converted<Model> {
+        Converted {
+            value: model,
             verdict: self.verdict,
         }
     }

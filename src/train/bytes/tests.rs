@@ -409,7 +409,7 @@ fn published_trainers_give_the_same_tokens() {
         format.pretokenizer =
             (order == ByteTieOrder::Rustbpe).then(|| Pretokenizer::named("rustbpe").unwrap());
         let read = ByteVocabulary::open(folder.join("bytes").join(name), &format).unwrap();
-        let expected = read.unwrap().into_exact().unwrap();
+        let expected = read.unwrap().into_bpe().unwrap();
         let size = u32::try_from(expected.vocab_size()).unwrap();
         let mut options = ByteTrainOptions::new(size, expected.pretokenizer().clone());
         options.tie_order = order;

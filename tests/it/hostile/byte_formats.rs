@@ -9,7 +9,7 @@ use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 use spiece::byte_bpe::ByteBpe;
 use spiece::formats::{
-    ByteFileOptions, ByteFormatOptions, ByteVocabulary, FileFormat, FormatError, Missing,
+    ByteFileOptions, ByteFormatOptions, ByteVocabulary, Converted, FileFormat, FormatError, Missing,
 };
 use spiece::{Pretokenizer, Split};
 
@@ -157,16 +157,16 @@ fn check_file(file: &[u8]) {
 }
 
 /// What is read makes a tokenizer that gives every text back.
-fn check(read: std::result::Result<Option<ByteVocabulary>, FormatError>) {
+fn check(read: std::result::Result<Option<Converted<ByteVocabulary>>, FormatError>) {
     let vocabulary = match read {
         Ok(Some(vocabulary)) => vocabulary,
         Ok(None) => return,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    let adds_text =
-        vocabulary.parts.adds_prefix_space || !vocabulary.parts.special_tokens.is_empty();
-    let form = vocabulary.parts.text_form;
-    let tokenizer = ByteBpe::new(vocabulary.parts).expect("what is read is checked");
+    let adds_text = vocabulary.value.parts.adds_prefix_space
+        || !vocabulary.value.parts.special_tokens.is_empty();
+    let form = vocabulary.value.parts.text_form;
+    let tokenizer = ByteBpe::new(vocabulary.value.parts).expect("what is read is checked");
     for text in ["", "abab aaaa  bb\n", "<|a|>é\u{301}\u{1f600}\0"] {
         let ids = encode(&tokenizer, text);
         let decoded = tokenizer
@@ -223,7 +223,7 @@ fn check_written(tokenizer: &ByteBpe, format: FileFormat) {
     let read = read
         .expect("what is written is read")
         .expect("it is byte-level");
-    let read = read.into_exact().expect("the verdict was exact");
+    let read = read.into_bpe().expect("the verdict was exact");
     for text in ["abab aaaa  bb\n", "<|a|>é\u{301}\u{1f600} 12a"] {
         assert_eq!(
             encode(&read, text),

@@ -20,9 +20,9 @@ fn read_json(file: &[u8]) {
     let Ok(converted) = Model::from_tokenizer_json(file) else {
         return;
     };
-    let tokenizer = Tokenizer::new(converted.model.clone());
+    let tokenizer = Tokenizer::new(converted.value.clone());
     tokenizer.encode("Hello \u{2581}world  12 \u{ff21}\u{1f600}\0\u{e9}");
-    check_round_trip(&converted.model, &[file]);
+    check_round_trip(&converted.value, &[file]);
 }
 
 /// A `tokenizer.json` of a small model with some values changed.
@@ -136,7 +136,7 @@ fn check_round_trip(model: &Model, texts: &[&[u8]]) {
         return;
     }
     let before = Tokenizer::new(model.clone());
-    let after = Tokenizer::new(read.model);
+    let after = Tokenizer::new(read.value);
     for text in texts {
         // The other program reads well-formed text only.
         let text = String::from_utf8_lossy(checks::start_of(text, model));

@@ -309,7 +309,7 @@ fn read_gguf(file: &[u8]) {
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
     let vocab = read
-        .model
+        .value
         .to_gguf_vocab(&spiece::formats::GgufOptions::default());
     let vocab = vocab.expect("what was read can be written");
     // What was read can have more reasons, such as an unknown piece that llama.cpp finds in text.
@@ -319,10 +319,10 @@ fn read_gguf(file: &[u8]) {
     let back = Model::from_gguf(&vocab.bytes[..]).expect("what was written can be read");
     let key = |piece: spiece::Piece<'_>| (piece.text.to_vec(), piece.score.to_bits(), piece.kind);
     assert!(
-        back.model
+        back.value
             .pieces()
             .map(key)
-            .eq(read.model.pieces().map(key))
+            .eq(read.value.pieces().map(key))
     );
 }
 

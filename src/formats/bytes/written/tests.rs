@@ -18,7 +18,7 @@ fn golden(name: &str) -> Vec<u8> {
 
 fn read(file: &[u8]) -> ByteBpe {
     let read = ByteVocabulary::from_bytes(file, &ByteFormatOptions::default());
-    read.unwrap().unwrap().into_exact().unwrap()
+    read.unwrap().unwrap().into_bpe().unwrap()
 }
 
 fn json_of(bpe: &ByteBpe) -> ByteFiles {
@@ -514,11 +514,11 @@ fn what_is_written_in_any_format_is_read_with_the_same_ids() {
                 [(_, file)] if files.missing.is_empty() => read(file),
                 [(_, file)] => {
                     let read = ByteVocabulary::from_bytes(file, &beside(&bpe)).unwrap().unwrap();
-                    read.into_exact().unwrap()
+                    read.into_bpe().unwrap()
                 }
                 [(_, vocab), (_, merges)] => {
                     let read = ByteVocabulary::from_vocab_and_merges(vocab, merges, &beside(&bpe));
-                    read.unwrap().into_exact().unwrap()
+                    read.unwrap().into_bpe().unwrap()
                 }
                 _ => panic!("no files"),
             };
@@ -578,7 +578,7 @@ fn gguf_files_are_read_with_the_same_ids() {
     let reread = |files: &ByteFiles| {
         let (_, file) = &files.files[0];
         let read = ByteVocabulary::from_bytes(file, &ByteFormatOptions::default());
-        read.unwrap().unwrap().into_exact().unwrap()
+        read.unwrap().unwrap().into_bpe().unwrap()
     };
     for name in ["gpt2.json", "llama3.json"] {
         let bpe = read(&golden(name));

@@ -503,7 +503,7 @@ fn albert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
                 settings.class.name
             );
             let remedy = "name the class that the model was made for";
-            return Err(unsupported("tokenizer_class", found, remedy).into());
+            return Err(unsupported("tokenizer_class", found, remedy));
         }
     }
     Ok(Stages {
@@ -581,7 +581,11 @@ fn with_sentinels<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError
         extra.extend(special(sentinels()));
     } else if count > 0 && of_model as u64 != count {
         let found = format!("{count}, and the model has {of_model} pieces for them");
-        return Err(unsupported("extra_ids", found, "give the number of the pieces, or 0").into());
+        return Err(unsupported(
+            "extra_ids",
+            found,
+            "give the number of the pieces, or 0",
+        ));
     }
     Ok(Stages {
         normalizer: settings.pieces.rules().into_iter().collect(),
@@ -624,8 +628,7 @@ fn refuse_bpe(settings: &Settings<'_>) -> Result<(), FormatError> {
         "tokenizer_class",
         found,
         "the class needs a unigram model; name another class",
-    )
-    .into())
+    ))
 }
 
 fn camembert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
@@ -841,7 +844,11 @@ fn pegasus<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let text = settings.role_text("unk_token");
     let Some(unk_id) = unscored(&vocab, &text, 1) else {
         let found = format!("{text:?}, which the model lacks as a piece with the score 0");
-        return Err(unsupported("unk_token", found, "name the unknown piece of the model").into());
+        return Err(unsupported(
+            "unk_token",
+            found,
+            "name the unknown piece of the model",
+        ));
     };
     let spaces = replace_matches(" {2,}", " ");
     let eos = settings.role_text("eos_token");

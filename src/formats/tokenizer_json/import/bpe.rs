@@ -43,7 +43,7 @@ use crate::formats::merges::{Formation, MergeTable};
 use crate::formats::order::{named, plain_text};
 use crate::formats::tokenizer_json::export::MergeReasons;
 use crate::formats::tokenizer_json::{kind_of, pieces_of_kind, text_of};
-use crate::formats::{ConvertedModel, Reason, ReasonKind};
+use crate::formats::{Converted, Reason, ReasonKind};
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 
@@ -58,7 +58,7 @@ impl Import<'_, '_> {
     pub(super) fn bpe(
         mut self,
         entries: &VocabularyEntries<'_>,
-    ) -> Result<ConvertedModel, FormatError> {
+    ) -> Result<Converted<Model>, FormatError> {
         self.unknown = self.unknown_of_bpe(entries)?;
         let pairs = self.listed_pairs(entries)?;
         if entries.len() > MAX_RANKED_PIECES {

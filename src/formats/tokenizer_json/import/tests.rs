@@ -2,11 +2,11 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::formats::{ConvertedModel, JsonOptions, ReasonKind};
+use crate::formats::{Converted, JsonOptions, ReasonKind};
 use crate::{Model, Tokenizer};
 
 /// The `tokenizer.json` of the golden model of Llama's options, changed by `change`, as a model.
-fn read_changed(change: impl FnOnce(&mut Value)) -> ConvertedModel {
+fn read_changed(change: impl FnOnce(&mut Value)) -> Converted<Model> {
     let model = Model::from_bytes(include_bytes!("../../../../testdata/golden/llama2.model"));
     let written = model.unwrap().to_tokenizer_json(&JsonOptions::default());
     let mut json: Value = serde_json::from_slice(&written.unwrap().json).unwrap();
@@ -15,7 +15,7 @@ fn read_changed(change: impl FnOnce(&mut Value)) -> ConvertedModel {
     Model::from_tokenizer_json(&bytes).unwrap()
 }
 
-fn kinds(converted: &ConvertedModel) -> Vec<ReasonKind> {
+fn kinds(converted: &Converted<Model>) -> Vec<ReasonKind> {
     let reasons = converted.verdict.reasons().iter();
     reasons.map(|reason| reason.kind).collect()
 }
@@ -34,7 +34,7 @@ fn the_shape_of_llama_is_exact() {
     assert_eq!(kinds(&converted), []);
     let golden = Model::from_bytes(include_bytes!("../../../../testdata/golden/llama2.model"));
     let golden = Tokenizer::new(golden.unwrap());
-    let tokenizer = Tokenizer::new(converted.model);
+    let tokenizer = Tokenizer::new(converted.value);
     for text in ["", " ", "to be", " to  be", "日本語 \u{2581}x"] {
         assert_eq!(tokenizer.encode(text), golden.encode(text), "{text:?}");
     }
@@ -48,7 +48,7 @@ fn the_shape_of_gemma_is_exact_and_has_no_dummy_prefix() {
         json["pre_tokenizer"] = split;
     });
     assert_eq!(kinds(&converted), []);
-    assert!(!converted.model.normalizer_spec().add_dummy_prefix());
+    assert!(!converted.value.normalizer_spec().add_dummy_prefix());
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn metaspace_after_a_doubled_mark_is_the_dummy_prefix_of_a_model() {
     assert_eq!(kinds(&converted), []);
     let golden = Model::from_bytes(include_bytes!("../../../../testdata/golden/llama2.model"));
     let golden = Tokenizer::new(golden.unwrap());
-    let tokenizer = Tokenizer::new(converted.model);
+    let tokenizer = Tokenizer::new(converted.value);
     for text in ["", " ", "\u{2581}", "to be", " to  be", "\u{2581}\u{2581}x"] {
         assert_eq!(tokenizer.encode(text), golden.encode(text), "{text:?}");
     }
@@ -163,7 +163,7 @@ impl NaiveBpe {
     }
 
     /// The file, in which these pieces are special.
-    fn read(&self, special: &[usize]) -> ConvertedModel {
+    fn read(&self, special: &[usize]) -> Converted<Model> {
         let vocab: serde_json::Map<String, Value> = self
             .vocab
             .iter()
@@ -255,7 +255,7 @@ fn lists_of_any_order_give_the_ids_of_their_merges_where_the_verdict_says_so() {
     for case in 0..1500 {
         let (list, special) = random_list(case, &mut below);
         let converted = list.read(&special);
-        let tokenizer = Tokenizer::new(converted.model);
+        let tokenizer = Tokenizer::new(converted.value);
         let differs = |text: &&String| {
             let ids: Vec<u32> = tokenizer.encode(text).iter().map(|id| id.get()).collect();
             ids != list.encode(text)
@@ -346,7 +346,7 @@ fn byte_fallback_without_byte_pieces_is_no_reason_and_with_some_of_them_it_is() 
         let file = json!({"added_tokens": [], "normalizer": null, "model": model});
         let converted = Model::from_tokenizer_json(&serde_json::to_vec(&file).unwrap()).unwrap();
         assert_eq!(kinds(&converted), expected, "{text}");
-        let ids = Tokenizer::new(converted.model).encode("xyax");
+        let ids = Tokenizer::new(converted.value).encode("xyax");
         assert_eq!(ids.iter().map(|id| id.get()).collect::<Vec<_>>(), [0, 1, 0]);
     }
 }
@@ -407,7 +407,7 @@ fn the_normalizers_of_every_release_of_transformers_become_flags() {
         json["pre_tokenizer"] = pre_tokenizer.clone();
         let read = Model::from_tokenizer_json(&serde_json::to_vec(&json).unwrap());
         let read = read.unwrap_or_else(|error| panic!("{releases}: {error}"));
-        let spec = read.model.normalizer_spec();
+        let spec = read.value.normalizer_spec();
         assert_eq!(spec.remove_extra_whitespaces(), removes, "{releases}");
         assert!(spec.add_dummy_prefix(), "{releases}");
         assert!(
@@ -415,7 +415,7 @@ fn the_normalizers_of_every_release_of_transformers_become_flags() {
             "{releases}: {}",
             read.verdict
         );
-        let [ours, theirs] = [&read.model, &model].map(|model| Tokenizer::new(model.clone()));
+        let [ours, theirs] = [&read.value, &model].map(|model| Tokenizer::new(model.clone()));
         let text = "All human beings are born free";
         assert_eq!(ours.encode(text), theirs.encode(text), "{releases}");
     }

@@ -11,7 +11,8 @@ use super::{Import, syntax};
 use crate::formats::FormatError;
 use crate::formats::tokenizer_json::export::{lowest_score, unigram_reasons};
 use crate::formats::tokenizer_json::parse::JsonVocab;
-use crate::formats::{ConvertedModel, ReasonKind};
+use crate::formats::{Converted, ReasonKind};
+use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
 
 impl Import<'_, '_> {
@@ -20,7 +21,7 @@ impl Import<'_, '_> {
         mut self,
         vocab: &JsonVocab<'_>,
         entries: &VocabularyEntries<'_>,
-    ) -> Result<ConvertedModel, FormatError> {
+    ) -> Result<Converted<Model>, FormatError> {
         self.unknown = self.file.model.unk_id.map(PieceId::new);
         let scores: Vec<f32> = vocab.scores().map(narrowed).collect();
         let mut pieces = Vec::with_capacity(entries.len());
