@@ -502,8 +502,9 @@ check "a refused conversion wrote a file" [ ! -e x.json ]
 check "a forced conversion failed" "$spiece" convert "$work/bpe.model" x.json --force --quiet
 head -c 5000 x.json >cut.json
 refused "a cut tokenizer.json" "not a valid tokenizer.json" "$spiece" convert cut.json x.model
-printf '{"model": {"type": "WordPiece", "vocab": {}}}' >cut.json
-refused "a tokenizer.json of another type" "WordPiece" "$spiece" convert cut.json x.model
+printf '%s' '{"model": {"type": "WordPiece", "unk_token": "a", "continuing_subword_prefix": "##",' \
+  '"max_input_chars_per_word": 100, "vocab": {"a": 0}}}' >cut.json
+refused "a tokenizer.json of another type" "model.type is WordPiece" "$spiece" convert cut.json x.model
 # A conversion that is killed leaves the old file or the new one.
 old_or_new() { cmp -s x.$1 "$work/old.$1" || cmp -s x.$1 "$work/new.$1"; }
 if strace -o /dev/null true 2>/dev/null; then

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::byte_bpe::ByteBpeError;
+use crate::error::reading_remedy;
 use crate::formats::{FileFormat, Verdict};
 use crate::model::{ModelError, ModelType};
 use crate::pattern::PatternError;
@@ -16,7 +17,7 @@ use crate::pipeline::PipelineError;
 #[non_exhaustive]
 pub enum FormatError {
     /// A file cannot be read.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}: {source}; {}", path.display(), reading_remedy(source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -135,7 +136,7 @@ pub enum FormatError {
         format: FileFormat,
     },
     /// The pattern cannot be used.
-    #[error("{format}: {place}")]
+    #[error("{format}: {place}: {source}")]
     Pattern {
         /// The format.
         format: FileFormat,

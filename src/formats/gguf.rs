@@ -91,7 +91,7 @@ impl Model {
     /// let model = Model::open("testdata/golden/llama2.model")?;
     /// let vocab = model.to_gguf_vocab(&GgufOptions::default())?;
     /// let back = Model::from_gguf(&vocab.bytes[..])?;
-    /// assert!(back.model.pieces().eq(model.pieces()));
+    /// assert!(back.value.pieces().eq(model.pieces()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

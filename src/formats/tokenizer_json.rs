@@ -98,7 +98,7 @@ impl Model {
     /// assert!(converted.verdict.is_exact());
     /// let back = Model::from_tokenizer_json(&converted.json)?;
     /// assert!(back.verdict.is_exact());
-    /// assert_eq!(back.model.len(), model.len());
+    /// assert_eq!(back.value.len(), model.len());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -245,7 +245,7 @@ impl ByteBpe {
     /// let (name, json) = &written.files[0];
     /// assert_eq!(*name, "tokenizer.json");
     /// let back = ByteVocabulary::from_bytes(json, &ByteFormatOptions::default())?.unwrap();
-    /// assert_eq!(back.parts.tokens[257], bpe.parts().tokens[257]);
+    /// assert_eq!(back.value.parts.tokens[257], bpe.parts().tokens[257]);
     /// # Ok::<(), spiece::formats::FormatError>(())
     /// ```
     ///
