@@ -267,11 +267,16 @@ impl PipelineState {
         }
     }
 
-    /// The cache of the path of bytes.
-    fn bytes(&mut self) -> &mut BpeCache {
+    /// The cache of the path of bytes, and the text that the normalizer changes.
+    fn bytes_and_text(&mut self) -> (&mut BpeCache, &mut MappedText) {
         let max_bytes = self.max_cache_bytes;
         let make = || Box::new(BpeCache::with_max_bytes(max_bytes));
-        self.bytes.get_or_insert_with(make)
+        (self.bytes.get_or_insert_with(make), &mut self.text)
+    }
+
+    /// The cache of the path of bytes.
+    fn bytes(&mut self) -> &mut BpeCache {
+        self.bytes_and_text().0
     }
 
     /// The bytes of memory in use.
@@ -660,17 +665,12 @@ impl Pipeline {
     ) -> Result<bool, PipelineError> {
         let start = out.len();
         let mut is_complete = true;
-        let mut mapped = std::mem::take(&mut state.text);
-        let passed =
-            self.for_each_byte_part(text, found, &mut mapped, |text, segment| match segment {
-                Segment::Text(range) => {
-                    is_complete &= path.encode(&text[range], state.bytes(), out);
-                }
-                Segment::Special(number, _) => {
-                    out.push(PieceId::new(self.added.id_of(number)));
-                }
-            });
-        state.text = mapped;
+        // Short texts make up most calls: nothing is moved out of the state.
+        let (cache, mapped) = state.bytes_and_text();
+        let passed = self.for_each_byte_part(text, found, mapped, |text, segment| match segment {
+            Segment::Text(range) => is_complete &= path.encode(&text[range], cache, out),
+            Segment::Special(number, _) => out.push(PieceId::new(self.added.id_of(number))),
+        });
         if !is_complete {
             out.truncate(start);
         }
