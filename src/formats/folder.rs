@@ -43,10 +43,17 @@ struct ByteLevelClass {
 struct Role {
     field: &'static str,
     token: &'static str,
+    lstrip: bool,
+    normalized: bool,
 }
 
 const fn role(field: &'static str, token: &'static str) -> Role {
-    Role { field, token }
+    Role {
+        field,
+        token,
+        lstrip: false,
+        normalized: false,
+    }
 }
 
 /// A class whose texts are cut as those of GPT-2.
@@ -101,8 +108,8 @@ const BERT_CLASSES: [&str; 6] = [
     "ConvBertTokenizer",
     "LayoutLMTokenizer",
 ];
-/// The fields that name special tokens, in the order in which new ones get their ids.
-const ROLES: [&str; 9] = [
+/// The fields that name one special token, in the order in which new ones get their ids.
+const ROLES: [&str; 7] = [
     "bos_token",
     "eos_token",
     "unk_token",
@@ -110,9 +117,9 @@ const ROLES: [&str; 9] = [
     "pad_token",
     "cls_token",
     "mask_token",
-    "additional_special_tokens",
-    "extra_special_tokens",
 ];
+/// The fields that list further ones, which come after them.
+const LISTS: [&str; 2] = ["additional_special_tokens", "extra_special_tokens"];
 
 /// The options for the vocabulary of a folder: those that are given, and for the rest what its files
 /// say.
@@ -294,7 +301,7 @@ impl FolderFiles {
     /// names. Their ids are not known.
     fn tokens_of_roles(&self, roles: &[Role]) -> Vec<SpecialToken> {
         let mut tokens: Vec<SpecialToken> = Vec::new();
-        for field in ROLES {
+        for field in ROLES.into_iter().chain(LISTS) {
             let named = self.roles.get(field).or_else(|| self.config.get(field));
             let found = match named {
                 Some(Value::Array(list)) => list.iter().filter_map(token_of).collect(),

@@ -31,7 +31,7 @@ use serde_json::{Map, Value, json};
 
 use self::classes::{CLASSES, Class};
 use self::stages::{Part, Stages, Template};
-use super::{CONFIG, read_json};
+use super::{CONFIG, ROLES, read_json};
 use crate::formats::FileFormat;
 use crate::formats::error::{FormatError, Place};
 use crate::formats::tokenizer_json::{JsonAddedToken, JsonPipeline, JsonText};
@@ -60,16 +60,6 @@ const BACKEND_MODEL_TYPES: &str = "\
 /// Further values of `model_type` for which it is the class if none is named.
 const UNMAPPED_MODEL_TYPES: [&str; 6] =
     ["", "jetmoe", "llama", "longt5", "paligemma", "vaultgemma"];
-/// The arguments that are special tokens, in the order in which they are added.
-const ROLES: [&str; 7] = [
-    "bos_token",
-    "eos_token",
-    "unk_token",
-    "sep_token",
-    "pad_token",
-    "cls_token",
-    "mask_token",
-];
 /// What `clean_up_tokenization_spaces` replaces in decoded text.
 const CLEAN_UP: [[&str; 2]; 10] = [
     [" .", "."],

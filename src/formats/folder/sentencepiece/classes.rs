@@ -23,6 +23,7 @@ use super::stages::{
 };
 use super::{BACKEND, Settings, Token, unsupported};
 use crate::formats::FormatError;
+use crate::formats::folder::{ROBERTA_ROLES, Role, role};
 use crate::formats::tokenizer_json::{JsonModel, JsonText};
 use crate::model::ModelType;
 
@@ -42,23 +43,6 @@ pub(super) struct Class {
     /// The default of `add_bos_token`.
     pub(super) adds_bos: bool,
     pub(super) make: for<'s, 'm> fn(&'s Settings<'m>) -> Result<Stages<'m>, FormatError>,
-}
-
-/// A special token of a class.
-pub(super) struct Role {
-    pub(super) field: &'static str,
-    pub(super) token: &'static str,
-    pub(super) lstrip: bool,
-    pub(super) normalized: bool,
-}
-
-const fn role(field: &'static str, token: &'static str) -> Role {
-    Role {
-        field,
-        token,
-        lstrip: false,
-        normalized: false,
-    }
 }
 
 /// A mask that takes the white space before it.
@@ -105,16 +89,7 @@ const T5_ROLES: &[Role] = &[
     role("unk_token", "<unk>"),
     role("pad_token", "<pad>"),
 ];
-const ROBERTA_ROLES: &[Role] = &[
-    role("bos_token", "<s>"),
-    role("eos_token", "</s>"),
-    role("unk_token", "<unk>"),
-    role("sep_token", "</s>"),
-    role("pad_token", "<pad>"),
-    role("cls_token", "<s>"),
-    role("mask_token", "<mask>"),
-];
-/// The same with a mask that takes the white space before it.
+/// [`ROBERTA_ROLES`] with a mask that takes the white space before it.
 const FAIRSEQ_ROLES: &[Role] = &[
     role("bos_token", "<s>"),
     role("eos_token", "</s>"),
