@@ -34,8 +34,8 @@ pub(crate) mod utf8;
 pub(crate) use arena::Arena;
 pub(crate) use arena::TextArena;
 pub(crate) use utf8::{
-    char_length, char_width, decode_char, is_char, is_char_start, lossy_string, may_become_char,
-    plainly_normalized_char,
+    begun_char, char_length, char_width, decode_char, is_char, is_char_start, lossy_string,
+    may_become_char, plainly_normalized_char,
 };
 
 /// The whitespace mark: stands for a space inside pieces ("lower one eighth block").

@@ -60,6 +60,7 @@ use std::sync::{Arc, OnceLock};
 pub use self::bert::BertNormalizer;
 use self::byte_path::BytePath;
 use self::chunks::Chunks;
+pub(crate) use self::decoder::DecoderState;
 pub use self::decoder::DecoderStep;
 pub use self::error::PipelineError;
 pub use self::length::{
@@ -83,6 +84,7 @@ use crate::added::{AddedTokens, FoundTokens, Search, SpecialToken};
 use crate::base::byte_chars::byte_of;
 use crate::base::{decode_char, is_char_start};
 use crate::byte_bpe::ByteBpe;
+use crate::decode::DecodeError;
 use crate::encode::bpe::BpeCache;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::model::Model;
@@ -503,6 +505,17 @@ impl Pipeline {
             return bytes.byte_bpe().id_to_bytes(PieceId::new(id));
         }
         self.str_of(id).map(str::as_bytes)
+    }
+
+    /// Refuses an id without a token.
+    pub(crate) fn check_id(&self, id: PieceId) -> Result<(), DecodeError> {
+        match self.text_of(id.get()) {
+            Some(_) => Ok(()),
+            None => Err(DecodeError::NoPiece {
+                id,
+                pieces: self.size,
+            }),
+        }
     }
 
     /// The text of an id, if the tokens are no byte strings.
@@ -1054,19 +1067,48 @@ impl Pipeline {
             return Ok(shown.collect::<Vec<_>>().concat());
         }
         let tokens = shown.filter_map(|text| std::str::from_utf8(text).ok());
-        let text = self.decode_tokens(tokens.map(str::to_owned).collect());
-        text.map(String::into_bytes)
+        self.decode_tokens(tokens).map(String::into_bytes)
+    }
+
+    /// The state of a decoder that takes ids one by one.
+    pub(crate) fn decoder_state(&self) -> DecoderState {
+        DecoderState::new(self.decoder())
+    }
+
+    /// Appends the text that is certain after the next id; nothing if the id has no token.
+    pub(crate) fn decode_next(
+        &self,
+        id: u32,
+        state: &mut DecoderState,
+        out: &mut String,
+    ) -> Result<(), PipelineError> {
+        match self.str_of(id) {
+            Some(token) => state.push(self.decoder(), token, out),
+            None => Ok(()),
+        }
+    }
+
+    /// Appends the text that is left after the last id.
+    pub(crate) fn decode_end(
+        &self,
+        state: DecoderState,
+        out: &mut String,
+    ) -> Result<(), PipelineError> {
+        state.finish(self.decoder(), out)
     }
 
     /// The text of tokens.
-    pub(crate) fn decode_tokens(&self, mut tokens: Vec<String>) -> Result<String, PipelineError> {
-        let Some(steps) = &self.decoder else {
-            return Ok(tokens.join(" "));
-        };
-        for step in steps {
-            tokens = step.apply(tokens)?;
+    pub(crate) fn decode_tokens<'t>(
+        &self,
+        tokens: impl IntoIterator<Item = &'t str>,
+    ) -> Result<String, PipelineError> {
+        let mut state = self.decoder_state();
+        let mut text = String::new();
+        for token in tokens {
+            state.push(self.decoder(), token, &mut text)?;
         }
-        Ok(tokens.concat())
+        state.finish(self.decoder(), &mut text)?;
+        Ok(text)
     }
 }
 

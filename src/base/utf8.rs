@@ -28,6 +28,14 @@ pub(crate) fn may_become_char(bytes: &[u8]) -> bool {
         && matches!(std::str::from_utf8(bytes), Err(error) if error.valid_up_to() == 0 && error.error_len().is_none())
 }
 
+/// The bytes at the end that are the beginning of a character, but no character.
+pub(crate) fn begun_char(bytes: &[u8]) -> usize {
+    let longest = bytes.len().min(3);
+    let mut lengths = (1..=longest).rev();
+    let begins = |length: &usize| may_become_char(&bytes[bytes.len() - length..]);
+    lengths.find(begins).unwrap_or(0)
+}
+
 /// The first character of `bytes` and its length in bytes. The result is `(None, 1)` if the first
 /// byte begins no well-formed sequence, and `(None, 0)` for empty input.
 pub(crate) fn decode_char(bytes: &[u8]) -> (Option<char>, usize) {

@@ -4,8 +4,12 @@
 //! for all ids. The state between two ids is kept, and the bytes of an incomplete character (three
 //! at most) are held back, whether they come from byte pieces or from the tokens of a byte-level
 //! vocabulary. Models with a denormalizer, which are rare, have rules that may depend on any amount
-//! of text, so their whole text comes from [`finish`](IncrementalDecoder::finish). So does that of
-//! pipelines with other decoder steps than that of byte-level vocabularies.
+//! of text, so their whole text comes from [`finish`](IncrementalDecoder::finish).
+//!
+//! The steps of the decoder of a `tokenizer.json` hold back what the next token can change: runs of
+//! byte tokens, which are characters or not as a whole, the last token with the end of a word, spaces
+//! that are removed from the end. A pattern that is replaced after all tokens were joined to one needs
+//! the whole text.
 //!
 //! Example (Llama 2): `你` is not a piece; its ids are those of `▁`, `<0xE4>`, `<0xBD>`, `<0xA0>`.
 //! The four calls of `push` return `""` (the dummy prefix), `""`, `""` and `"你"`.
@@ -14,9 +18,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{DecodeState, Decoder};
-use crate::base::may_become_char;
+use crate::base::begun_char;
 use crate::decode::DecodeError;
 use crate::piece::PieceId;
+#[cfg(feature = "formats")]
+use crate::pipeline::{DecoderState, Pipeline};
 
 /// Decodes ids one by one; made by
 /// [`Tokenizer::incremental_decoder`](crate::Tokenizer::incremental_decoder).
@@ -37,103 +43,117 @@ use crate::piece::PieceId;
 /// ```
 #[derive(Clone)]
 pub struct IncrementalDecoder {
-    decoder: Arc<Decoder>,
-    state: DecodeState,
-    /// What was not returned yet.
-    bytes: Vec<u8>,
+    source: Source,
     /// What the last call returned.
     text: String,
-    /// Makes the text, if no part of it is certain before the end.
-    whole: Option<WholeDecoder>,
-    /// The ids so far, for `whole`.
-    ids: Vec<PieceId>,
 }
 
-/// Makes a text of all ids.
-pub(crate) type WholeDecoder = Arc<dyn Fn(&[PieceId]) -> String + Send + Sync>;
+/// What makes a text of ids.
+#[derive(Clone)]
+enum Source {
+    Pieces {
+        decoder: Arc<Decoder>,
+        state: DecodeState,
+        /// What was not returned yet.
+        bytes: Vec<u8>,
+    },
+    #[cfg(feature = "formats")]
+    Pipeline {
+        pipeline: Arc<Pipeline>,
+        state: DecoderState,
+    },
+}
 
 impl IncrementalDecoder {
     pub(crate) fn new(decoder: Arc<Decoder>) -> Self {
         Self {
-            decoder,
-            state: DecodeState::default(),
-            bytes: Vec::new(),
+            source: Source::Pieces {
+                decoder,
+                state: DecodeState::default(),
+                bytes: Vec::new(),
+            },
             text: String::new(),
-            whole: None,
-            ids: Vec::new(),
         }
     }
 
-    /// A decoder whose whole text comes from [`finish`](Self::finish).
+    /// A decoder by the steps of a pipeline.
     #[cfg(feature = "formats")]
-    pub(crate) fn of_whole(decoder: Arc<Decoder>, whole: WholeDecoder) -> Self {
+    pub(crate) fn of_pipeline(pipeline: Arc<Pipeline>) -> Self {
         Self {
-            whole: Some(whole),
-            ..Self::new(decoder)
+            source: Source::Pipeline {
+                state: pipeline.decoder_state(),
+                pipeline,
+            },
+            text: String::new(),
         }
     }
 
     /// Takes the next id and returns the text that is now certain, which may be empty.
     ///
     /// # Errors
-    /// The id is not in the model. The decoder is then unchanged.
+    /// The id is not in the model; the decoder is then unchanged. Or a pattern of the decoder of a
+    /// `tokenizer.json` takes too many steps.
     pub fn push(&mut self, id: PieceId) -> Result<&str, DecodeError> {
-        self.decoder.check_id(id)?;
-        if self.whole.is_some() {
-            self.ids.push(id);
-            return Ok("");
-        }
-        let index = id.index();
-        self.decoder.push(index, &mut self.state, &mut self.bytes);
-        if self.decoder.has_denormalizer() {
-            return Ok("");
-        }
-        Ok(self.take_text())
-    }
-
-    /// Ends the text and returns what was held back. The decoder is then ready for another text.
-    pub fn finish(&mut self) -> &str {
-        if let Some(whole) = &self.whole {
-            self.text = whole(&std::mem::take(&mut self.ids));
-            return &self.text;
-        }
-        self.decoder.finish(&mut self.state, 0, &mut self.bytes);
-        self.state = DecodeState::default();
-        let bytes = std::mem::take(&mut self.bytes);
-        self.text = self.decoder.to_text(bytes);
-        &self.text
-    }
-
-    /// Takes the bytes as text, but those of a character that the next piece may complete.
-    fn take_text(&mut self) -> &str {
-        let begun = match self.decoder.splits_chars {
-            true => begun_char(&self.bytes),
-            false => 0,
-        };
-        let whole = &self.bytes[..self.bytes.len() - begun];
         self.text.clear();
-        match std::str::from_utf8(whole) {
-            Ok(text) => self.text.push_str(text),
-            Err(_) => self.text = self.decoder.to_text(whole.to_vec()),
+        match &mut self.source {
+            Source::Pieces {
+                decoder,
+                state,
+                bytes,
+            } => {
+                decoder.check_id(id)?;
+                decoder.push(id.index(), state, bytes);
+                if !decoder.has_denormalizer() {
+                    let begun = match decoder.splits_chars {
+                        true => begun_char(bytes),
+                        false => 0,
+                    };
+                    let whole = bytes.len() - begun;
+                    match std::str::from_utf8(&bytes[..whole]) {
+                        Ok(text) => self.text.push_str(text),
+                        Err(_) => self.text = decoder.to_text(bytes[..whole].to_vec()),
+                    }
+                    bytes.drain(..whole);
+                }
+            }
+            #[cfg(feature = "formats")]
+            Source::Pipeline { pipeline, state } => {
+                pipeline.check_id(id)?;
+                pipeline.decode_next(id.get(), state, &mut self.text)?;
+            }
         }
-        self.bytes.drain(..self.bytes.len() - begun);
+        Ok(&self.text)
+    }
+
+    /// Ends the text and returns what was held back, which is nothing if a pattern of the decoder takes
+    /// too many steps. The decoder is then ready for another text.
+    pub fn finish(&mut self) -> &str {
+        self.text.clear();
+        match &mut self.source {
+            Source::Pieces {
+                decoder,
+                state,
+                bytes,
+            } => {
+                decoder.finish(state, 0, bytes);
+                *state = DecodeState::default();
+                self.text = decoder.to_text(std::mem::take(bytes));
+            }
+            #[cfg(feature = "formats")]
+            Source::Pipeline { pipeline, state } => {
+                let state = std::mem::replace(state, pipeline.decoder_state());
+                if pipeline.decode_end(state, &mut self.text).is_err() {
+                    self.text.clear();
+                }
+            }
+        }
         &self.text
     }
-}
-
-/// The bytes at the end that are the beginning of a character, but no character.
-fn begun_char(bytes: &[u8]) -> usize {
-    let longest = bytes.len().min(3);
-    let mut lengths = (1..=longest).rev();
-    let begins = |length: &usize| may_become_char(&bytes[bytes.len() - length..]);
-    lengths.find(begins).unwrap_or(0)
 }
 
 impl fmt::Debug for IncrementalDecoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IncrementalDecoder")
-            .field("state", &self.state)
-            .finish_non_exhaustive()
+        f.debug_struct("IncrementalDecoder").finish_non_exhaustive()
     }
 }
 

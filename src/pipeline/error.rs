@@ -4,6 +4,8 @@ use std::fmt;
 
 use super::NoUnknownToken;
 use crate::added::AddedTokensError;
+use crate::decode::DecodeError;
+use crate::encode::EncodeError;
 use crate::pattern::PatternError;
 use crate::trie::TrieTooLarge;
 
@@ -19,8 +21,6 @@ pub enum PipelineError {
     NoUnknownToken,
     /// An expression took too many steps on a text.
     Pattern(PatternError),
-    /// The library was built without expressions.
-    NoExpressions,
 }
 
 impl fmt::Display for PipelineError {
@@ -36,9 +36,32 @@ impl fmt::Display for PipelineError {
                  unknown token; add the token that unk_token or unk_id names",
             ),
             Self::Pattern(_) => f.write_str("a pattern of the tokenizer cannot be applied"),
-            Self::NoExpressions => {
-                f.write_str("expressions need spiece with the feature regex")
-            }
+        }
+    }
+}
+
+impl PipelineError {
+    /// The message with its cause.
+    fn problem(&self) -> String {
+        match self {
+            Self::Pattern(source) => format!("{self}: {source}"),
+            _ => self.to_string(),
+        }
+    }
+}
+
+impl From<PipelineError> for EncodeError {
+    fn from(error: PipelineError) -> Self {
+        Self::NoResult {
+            problem: error.problem(),
+        }
+    }
+}
+
+impl From<PipelineError> for DecodeError {
+    fn from(error: PipelineError) -> Self {
+        Self::NoResult {
+            problem: error.problem(),
         }
     }
 }

@@ -45,6 +45,14 @@ impl Matcher {
         })
     }
 
+    /// Whether it is a text of one character, which is found in the parts of a text as in the whole.
+    pub(super) fn is_one_char(&self) -> bool {
+        let MatcherTarget::Text(text) = &self.target else {
+            return false;
+        };
+        text.chars().count() == 1
+    }
+
     /// A split at the matches, if finding them cannot fail.
     pub(super) fn as_split(&self, behavior: SplitBehavior) -> Option<Split> {
         match &self.target {

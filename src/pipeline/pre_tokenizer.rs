@@ -9,7 +9,7 @@ use super::matcher::{Matcher, MatcherTarget};
 use super::normalizer::byte_chars;
 use super::scripts;
 use super::text::MappedText;
-use crate::pattern::{Joiner, Pattern, PatternSyntax, Split, SplitBehavior};
+use crate::pattern::{Joiner, Pattern, PatternError, PatternSyntax, Split, SplitBehavior};
 
 /// A step that cuts a text into the parts that the model gets.
 #[derive(Debug, Clone)]
@@ -77,18 +77,19 @@ pub enum PrependScheme {
 }
 
 /// The expression of GPT-2.
-static GPT2: LazyLock<Option<Pattern>> = LazyLock::new(|| {
+static GPT2: LazyLock<Result<Pattern, PatternError>> = LazyLock::new(|| {
     let expression = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
-    Pattern::with_syntax(expression, PatternSyntax::Oniguruma).ok()
+    Pattern::with_syntax(expression, PatternSyntax::Oniguruma)
 });
 
 /// Word characters and others, in the crate `regex`.
-static WORDS: LazyLock<Option<Pattern>> = LazyLock::new(|| Pattern::new(r"\w+|[^\w\s]+").ok());
+static WORDS: LazyLock<Result<Pattern, PatternError>> =
+    LazyLock::new(|| Pattern::new(r"\w+|[^\w\s]+"));
 
 impl PreTokenizer {
     /// The expression of GPT-2.
     pub(super) fn gpt2() -> Option<&'static Pattern> {
-        GPT2.as_ref()
+        GPT2.as_ref().ok()
     }
 
     /// The step that cuts as a split.
@@ -142,7 +143,7 @@ impl PreTokenizer {
                     })?;
                 }
                 if *use_regex {
-                    cut_by(text, GPT2.as_ref(), SplitBehavior::Isolated, false)?;
+                    cut_by(text, &GPT2, SplitBehavior::Isolated, false)?;
                 }
                 text.change(|part| -> Result<(), PipelineError> {
                     byte_chars(part);
@@ -184,7 +185,7 @@ impl PreTokenizer {
                 scripts::cut(text, |range| on_part(range, None));
                 Ok(())
             }),
-            Self::Whitespace => cut_by(text, WORDS.as_ref(), SplitBehavior::Removed, true),
+            Self::Whitespace => cut_by(text, &WORDS, SplitBehavior::Removed, true),
             Self::WhitespaceSplit => cut_at(text, is_space, SplitBehavior::Removed),
         }
     }
@@ -252,11 +253,11 @@ fn cut_at(
 /// Cuts by a pattern that this module made.
 fn cut_by(
     text: &mut MappedText,
-    pattern: Option<&Pattern>,
+    pattern: &Result<Pattern, PatternError>,
     behavior: SplitBehavior,
     invert: bool,
 ) -> Result<(), PipelineError> {
-    let pattern = pattern.ok_or(PipelineError::NoExpressions)?;
+    let pattern = pattern.as_ref().map_err(Clone::clone)?;
     text.cut(|text, on_part| {
         let mut joiner = Joiner::new(behavior, invert);
         let mut pass = |range: Range<usize>| on_part(range, None);

@@ -315,7 +315,7 @@ impl AppendingEncoder {
                 };
                 encoded
                     .map(|()| settled_at(at, ids))
-                    .map_err(super::cache::no_result)
+                    .map_err(EncodeError::from)
             }
         }
     }

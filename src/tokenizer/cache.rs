@@ -120,14 +120,6 @@ impl EncodeCache {
     }
 }
 
-/// Why a text has no result.
-#[cfg(feature = "formats")]
-pub(super) fn no_result(error: PipelineError) -> EncodeError {
-    EncodeError::NoResult {
-        problem: error.to_string(),
-    }
-}
-
 impl EncodeCache {
     /// Why a text since the last call has no ids; see
     /// [`Encoder::take_failure`](crate::Encoder::take_failure).
@@ -159,7 +151,7 @@ impl CacheParts {
     #[cfg(feature = "formats")]
     pub(super) fn note_failure(&mut self, encoded: Result<(), PipelineError>) {
         if let Err(error) = encoded {
-            self.failure = Some(no_result(error));
+            self.failure = Some(error.into());
         }
     }
 

@@ -32,17 +32,8 @@ fn decode_by(
     skips_special: bool,
     text: &mut Vec<u8>,
 ) -> Result<(), DecodeError> {
-    let unknown = ids.iter().find(|id| pipeline.text_of(id.get()).is_none());
-    if let Some(id) = unknown {
-        return Err(DecodeError::NoPiece {
-            id: *id,
-            pieces: pipeline.vocab_size(),
-        });
-    }
-    let decoded = pipeline.decode(ids.iter().map(|id| id.get()), skips_special);
-    let decoded = decoded.map_err(|error| DecodeError::NoResult {
-        problem: error.to_string(),
-    })?;
+    ids.iter().try_for_each(|id| pipeline.check_id(*id))?;
+    let decoded = pipeline.decode(ids.iter().map(|id| id.get()), skips_special)?;
     text.extend_from_slice(&decoded);
     Ok(())
 }
@@ -178,8 +169,8 @@ impl Tokenizer {
         let pieces = pieces.iter().map(AsRef::as_ref);
         #[cfg(feature = "formats")]
         if let Some(pipeline) = self.pipeline().filter(|it| !it.has_byte_strings()) {
-            let tokens = pieces.clone().map(lossy_string).collect();
-            if let Ok(text) = pipeline.decode_tokens(tokens) {
+            let tokens: Vec<String> = pieces.clone().map(lossy_string).collect();
+            if let Ok(text) = pipeline.decode_tokens(tokens.iter().map(String::as_str)) {
                 return text.into_bytes();
             }
         }
@@ -264,19 +255,12 @@ impl Tokenizer {
 
     /// A decoder that takes ids one by one; see [`IncrementalDecoder`] for an example.
     ///
-    /// Of a pipeline that is not byte-level, the text comes as a whole at the end; it is empty if a
-    /// pattern of the decoder takes too many steps, which [`decode`](Self::decode) reports.
+    /// What a step of the decoder of a `tokenizer.json` may still change is held back.
     pub fn incremental_decoder(&self) -> IncrementalDecoder {
-        let decoder = Arc::clone(self.decoder());
         #[cfg(feature = "formats")]
         if let Some(pipeline) = self.pipeline().filter(|pipeline| !pipeline.joins_bytes()) {
-            let pipeline = Arc::clone(pipeline);
-            let whole = move |ids: &[PieceId]| {
-                let decoded = pipeline.decode(ids.iter().map(|id| id.get()), false);
-                lossy_string(&decoded.unwrap_or_default())
-            };
-            return IncrementalDecoder::of_whole(decoder, Arc::new(whole));
+            return IncrementalDecoder::of_pipeline(Arc::clone(pipeline));
         }
-        IncrementalDecoder::new(decoder)
+        IncrementalDecoder::new(Arc::clone(self.decoder()))
     }
 }

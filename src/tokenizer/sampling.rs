@@ -8,7 +8,6 @@
 use std::time::Instant;
 
 #[cfg(feature = "formats")]
-use super::cache::no_result;
 use super::cache::{CacheParts, EncodeCache, TextBuffers};
 use super::context::{EncodeContext, ModelContext};
 use super::options::{
@@ -178,7 +177,7 @@ impl<'t> EncodeContext<'t> {
                     pipeline,
                     push,
                 );
-                sampled.map_err(no_result)?;
+                sampled?;
             }
             #[cfg(feature = "formats")]
             (TablesRef::Pipeline(_), _) => {
