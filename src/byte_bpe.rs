@@ -52,6 +52,7 @@ pub struct ByteBpe {
     added: Arc<AddedTokens>,
     /// The bytes of each id; empty for ids without a token.
     texts: TextArena,
+    empty_token: Option<PieceId>,
 }
 
 impl ByteBpe {
@@ -67,6 +68,7 @@ impl ByteBpe {
         let ByteBpeParts {
             tokens,
             special_tokens,
+            empty_token,
             pretokenizer,
             whole_pretokens_first,
             text_form,
@@ -81,7 +83,7 @@ impl ByteBpe {
         if bytes > MAX_TEXT_BYTES {
             return Err(ByteBpeError::TooManyBytes { bytes });
         }
-        let texts = texts_by_id(&tokens, &special_tokens)?;
+        let texts = texts_by_id(&tokens, empty_token, &special_tokens)?;
         let mut special_texts = HashSet::with_capacity(special_tokens.len());
         for token in &special_tokens {
             if !special_texts.insert(&token.text[..]) {
@@ -112,6 +114,7 @@ impl ByteBpe {
             adds_prefix_space,
             added: Arc::new(added),
             texts,
+            empty_token: empty_token.map(PieceId::new),
         })
     }
 
@@ -124,13 +127,22 @@ impl ByteBpe {
     pub fn id_to_bytes(&self, id: PieceId) -> Option<&[u8]> {
         let is_in_range = id.index() < self.texts.len();
         let bytes = is_in_range.then(|| self.texts.get(id.index()))?;
-        (!bytes.is_empty()).then_some(bytes)
+        let is_token = !bytes.is_empty() || self.empty_token == Some(id);
+        is_token.then_some(bytes)
+    }
+
+    /// The id of the token without bytes.
+    pub(crate) fn empty_token(&self) -> Option<PieceId> {
+        self.empty_token
     }
 
     /// The id of the token with these bytes; if none merges to them, that of the special token with
     /// this text.
     pub fn bytes_to_id(&self, bytes: impl AsRef<[u8]>) -> Option<PieceId> {
         let bytes = bytes.as_ref();
+        if bytes.is_empty() {
+            return self.empty_token;
+        }
         let special = || {
             let id = self.added.id(std::str::from_utf8(bytes).ok()?);
             id.map(PieceId::new)
@@ -167,6 +179,7 @@ impl ByteBpe {
         ByteBpeParts {
             tokens: tokens.collect(),
             special_tokens: self.special_tokens().to_vec(),
+            empty_token: self.empty_token.map(PieceId::get),
             pretokenizer: self.pretokenizer.clone(),
             whole_pretokens_first: self.looks_up_pretokens(),
             text_form: self.text_form,
@@ -250,7 +263,11 @@ fn in_form(form: TextForm, text: &str) -> String {
 }
 
 /// The bytes of each id, empty for ids without a token.
-fn texts_by_id(tokens: &[ByteToken], special: &[SpecialToken]) -> Result<TextArena, ByteBpeError> {
+fn texts_by_id(
+    tokens: &[ByteToken],
+    empty_token: Option<u32>,
+    special: &[SpecialToken],
+) -> Result<TextArena, ByteBpeError> {
     if let Some(empty) = tokens.iter().find(|token| token.bytes.is_empty()) {
         return Err(ByteBpeError::EmptyToken { id: empty.id });
     }
@@ -260,7 +277,8 @@ fn texts_by_id(tokens: &[ByteToken], special: &[SpecialToken]) -> Result<TextAre
         return Err(ByteBpeError::SpecialText { id: token.id });
     }
     let tokens = tokens.iter().map(|token| (token.id, &token.bytes[..]));
-    let mut by_id: Vec<(u32, &[u8])> = tokens.collect();
+    let empty = empty_token.map(|id| (id, &[][..]));
+    let mut by_id: Vec<(u32, &[u8])> = tokens.chain(empty).collect();
     by_id.sort_unstable_by_key(|(id, _)| *id);
     if let Some(pair) = by_id.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         return Err(ByteBpeError::RepeatedId { id: pair[0].0 });

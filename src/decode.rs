@@ -20,7 +20,6 @@
 //! bytes are pending until then.
 
 mod error;
-pub(crate) mod incremental;
 mod short;
 pub(crate) mod spans;
 
@@ -63,7 +62,7 @@ pub(crate) struct Decoder {
     /// Whether there are ids without a piece.
     has_gaps: bool,
     /// Whether a piece can be a part of a character, which ends in another piece.
-    splits_chars: bool,
+    pub(crate) splits_chars: bool,
 }
 
 /// The state of decoding between two ids.

@@ -150,7 +150,6 @@ pub use base::rng::Rng;
 #[cfg(feature = "formats")]
 pub use byte_bpe::ByteBpe;
 pub use decode::DecodeError;
-pub use decode::incremental::IncrementalDecoder;
 pub use decode::spans::{DecodedText, DecodedToken};
 pub use encode::EncodeError;
 pub use model::text_normalizer::{Normalized, TextNormalizer};
@@ -162,8 +161,8 @@ pub use pattern::{Pattern, PatternError, PatternSyntax, Pretokenizer, Split, Spl
 pub use piece::{PieceId, PieceKind};
 pub use tokenizer::{
     Appended, AppendingEncoder, EncodeCache, EncodeOptions, EncodedLines, Encoder, ExtraOption,
-    PreparedOptions, SampleOptions, SampleReplacement, ScoredSampleOptions, TextSegment, Token,
-    TokenRef, Tokenizer, TokenizerConfig, Tokens, TokensIter,
+    IncrementalDecoder, PreparedOptions, SampleOptions, SampleReplacement, ScoredSampleOptions,
+    TextSegment, Token, TokenRef, Tokenizer, TokenizerConfig, Tokens, TokensIter,
 };
 #[cfg(feature = "train")]
 pub use train::{Corpus, TrainError, TrainFlags, TrainOptions, Trainer};

@@ -39,6 +39,7 @@ mod prepared;
 mod batch;
 mod flat_batch;
 mod decoding;
+mod incremental;
 mod message;
 #[cfg(feature = "formats")]
 mod normalized;
@@ -51,6 +52,7 @@ pub use self::cache::EncodeCache;
 pub use self::config::TokenizerConfig;
 use self::context::{CheckedOptions, EncodeContext, NO_OPTIONS};
 pub use self::encoder::Encoder;
+pub use self::incremental::IncrementalDecoder;
 #[cfg(feature = "formats")]
 pub(crate) use self::normalized::NormalizedEncoder;
 pub use self::options::{

@@ -470,6 +470,12 @@ fn text_lines(edited: &EditedModel) -> Vec<String> {
 /// An edit that cannot be made is a usage error.
 impl From<EditError> for CliError {
     fn from(error: EditError) -> Self {
-        Self::Usage(error.to_string())
+        Self::Usage(match &error {
+            EditError::NoSuchPiece { .. } => {
+                format!("{error} (`spiece export-vocab` lists the pieces)")
+            }
+            EditError::PieceExists { .. } => format!("{error} (--set_kind, --rename, --remove)"),
+            _ => error.to_string(),
+        })
     }
 }

@@ -309,6 +309,10 @@ impl From<ExtendError> for CliError {
     fn from(error: ExtendError) -> Self {
         match error {
             ExtendError::Train(error) => error.into(),
+            ExtendError::PieceExists { .. } => {
+                Self::Error(format!("{error} (`spiece edit --set_kind`)"))
+            }
+            ExtendError::PartOfCharacter { .. } => Self::Error(format!("{error} (--reuse)")),
             error => Self::Error(error.to_string()),
         }
     }

@@ -204,6 +204,9 @@ impl From<PruneError> for CliError {
     fn from(error: PruneError) -> Self {
         match error {
             PruneError::Model(_) | PruneError::Bytes(_) => Self::Error(error.to_string()),
+            PruneError::TooSmall {
+                keeps_chars: true, ..
+            } => Self::Usage(format!("{error} (--keep_chars=false)")),
             _ => Self::Usage(error.to_string()),
         }
     }

@@ -11,14 +11,14 @@ use crate::train::TrainError;
 #[non_exhaustive]
 pub enum EditError {
     /// No piece has the text that a step names.
-    #[error("there is no piece {piece:?}; `spiece export-vocab` lists the pieces")]
+    #[error("there is no piece {piece:?}; name one of the vocabulary")]
     NoSuchPiece {
         /// The text.
         piece: String,
     },
     /// A step adds a piece with a text that already exists, or renames a piece to such a text.
     #[error(
-        "piece {id} has the text {piece:?} already and is of the kind {kind}; change its kind (--set_kind), or rename or remove it first"
+        "piece {id} has the text {piece:?} already and is of the kind {kind}; change its kind, or rename or remove it first"
     )]
     PieceExists {
         /// The text.
@@ -87,7 +87,7 @@ pub enum MergeError {
 pub enum ExtendError {
     /// Only BPE models can be extended.
     #[error(
-        "a {model_type} model cannot be extended by continued training; BPE models can. `spiece edit` adds single pieces"
+        "a {model_type} model cannot be extended by continued training; BPE models can; an edit adds single pieces"
     )]
     Type {
         /// The type of the model.
@@ -126,7 +126,7 @@ pub enum ExtendError {
     },
     /// A piece that is to be added already exists.
     #[error(
-        "there is a piece {piece:?} already, of the kind {kind}; do not add it, or change its kind with `spiece edit --set_kind`"
+        "there is a piece {piece:?} already, of the kind {kind}; do not add it, or change its kind by an edit"
     )]
     PieceExists {
         /// The text.
@@ -148,7 +148,7 @@ pub enum ExtendError {
     /// A user-defined symbol is not UTF-8, so it can match inside a character.
     #[error(
         "the user-defined symbol {id} {piece:?} is not UTF-8 and can be a part of characters, which then cannot be learned; \
-         remove it or give its id to --reuse"
+         remove it or reuse its id"
     )]
     PartOfCharacter {
         /// The id.
@@ -192,7 +192,7 @@ pub enum PruneError {
     /// The size is below what is always kept.
     #[error(
         "size {size} is too small; {smallest} pieces cannot be removed. Raise the size{}",
-        if *keeps_chars { ", or allow pieces of one character to be removed (--keep_chars=false)" } else { "" }
+        if *keeps_chars { ", or allow pieces of one character to be removed" } else { "" }
     )]
     TooSmall {
         /// The size that was asked for.

@@ -69,7 +69,7 @@ impl fmt::Display for ByteBpeError {
                 f,
                 "no token is the byte 0x{byte:02x} alone, so some texts could not be encoded; add a token for each of the 256 bytes"
             ),
-            Self::EmptyToken { id } => write!(f, "token {id} has no bytes; leave it out"),
+            Self::EmptyToken { id } => write!(f, "token {id} has no bytes; give its id as the empty token"),
             Self::RepeatedToken { bytes, id } => write!(
                 f,
                 "token {id} has the bytes {:?} of a token before it; leave one of them out",

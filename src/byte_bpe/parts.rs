@@ -67,6 +67,8 @@ pub struct ByteBpeParts {
     /// The special tokens. Several may have the same id, as in o200k_harmony, or the id of a token:
     /// it is then decoded to the token, or to the first of them.
     pub special_tokens: Vec<SpecialToken>,
+    /// The id of a token without bytes, which no text has: the vocabularies of Whisper have one.
+    pub empty_token: Option<u32>,
     /// Cuts texts into pretokens.
     pub pretokenizer: Pretokenizer,
     /// Whether a pretoken that is a token as a whole is this token, before any merging: so in
@@ -86,12 +88,14 @@ impl ByteBpeParts {
         Self {
             tokens: Vec::new(),
             special_tokens: Vec::new(),
+            empty_token: None,
             pretokenizer,
             whole_pretokens_first: true,
             text_form: TextForm::AsIs,
             adds_prefix_space: false,
         }
     }
+
     /// Adds tokens in the order of a list of merges. Returns the positions of those that are left out:
     /// tokens that no text is merged to, and that special tokens stand for. tokenizers and GPT-2 have
     /// special tokens in the vocabulary, too.

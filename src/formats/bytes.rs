@@ -320,6 +320,7 @@ impl ByteVocabulary {
         order.divided.retain(|(at, _)| !left_out.contains(at));
         let mut verdict = Verdict::default();
         verdict.add_all(divided_reason(&order, tokens));
+        parts.empty_token = tokens.empty();
         let value = Self {
             parts,
             post_processor: None,

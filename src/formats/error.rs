@@ -121,7 +121,7 @@ pub enum FormatError {
     /// The file has no pattern, and is none of the files whose pattern is known.
     #[error(
         "{format} files have no pattern, and this is none of the published files whose pattern is known; \
-         give the pattern that the vocabulary was trained with, for example --pattern=gpt2"
+         give the pattern that the vocabulary was trained with, for example gpt2"
     )]
     NoPattern {
         /// The format.

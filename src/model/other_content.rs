@@ -249,10 +249,10 @@ impl fmt::Display for OtherContent {
                 "this is a vocabulary of tiktoken (as in Llama 3's tokenizer.model), not of SentencePiece; Tokenizer::open of the library reads it (feature formats)"
             }
             Self::Gguf => {
-                "this is a GGUF file; build spiece with the feature formats, or convert it with `spiece convert FILE m.model`"
+                "this is a GGUF file; build spiece with the feature formats, or convert it to a .model"
             }
             Self::TokenizerJson => {
-                "this is a tokenizer.json; build spiece with the feature formats, or convert it with `spiece convert FILE m.model`"
+                "this is a tokenizer.json; build spiece with the feature formats, or convert it to a .model"
             }
             Self::TokenizerConfig => {
                 "this is a configuration of transformers, which has no pieces; name the tokenizer.model or tokenizer.json beside it"

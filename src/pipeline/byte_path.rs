@@ -344,6 +344,7 @@ impl Pipeline {
         let special_tokens = self.added_tokens().to_vec();
         let mut parts = ByteBpeParts {
             special_tokens,
+            empty_token: bpe.vocabulary().id(""),
             whole_pretokens_first: bpe.options().whole_parts_first,
             text_form,
             adds_prefix_space: path.adds_prefix_space,

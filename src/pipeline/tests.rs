@@ -125,6 +125,13 @@ fn compare(cases: &str) -> (usize, Vec<String>) {
             }
             let ids: Vec<u32> = encoder.encode(text).iter().map(|id| id.get()).collect();
             check("ids", &json!(ids), &recorded["ids"]);
+            let mut incremental = tokenizer.incremental_decoder();
+            let mut decoded = String::new();
+            for id in &ids {
+                decoded += incremental.push(PieceId::new(*id)).unwrap();
+            }
+            decoded += incremental.finish();
+            check("one by one", &json!(decoded), &recorded["decoded"]);
         }
     }
     (texts, differing)

@@ -11,10 +11,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Tokenizer;
+use super::incremental::IncrementalDecoder;
 use super::tables::Tables;
 #[cfg(feature = "formats")]
 use crate::base::lossy_string;
-use crate::decode::incremental::IncrementalDecoder;
 use crate::decode::spans::{DecodedText, GivenPiece};
 use crate::decode::{DecodeError, Decoder};
 use crate::piece::PieceId;

@@ -2,11 +2,14 @@
 
 Usage: pipelines.py FIRST LAST > cases.jsonl
        pipelines.py --files COUNT FILE... > cases.jsonl
+       pipelines.py --minimize SEED TEXT > cases.jsonl
        SPIECE_PIPELINES=cases.jsonl cargo test --release --lib --all-features pipeline::tests::cases_of_a_file -- --ignored
 
 Needs tokenizers 0.23.3. Each number from FIRST to LAST is the seed of a tokenizer with random components and a made-up
 model. A line has its tokenizer.json, or the path of a FILE, and for each text the ids, tokens, offsets in bytes, parts
 and decoded texts, with and without special tokens, or the error of a text that has none. A FILE gets COUNT random texts.
+With --minimize the cases are the tokenizer of a SEED, and what is left of it without one of its components or added
+tokens, each with all parts of TEXT, the shortest ones first.
 `testdata/pipelines/cases.jsonl` is written by it, and read by the tests of the library; the last command compares other
 cases.
 """
@@ -280,24 +283,57 @@ def compare_files(count, paths):
         print(json.dumps({"path": path, "texts": found}, ensure_ascii=False))
 
 
+def write_case(seed, file, texts):
+    """Writes a line: what the library makes of the texts with the tokenizer of a file."""
+    # Ids and normalized texts of added tokens are those of the file that is read.
+    tokenizer = Tokenizer.from_str(file)
+    made = []
+    for text in texts:
+        try:
+            made.append(results(tokenizer, text))
+        except BaseException as error:  # The library panics on some texts.
+            if isinstance(error, KeyboardInterrupt):
+                raise
+    print(json.dumps({"seed": seed, "file": json.loads(file), "texts": made}, ensure_ascii=False))
+
+
+def smaller(file):
+    """A file, and what is left of it without a component, a step of one, or an added token."""
+    yield file
+    for component in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        if file[component]:
+            yield {**file, component: None}
+        lists = [key for key, value in (file[component] or {}).items() if isinstance(value, list)]
+        for key in lists if (file[component] or {}).get("type") == "Sequence" else []:
+            steps = file[component][key]
+            for at in range(len(steps)):
+                yield {**file, component: {**file[component], key: steps[:at] + steps[at + 1 :]}}
+    for at in range(len(file["added_tokens"])):
+        yield {**file, "added_tokens": file["added_tokens"][:at] + file["added_tokens"][at + 1 :]}
+
+
+def minimize(seed, text):
+    """Writes the cases of a seed that can be smaller than the one that differs."""
+    file = json.loads(Maker(seed).tokenizer()[0].to_str())
+    parts = {text[begin:end] for end in range(len(text) + 1) for begin in range(end)}
+    parts = sorted(parts, key=lambda part: (len(part), part))
+    for candidate in smaller(file):
+        try:
+            write_case(seed, json.dumps(candidate), parts)
+        except Exception as error:  # The library refuses what some components need.
+            print(f"left out: {error}", file=sys.stderr)
+
+
 def main():
     if sys.argv[1] == "--files":
         return compare_files(int(sys.argv[2]), sys.argv[3:])
+    if sys.argv[1] == "--minimize":
+        return minimize(int(sys.argv[2]), sys.argv[3])
     first, last = map(int, sys.argv[1:])
     for seed in range(first, last + 1):
         maker = Maker(seed)
         tokenizer, names = maker.tokenizer()
-        # Ids and normalized texts of added tokens are those of the file that is read.
-        file = tokenizer.to_str()
-        tokenizer = Tokenizer.from_str(file)
-        texts = []
-        for text in maker.texts(names):
-            try:
-                texts.append(results(tokenizer, text))
-            except BaseException as error:  # The library panics on some texts.
-                if isinstance(error, KeyboardInterrupt):
-                    raise
-        print(json.dumps({"seed": seed, "file": json.loads(file), "texts": texts}, ensure_ascii=False))
+        write_case(seed, tokenizer.to_str(), maker.texts(names))
 
 
 if __name__ == "__main__":

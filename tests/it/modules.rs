@@ -142,3 +142,32 @@ fn the_names_at_the_head_of_a_path_are_found() {
         assert_eq!(first_names(text), expected, "{text}");
     }
 }
+
+/// Messages of the library are read where there is no program, too: they name no flag and no verb of it.
+#[test]
+fn messages_of_the_library_name_no_flags_of_the_program() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    rust_files(&source, &mut files);
+    files.retain(|file| !file.ends_with("tests.rs"));
+    let mut named = Vec::new();
+    for file in files {
+        // Texts for the maintainer, who runs cargo.
+        let code = code(&file).replace("cargo test --lib write_precompiled -- --ignored", "");
+        let is_named = |line: &&str| {
+            let flag = line.match_indices("--").any(|(at, _)| {
+                let before = line[..at].chars().last();
+                let after = line[at + 2..].chars().next();
+                matches!(before, Some(' ' | '(' | '`' | '"'))
+                    && after.is_some_and(|c| c.is_ascii_lowercase())
+            });
+            flag || line.contains("`spiece ")
+        };
+        named.extend(
+            code.lines()
+                .filter(is_named)
+                .map(|line| format!("{}: {line}", file.display())),
+        );
+    }
+    assert!(named.is_empty(), "{}", named.join("\n"));
+}

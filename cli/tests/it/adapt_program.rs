@@ -265,7 +265,7 @@ fn mistakes_of_changes_give_their_message_and_exit_status() {
         (
             &["edit", &model, prefix, "--add_user_defined=▁the"],
             2,
-            "already and is of the kind normal; change its kind (--set_kind)",
+            "already and is of the kind normal; change its kind, or rename or remove it first (--set_kind, --rename, --remove)",
         ),
         (
             &["edit", &model, prefix, "--normalization_rule_name=none"],

@@ -40,7 +40,9 @@ impl<'j> PrintableVocabulary<'j> {
             bytes.clear();
             if append_bytes(text, &mut bytes) {
                 tokens.push(&bytes, u64::from(id), || Place::entry(list, index))?;
-                entries.push(index);
+                if !bytes.is_empty() {
+                    entries.push(index);
+                }
             } else {
                 others.push((text, id, index));
             }

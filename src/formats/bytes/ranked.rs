@@ -52,13 +52,6 @@ impl<'b> RankedTokens<'b> {
         self.tokens[rank].1
     }
 
-    /// The ranks by id.
-    pub(in crate::formats) fn by_id(&self) -> Vec<usize> {
-        let mut ranks: Vec<usize> = (0..self.len()).collect();
-        ranks.sort_unstable_by_key(|rank| self.id(*rank));
-        ranks
-    }
-
     /// The special token that has the id of a token.
     pub(in crate::formats) fn special(&self, rank: usize) -> Option<&'b SpecialToken> {
         let special = &self.special_by_id;

@@ -161,6 +161,9 @@ fn read_tokens(vocab: &[TekkenToken<'_>], special_count: u32) -> Result<TokenLis
             let problem = "the first 256 tokens are not the bytes in their order";
             return Err(syntax(FORMAT, place(index), problem));
         }
+        if bytes.is_empty() {
+            return Err(syntax(FORMAT, place(index), "a token has no bytes"));
+        }
         tokens.push(&bytes, u64::from(special_count) + token.rank, || {
             place(index)
         })?;

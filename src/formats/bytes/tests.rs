@@ -10,6 +10,8 @@ use super::*;
 use crate::formats::Converted;
 use crate::formats::{Reason, ReasonKind};
 use crate::pattern::{Pattern, PatternSyntax, Split, SplitBehavior};
+use crate::piece::PieceId;
+use crate::tokenizer::{Tokenizer, TokenizerConfig};
 
 const TEXT: &str = "the cat sat on the mat and the dog sat on the log\nthat hat, the bat and the rat; \
                     naïve cafés — 数 数 数学\n";
@@ -305,11 +307,6 @@ fn malformed_tiktoken_files_are_refused_with_their_lines() {
             &["DuplicateToken", "line 300", "\"!\"", "33"],
         ),
         (
-            "empty token",
-            with_line(299, "==== 299"),
-            &["Syntax", "line 300"],
-        ),
-        (
             "missing byte",
             lines[1..].join("\n"),
             &["MissingByte", "0x00"],
@@ -319,7 +316,7 @@ fn malformed_tiktoken_files_are_refused_with_their_lines() {
         assert_refused(what, read_bytes(file.as_bytes(), &options()), facts);
     }
     let no_pattern = read_bytes(file.as_bytes(), &ByteFormatOptions::default());
-    assert_refused("no pattern", no_pattern, &["NoPattern", "--pattern"]);
+    assert_refused("no pattern", no_pattern, &["NoPattern", "for example gpt2"]);
     let special = |id, text: &str| ByteFormatOptions {
         special_tokens: Some(vec![
             SpecialToken::new(text, id),
@@ -845,4 +842,44 @@ fn published_files_are_read_and_equal_by_all_texts() {
         assert_eq!(counts, (token_count, special_count), "{name}");
         assert!(read.verdict.is_exact(), "{name}: {}", read.verdict);
     }
+}
+
+#[test]
+fn a_token_without_bytes_is_read_decoded_and_written() {
+    let mut file = String::new();
+    for (id, token) in trained_tokens().iter().enumerate() {
+        file.push_str(&format!("{} {id}\n", BASE64_STANDARD.encode(token)));
+    }
+    let empty = trained_tokens().len();
+    file.push_str(&format!("= {empty}\n"));
+    let options = ByteFormatOptions {
+        pretokenizer: Some(Pretokenizer::of(Pattern::new(PATTERN).unwrap())),
+        ..ByteFormatOptions::default()
+    };
+    let read = ByteVocabulary::from_bytes(file.as_bytes(), &options);
+    let bpe = read.unwrap().unwrap().into_bpe().unwrap();
+    let id = PieceId::from_index(empty);
+    assert_eq!(bpe.vocab_size(), empty + 1);
+    assert_eq!(bpe.id_to_bytes(id), Some(&b""[..]));
+    assert_eq!(bpe.bytes_to_id(""), Some(id));
+    assert_eq!(bpe.parts().empty_token, Some(id.get()));
+    let tiktoken = bpe.to_format(FileFormat::Tiktoken, &ByteFileOptions::default());
+    assert_eq!(tiktoken.unwrap().files[0].1, file.as_bytes());
+
+    let json = bpe.to_format(FileFormat::TokenizerJson, &ByteFileOptions::default());
+    let json = json.unwrap().files.remove(0).1;
+    let pipeline = crate::formats::read_pipeline(&json).unwrap();
+    assert_eq!(
+        pipeline.byte_bpe().unwrap().parts().empty_token,
+        Some(id.get())
+    );
+    let tokenizer = Tokenizer::from_pipeline(bpe, TokenizerConfig::default());
+    assert_eq!(tokenizer.decode([id, PieceId::new(97)]).unwrap(), "a");
+
+    file.push_str("== 1000\n");
+    let twice = ByteVocabulary::from_bytes(file.as_bytes(), &options).unwrap_err();
+    assert!(
+        matches!(twice, FormatError::DuplicateToken { .. }),
+        "{twice}"
+    );
 }

@@ -67,6 +67,9 @@ pub(super) fn read(
             )
         })?;
         token.clear();
+        // Python decodes padding alone to no bytes.
+        let is_padding = base64.iter().all(|byte| *byte == b'=');
+        let base64 = if is_padding { b"" } else { base64 };
         BASE64_STANDARD
             .decode_vec(base64, &mut token)
             .map_err(|error| {
@@ -75,7 +78,9 @@ pub(super) fn read(
         let rank =
             parse_rank(rank).ok_or_else(|| syntax(FORMAT, place(), "the rank is not a number"))?;
         tokens.push(&token, rank, place)?;
-        lines.push(line);
+        if !token.is_empty() {
+            lines.push(line);
+        }
     }
     tokens.check(|at| Place::Line(lines[at]))?;
     let order = ListOrder::by_id(tokens.ids());
@@ -90,11 +95,18 @@ pub(super) fn read(
 pub(super) fn write(tokens: &RankedTokens<'_>) -> Result<ByteFiles, FormatError> {
     ascending_ids(FORMAT, tokens)?;
     let mut file = String::new();
-    for rank in tokens.by_id() {
-        if !tokens.is_only_special(rank) {
-            BASE64_STANDARD.encode_string(tokens.bytes(rank), &mut file);
-            file.push_str(&format!(" {}\n", tokens.id(rank)));
+    let ranks = (0..tokens.len()).filter(|rank| !tokens.is_only_special(*rank));
+    let written = ranks.map(|rank| (tokens.id(rank), tokens.bytes(rank)));
+    let empty = tokens.bpe.empty_token().map(|id| (id.get(), &[][..]));
+    let mut lines: Vec<(u32, &[u8])> = written.chain(empty).collect();
+    lines.sort_unstable();
+    for (id, bytes) in lines {
+        match bytes {
+            // As in Whisper's files.
+            [] => file.push('='),
+            bytes => BASE64_STANDARD.encode_string(bytes, &mut file),
         }
+        file.push_str(&format!(" {id}\n"));
     }
     let mut written = ByteFiles::one("vocabulary.tiktoken", file.into_bytes());
     let pattern = pattern_of(tokens.bpe.pretokenizer());

@@ -6,12 +6,15 @@ use crate::formats::FileFormat;
 use crate::formats::error::{FormatError, Place};
 use crate::piece::TextIndex;
 
-/// Tokens in the order of a file, each with other bytes.
+/// Tokens in the order of a file, each with other bytes. One of them may have no bytes; it has no
+/// position.
 #[derive(Debug)]
 pub(super) struct TokenList {
     pub(super) format: FileFormat,
     texts: TextArena,
     ids: Vec<u32>,
+    /// The id of the token without bytes.
+    empty: Option<u32>,
     /// The positions of single bytes.
     single: [Option<usize>; 256],
     index: TextIndex,
@@ -23,6 +26,7 @@ impl TokenList {
             format,
             texts: TextArena::default(),
             ids: Vec::new(),
+            empty: None,
             single: [None; 256],
             index: TextIndex::with_capacity(0),
         }
@@ -41,6 +45,11 @@ impl TokenList {
     /// The id of the token at a position.
     pub(super) fn id(&self, at: usize) -> u32 {
         self.ids[at]
+    }
+
+    /// The id of the token without bytes.
+    pub(super) fn empty(&self) -> Option<u32> {
+        self.empty
     }
 
     /// The bytes of all tokens.
@@ -64,7 +73,7 @@ impl TokenList {
     /// Adds a token.
     ///
     /// # Errors
-    /// It is empty, there is one with the same bytes, or the id is too large.
+    /// There is one with the same bytes, or the id is too large.
     pub(super) fn push(
         &mut self,
         token: &[u8],
@@ -72,7 +81,16 @@ impl TokenList {
         place: impl Fn() -> Place,
     ) -> Result<(), FormatError> {
         if token.is_empty() {
-            return Err(syntax(self.format, place(), "a token has no bytes"));
+            let id = checked_id(self.format, id, &place)?;
+            return match self.empty.replace(id) {
+                None => Ok(()),
+                Some(first) => Err(FormatError::DuplicateToken {
+                    format: self.format,
+                    place: place(),
+                    token: shown(token),
+                    first,
+                }),
+            };
         }
         let at = self.len();
         // Different ids up to the limit are at most that many tokens, so `TextIndex` has room.

@@ -423,7 +423,7 @@ fn cuts_of(
                 format: FORMAT,
                 place: Place::field(PRE),
                 found: format!("{name:?}"),
-                remedy: "give the pattern that the vocabulary was trained with, for example --pattern=gpt2",
+                remedy: "give the pattern that the vocabulary was trained with, for example gpt2",
             });
         }
     };

@@ -197,6 +197,11 @@ pub(in crate::formats) fn vocabulary<'b>(
             Some(_) => {}
         }
     }
+    let empty = tokens
+        .bpe
+        .empty_token()
+        .map(|id| (Cow::Borrowed(""), id.get()));
+    entries.extend(empty);
     let texts = special.iter().map(|token| &*token.text);
     let known = ids_of(texts, entries.iter().map(|(text, id)| (&**text, *id)));
     let of_entry = |token: &SpecialToken| known.get(&*token.text).copied();

@@ -17,9 +17,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{DecodeState, Decoder};
 use crate::base::begun_char;
-use crate::decode::DecodeError;
+use crate::decode::{DecodeError, DecodeState, Decoder};
 use crate::piece::PieceId;
 #[cfg(feature = "formats")]
 use crate::pipeline::{DecoderState, Pipeline};
