@@ -63,9 +63,15 @@ pub(crate) const FILES_OF_FOLDERS: [&str; 5] = [
 
 /// The pipeline of the bytes of a `tokenizer.json`.
 pub(crate) fn read_pipeline(file: &[u8]) -> Result<Pipeline, FormatError> {
-    opened::check_size(FileFormat::TokenizerJson, file)?;
-    tokenizer_json::read_pipeline(opened::text(FileFormat::TokenizerJson, file)?)
+    tokenizer_json::read_pipeline(json_text(file)?)
 }
+
+/// The text of a `tokenizer.json`.
+fn json_text(file: &[u8]) -> Result<&str, FormatError> {
+    opened::check_size(FileFormat::TokenizerJson, file)?;
+    opened::text(FileFormat::TokenizerJson, file)
+}
+
 impl Pipeline {
     /// The pipeline as a `tokenizer.json`: tokenizers 0.23.3 has the same ids, tokens, spans and texts,
     /// and so has the pipeline of the file. Of a vocabulary of byte strings, a pattern may come back with

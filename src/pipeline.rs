@@ -59,6 +59,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use self::bert::BertNormalizer;
 use self::byte_path::BytePath;
+pub(crate) use self::byte_path::NoByteBpe;
 use self::chunks::Chunks;
 pub(crate) use self::decoder::DecoderState;
 pub use self::decoder::DecoderStep;
@@ -141,7 +142,7 @@ pub struct Pipeline {
     /// How ids are made of bytes, if the pipeline is byte-level.
     byte_path: Option<BytePath>,
     /// The pipeline as a byte-level vocabulary; see [`byte_bpe`](Self::byte_bpe).
-    byte_bpe: OnceLock<Option<Box<ByteBpe>>>,
+    byte_bpe: OnceLock<Result<Box<ByteBpe>, NoByteBpe>>,
     /// A SentencePiece model with the same ids, until a tokenizer takes it.
     equal_model: Option<Box<EqualModel>>,
     /// Where texts can be cut before everything else, if they can.

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Arg, ArgMatches};
 
 use super::args;
-use super::io::{CliError, CliResult};
+use super::io::{CliError, CliResult, flag_of};
 use super::progress::Messages;
 use spiece::adapt::IdMap;
 use spiece::formats::{
@@ -112,7 +112,10 @@ pub(crate) fn open_vocabulary(
     if !path.is_file() && !path.is_dir() {
         return Ok(None);
     }
-    open(path).map_err(|error| CliError::in_file(path, error))
+    open(path).map_err(|error| {
+        let flag = flag_of(&error);
+        CliError::in_file(path, format!("{error}{flag}"))
+    })
 }
 
 /// Refuses these flags, which have no default, for this reason.

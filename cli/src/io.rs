@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::progress::Messages;
+use spiece::formats::FormatError;
 use spiece::input::{OpenText, reading_remedy};
 use spiece::output::WriteError;
 use spiece::output::write_files;
@@ -127,7 +128,17 @@ impl From<TrainError> for CliError {
 /// A model that cannot be read is a failure of the operation.
 impl From<ModelError> for CliError {
     fn from(error: ModelError) -> Self {
-        Self::Error(error.to_string())
+        Self::Error(format!("{error}{}", flag_of(&error)))
+    }
+}
+
+/// The flag that gives what an error, or its cause, says is missing.
+pub(crate) fn flag_of(error: &(dyn std::error::Error + 'static)) -> &'static str {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut formats = causes.filter_map(|error| error.downcast_ref::<FormatError>());
+    match formats.any(FormatError::lacks_pattern) {
+        true => " (--pattern=gpt2)",
+        false => "",
     }
 }
 

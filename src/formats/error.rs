@@ -127,6 +127,19 @@ pub enum FormatError {
         /// The format.
         format: FileFormat,
     },
+    /// The file names a pattern that is not known here.
+    #[error(
+        "{format}: {place}: the pattern {name:?} is not known; give the pattern that the vocabulary was trained with, \
+         for example gpt2"
+    )]
+    UnknownPattern {
+        /// The format.
+        format: FileFormat,
+        /// Where.
+        place: Place,
+        /// The name.
+        name: String,
+    },
     /// A pattern, or special tokens, were given for a file that has its own.
     #[error(
         "{format} files say themselves how text is cut and normalized; leave out the pattern and the special tokens"
@@ -251,6 +264,12 @@ pub enum FormatError {
 }
 
 impl FormatError {
+    /// Whether the file has no pattern, so that a [`ByteFormatOptions`](super::ByteFormatOptions) with
+    /// one opens it.
+    pub fn lacks_pattern(&self) -> bool {
+        matches!(self, Self::NoPattern { .. } | Self::UnknownPattern { .. })
+    }
+
     pub(in crate::formats) fn no_form(
         format: FileFormat,
         what: impl Into<String>,

@@ -12,12 +12,31 @@ use super::bytes::{ByteFileOptions, ByteFiles, ByteFormatOptions, Missing};
 use super::gguf::GgufOptions;
 use super::{FileFormat, read_pipeline, read_vocab_txt, tokenizer_json};
 use crate::base::byte_chars::byte_char;
+use crate::base::lossy_string;
+use crate::byte_bpe::ByteBpeError;
 use crate::formats::error::FormatError;
 use crate::model::Model;
-use crate::pipeline::{Normalizer, Pipeline, PipelineModel, PreTokenizer, UnicodeForm};
+use crate::pipeline::{NoByteBpe, Normalizer, Pipeline, PipelineModel, PreTokenizer, UnicodeForm};
 
 /// What to do if a format cannot hold a pipeline.
 const REMEDY: &str = "write a tokenizer.json, which holds every pipeline";
+
+/// A component that is in the way of a format.
+pub(super) struct Obstacle {
+    /// Its path in a `tokenizer.json`.
+    pub(super) component: String,
+    /// What it is.
+    pub(super) found: String,
+}
+
+impl Obstacle {
+    fn new(component: impl Into<String>, found: impl Into<String>) -> Self {
+        Self {
+            component: component.into(),
+            found: found.into(),
+        }
+    }
+}
 
 impl Pipeline {
     /// The pipeline in the files of a format, with a verdict on whether the program that the files are
@@ -102,8 +121,7 @@ impl Pipeline {
 
     /// A `.model` or GGUF file.
     fn to_model_file(&self, format: FileFormat) -> Result<ByteFiles, FormatError> {
-        let converted = Model::from_tokenizer_json(&self.to_tokenizer_json()?);
-        let converted = converted.map_err(|error| match error {
+        let converted = Model::from_pipeline(self).map_err(|error| match error {
             FormatError::NoModel {
                 component, found, ..
             } => component_error(format, &component, found),
@@ -192,16 +210,49 @@ impl Pipeline {
     /// Why a format that holds byte-level vocabularies, or models of SentencePiece's types, does not
     /// hold the pipeline.
     fn obstacle(&self, format: FileFormat) -> FormatError {
-        let error = |component: &str, found: String| component_error(format, component, found);
-        let kind = match self.model() {
-            PipelineModel::Bpe(_) | PipelineModel::Bytes(_) => "BPE",
-            PipelineModel::Unigram(_) => "Unigram",
-            PipelineModel::WordPiece(_) => "WordPiece",
-            PipelineModel::WordLevel(_) => "WordLevel",
-        };
-        if self.is_byte_level() && format == FileFormat::Model {
+        let is_bpe = matches!(self.model(), PipelineModel::Bpe(_));
+        let obstacle = if self.is_byte_level() && format == FileFormat::Model {
             let found = "with ByteLevel: the tokens are bytes, and not characters";
-            return error("pre_tokenizer", found.to_owned());
+            Obstacle::new("pre_tokenizer", found)
+        } else if is_bpe && format == FileFormat::VocabTxt {
+            Obstacle::new("model.type", self.model().type_name())
+        } else {
+            self.obstacle_of_bytes()
+        };
+        component_error(format, &obstacle.component, obstacle.found)
+    }
+
+    /// Why the pipeline is no byte-level vocabulary.
+    pub(super) fn obstacle_of_bytes(&self) -> Obstacle {
+        let error = |component: &str, found: String| Obstacle::new(component, found);
+        let kind = self.model().type_name();
+        let of_vocabulary = match self.byte_bpe_or_why() {
+            Err(NoByteBpe::Divided(text)) => Some(error(
+                "model.merges",
+                format!("a list that divides {text:?}, to which merging by rank comes"),
+            )),
+            Err(NoByteBpe::OtherCharacters(text)) => Some(error(
+                "model.vocab",
+                format!("{text:?}, whose characters stand for no byte, with ignore_merges"),
+            )),
+            Err(NoByteBpe::IdOfSpecial(text, id)) => Some(error(
+                "added_tokens",
+                format!("{text:?} with the id {id}, which another token has"),
+            )),
+            Err(NoByteBpe::RepeatedId) => {
+                Some(error("model.vocab", "two tokens with one id".to_owned()))
+            }
+            Err(NoByteBpe::Vocabulary(ByteBpeError::RepeatedToken { bytes, id })) => Some(error(
+                "model.vocab",
+                format!(
+                    "two tokens for {:?}, one of them with the id {id}",
+                    lossy_string(bytes)
+                ),
+            )),
+            _ => None,
+        };
+        if let Some(obstacle) = of_vocabulary {
+            return obstacle;
         }
         let PipelineModel::Bpe(bpe) = self.model() else {
             let of_bytes = match self.is_byte_level() {
@@ -210,9 +261,6 @@ impl Pipeline {
             };
             return error("model.type", format!("{kind}{of_bytes}"));
         };
-        if format == FileFormat::VocabTxt {
-            return error("model.type", kind.to_owned());
-        }
         if !self.is_byte_level() {
             let found = "without ByteLevel: the tokens are characters, and not bytes";
             return error("pre_tokenizer", found.to_owned());
@@ -258,8 +306,11 @@ impl Pipeline {
                 ),
             ),
             None => error(
-                "the order or the splits of the pipeline",
-                "another one than that of byte-level vocabularies".to_owned(),
+                "pre_tokenizer",
+                format!(
+                    "{}, which cuts in another way than byte-level vocabularies",
+                    stages["pre_tokenizer"]
+                ),
             ),
         }
     }

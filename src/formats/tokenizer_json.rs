@@ -8,13 +8,13 @@
 //! | `export` | model -> the parts of a `tokenizer.json`, and the verdict |
 //! | `normalization` | whitespace, dummy prefix and simple rules as normalizers of `tokenizers` |
 //! | `symbols` | user-defined symbols as added tokens |
-//! | `write` | parts -> JSON |
+//! | `write` | parts -> pipeline |
 //! | `folder` | the files for `transformers` |
-//! | `parse` | JSON -> borrowed parts |
-//! | `pipeline` | JSON -> pipeline |
+//! | `parse` | JSON -> borrowed fields |
+//! | `pipeline` | fields -> pipeline |
 //! | `write_pipeline` | pipeline -> JSON |
 //! | `components` | normalizers and pre-tokenizers -> flags of a model |
-//! | `import` | parts -> model, and the verdict |
+//! | `import` | pipeline -> model, and the verdict |
 //! | `byte_level` | byte-level vocabularies |
 //!
 //! # What a model becomes
@@ -53,15 +53,17 @@ pub(super) use self::byte_level::{Placement, read_byte_level, vocabulary, write_
 use self::export::JsonParts;
 pub use self::folder::TransformersFolder;
 pub(super) use self::folder::config_of_bytes;
-use self::parse::JsonFile;
-pub(super) use self::parse::{JsonAddedToken, JsonMerges, JsonModel, JsonText, JsonVocab};
-pub(super) use self::pipeline::{JsonPipeline, read_pipeline};
+pub(super) use self::parse::{
+    JsonAddedToken, JsonMerges, JsonModel, JsonPipeline, JsonText, JsonVocab,
+};
+pub(super) use self::pipeline::{read_pipeline, with_equal_model};
 pub use self::post_processor::{CopiedPostProcessor, ReadPostProcessor};
 pub(super) use self::write_pipeline::{write_pipeline, write_stages};
 use super::{Converted, FileFormat, Reason, ReasonKind, Verdict};
 use crate::formats::FormatError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
+use crate::pipeline::{Pipeline, PipelineModel};
 
 /// Options of [`Model::to_tokenizer_json`] and [`Model::to_transformers_folder`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -105,7 +107,7 @@ impl Model {
     /// # Errors
     /// The model is a word or char model, or lacks a BOS or EOS piece that an option asks for.
     pub fn to_tokenizer_json(&self, options: &JsonOptions) -> Result<TokenizerJson, FormatError> {
-        JsonParts::new(self, options).map(JsonParts::into_file)
+        JsonParts::new(self, options)?.into_file()
     }
 
     /// The files that `AutoTokenizer.from_pretrained` of `transformers` reads: `tokenizer.json`,
@@ -131,7 +133,19 @@ impl Model {
     /// The bytes are not a `tokenizer.json`, or ask for something that a SentencePiece model cannot
     /// express.
     pub fn from_tokenizer_json(bytes: &[u8]) -> Result<Converted<Self>, FormatError> {
-        import::read(bytes)
+        let json = super::json_text(bytes)?;
+        let pipeline = JsonPipeline::parse(json)?.into_pipeline()?;
+        Self::from_pipeline(&pipeline)
+    }
+
+    /// The model of a pipeline, with a verdict on whether its ids are those of the pipeline.
+    ///
+    /// # Errors
+    /// The pipeline has something that a SentencePiece model cannot express.
+    pub(super) fn from_pipeline(pipeline: &Pipeline) -> Result<Converted<Self>, FormatError> {
+        let mut converted = import::convert(pipeline, pipeline.added_tokens())?;
+        converted.verdict.add_all(length_reasons(pipeline));
+        Ok(converted)
     }
 }
 
@@ -143,25 +157,34 @@ fn syntax(problem: impl ToString) -> FormatError {
     }
 }
 
-/// The settings with which `tokenizers` changes ids.
-fn setting_reasons(file: &JsonFile<'_>) -> Vec<Reason> {
-    let settings = [
-        (
-            file.model.has_dropout(),
-            "model.dropout is set: tokenizers skips merges at random",
-        ),
-        (
-            file.truncation.is_some(),
-            "truncation is set: tokenizers cuts off long texts",
-        ),
-        (
-            file.padding.is_some(),
-            "padding is set: tokenizers fills up short texts",
-        ),
-    ];
-    let set = settings.into_iter().filter(|(is_set, _)| *is_set);
-    set.map(|(_, explanation)| Reason::new(ReasonKind::Setting, explanation))
-        .collect()
+/// The reason of merges that are skipped at random.
+fn dropout_reason(pipeline: &Pipeline) -> Option<Reason> {
+    let dropout = match pipeline.model() {
+        PipelineModel::Bpe(bpe) => bpe.options().dropout,
+        _ => None,
+    };
+    setting_reason(
+        dropout.is_some_and(|dropout| dropout > 0.0),
+        "model.dropout is set: tokenizers skips merges at random",
+    )
+}
+
+/// The reason of a setting with which `tokenizers` changes ids, if it is set.
+fn setting_reason(is_set: bool, explanation: &str) -> Option<Reason> {
+    is_set.then(|| Reason::new(ReasonKind::Setting, explanation))
+}
+
+/// The reasons of lengths, which calls apply here.
+fn length_reasons(pipeline: &Pipeline) -> impl Iterator<Item = Reason> {
+    let truncation = setting_reason(
+        pipeline.truncation().is_some(),
+        "truncation is set: tokenizers cuts off long texts",
+    );
+    let padding = setting_reason(
+        pipeline.padding().is_some(),
+        "padding is set: tokenizers fills up short texts",
+    );
+    truncation.into_iter().chain(padding)
 }
 
 fn pieces_of_kind(model: &Model, kind: PieceKind) -> impl Iterator<Item = Piece<'_>> {

@@ -23,8 +23,8 @@ use super::{
     UnicodeForm,
 };
 use crate::base::TextArena;
-use crate::base::byte_chars::append_bytes;
-use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, TextForm};
+use crate::base::byte_chars::{append_bytes, printable};
+use crate::byte_bpe::{ByteBpe, ByteBpeError, ByteBpeParts, ByteToken, TextForm};
 use crate::encode::bpe::BpeCache;
 use crate::encode::bpe::bytes::ByteEncoder;
 use crate::encode::bpe::merge_list::{ListOrder, ListedPair, Units, symbol_of_token};
@@ -69,17 +69,24 @@ impl BytePath {
             let pattern = PreTokenizer::gpt2()?.clone();
             splits.push(Split::new(pattern, SplitBehavior::Isolated));
         }
+        let pretokenizer = Pretokenizer::new(splits);
         let tokens = ByteTokens::of(bpe)?;
         let looks_up = bpe.options().whole_parts_first;
+        let divided: HashSet<usize> = tokens.order.divided.iter().map(|(at, _)| *at).collect();
+        let mut can_be_parts = divided
+            .iter()
+            .map(|at| pretokenizer.may_cut_out(tokens.texts.get(*at)));
+        // By rank, they would be merged.
+        if looks_up && can_be_parts.any(|can_be_part| can_be_part) {
+            return None;
+        }
         let ranked = match looks_up {
-            // By rank, divided tokens would be merged.
-            true if !tokens.order.divided.is_empty() => return None,
             true => &tokens.order.tokens[..],
             false => &tokens.order.tokens[..tokens.order.merging],
         };
         let mut table = PieceTable::with_capacity(ranked.len(), tokens.texts.items().len());
         let mut ids = Vec::with_capacity(ranked.len());
-        for at in ranked {
+        for at in ranked.iter().filter(|at| !divided.contains(at)) {
             table.push(tokens.texts.get(*at), 0.0, PieceKind::Normal);
             ids.push(PieceId::new(tokens.ids[*at]));
         }
@@ -91,7 +98,7 @@ impl BytePath {
         }
         Some(Self {
             encoder: Arc::new(ByteEncoder::new(table, ids, looks_up).ok()?),
-            pretokenizer: Pretokenizer::new(splits),
+            pretokenizer,
             adds_prefix_space: *add_prefix_space,
             missing,
         })
@@ -215,6 +222,23 @@ impl BytePath {
     }
 }
 
+/// Why a pipeline is no byte-level vocabulary.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum NoByteBpe {
+    /// It has stages that such vocabularies do not have.
+    Stages,
+    /// Merging by rank gives a token that the list of merges divides; its printable text.
+    Divided(String),
+    /// Parts that are a token are looked up, and this token has characters that stand for no byte.
+    OtherCharacters(String),
+    /// Two tokens have one id.
+    RepeatedId,
+    /// This special token has the id of another token that is found.
+    IdOfSpecial(String, u32),
+    /// The tokens are no vocabulary.
+    Vocabulary(ByteBpeError),
+}
+
 /// The tokens that stand for bytes.
 struct ByteTokens {
     /// In the order of the file.
@@ -321,26 +345,40 @@ impl Pipeline {
     /// The pipeline as a byte-level vocabulary, if it is one: without a normalizer or with NFC, with a
     /// token for each byte, and so that its tokens merge by rank. It is made when it is first needed.
     pub(crate) fn byte_bpe(&self) -> Option<&ByteBpe> {
-        if let PipelineModel::Bytes(bytes) = &self.model {
-            return Some(bytes.byte_bpe());
-        }
-        let vocabulary = self
-            .byte_bpe
-            .get_or_init(|| self.to_byte_bpe().map(Box::new));
-        vocabulary.as_deref()
+        self.byte_bpe_or_why().ok()
     }
 
-    fn to_byte_bpe(&self) -> Option<ByteBpe> {
-        let path = self.byte_path.as_ref()?;
+    /// The pipeline as a byte-level vocabulary, or why it is none.
+    pub(crate) fn byte_bpe_or_why(&self) -> Result<&ByteBpe, &NoByteBpe> {
+        if let PipelineModel::Bytes(bytes) = &self.model {
+            return Ok(bytes.byte_bpe());
+        }
+        let made = self
+            .byte_bpe
+            .get_or_init(|| self.to_byte_bpe().map(Box::new));
+        made.as_deref()
+    }
+
+    fn to_byte_bpe(&self) -> Result<ByteBpe, NoByteBpe> {
         let PipelineModel::Bpe(bpe) = &self.model else {
-            return None;
+            return Err(NoByteBpe::Stages);
         };
         let text_form = match &self.normalizer[..] {
             [] => TextForm::AsIs,
             [Normalizer::Unicode(UnicodeForm::Nfc)] => TextForm::Nfc,
-            _ => return None,
+            _ => return Err(NoByteBpe::Stages),
         };
-        let tokens = ByteTokens::of(bpe)?;
+        if !bpe.vocabulary().has_unique_ids() {
+            return Err(NoByteBpe::RepeatedId);
+        }
+        let tokens = ByteTokens::of(bpe).ok_or(NoByteBpe::Stages)?;
+        let divided = |at: usize| NoByteBpe::Divided(printable(tokens.texts.get(at)));
+        let Some(path) = &self.byte_path else {
+            return Err(match tokens.order.divided.first() {
+                Some((at, _)) if bpe.options().whole_parts_first => divided(*at),
+                _ => NoByteBpe::Stages,
+            });
+        };
         let special_tokens = self.added_tokens().to_vec();
         let mut parts = ByteBpeParts {
             special_tokens,
@@ -350,11 +388,14 @@ impl Pipeline {
             adds_prefix_space: path.adds_prefix_space,
             ..ByteBpeParts::new(path.pretokenizer.clone())
         };
-        let left_out = parts.add_in_order(&tokens.order, &tokens.texts, &tokens.ids);
-        let left_out = left_out.ok()?;
-        let mut divided = tokens.order.divided.iter();
-        if divided.any(|(at, _)| !left_out.contains(at)) {
-            return None;
+        let added = parts.add_in_order(&tokens.order, &tokens.texts, &tokens.ids);
+        let left_out = added.map_err(|index| {
+            let token = &parts.special_tokens[index];
+            NoByteBpe::IdOfSpecial(token.text.clone(), token.id)
+        })?;
+        let mut list = tokens.order.divided.iter();
+        if let Some((at, _)) = list.find(|(at, _)| !left_out.contains(at)) {
+            return Err(divided(*at));
         }
         let special: HashSet<&str> = (parts.special_tokens.iter())
             .map(|token| &*token.text)
@@ -365,13 +406,13 @@ impl Pipeline {
                 continue;
             }
             if parts.whole_pretokens_first {
-                return None;
+                return Err(NoByteBpe::OtherCharacters(text.to_owned()));
             }
             parts.tokens.push(ByteToken {
                 bytes: text.as_bytes().into(),
                 id,
             });
         }
-        ByteBpe::new(parts).ok()
+        ByteBpe::new(parts).map_err(NoByteBpe::Vocabulary)
     }
 }

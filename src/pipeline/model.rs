@@ -125,6 +125,16 @@ impl PipelineModel {
         }
     }
 
+    /// The type of the model in a `tokenizer.json`.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Bpe(_) | Self::Bytes(_) => "BPE",
+            Self::Unigram(_) => "Unigram",
+            Self::WordPiece(_) => "WordPiece",
+            Self::WordLevel(_) => "WordLevel",
+        }
+    }
+
     /// The id of the token for text that is not in the vocabulary.
     pub fn unknown(&self) -> Option<u32> {
         match self {

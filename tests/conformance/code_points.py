@@ -32,7 +32,6 @@ PATTERNS = {
     "case": r"(?i:[a-zµßåσ])",
     "marks": r"\p{Mn}|\p{Me}|\p{Cf}|\p{Zs}|\p{Sc}",
     "scripts": r"\p{Han}+|\p{Hiragana}+|\p{Cyrillic}|\p{Arabic}|\p{Thai}",
-    "grapheme": r"\X",
 }  # fmt: skip
 
 

@@ -34,7 +34,7 @@ use self::stages::{Part, Stages, Template};
 use super::{CONFIG, ROLES, read_json};
 use crate::formats::FileFormat;
 use crate::formats::error::{FormatError, Place};
-use crate::formats::tokenizer_json::{JsonAddedToken, JsonPipeline, JsonText};
+use crate::formats::tokenizer_json::{JsonAddedToken, JsonPipeline, JsonText, with_equal_model};
 use crate::model::{Model, ModelError};
 use crate::piece::PieceKind;
 use crate::pipeline::Pipeline;
@@ -563,7 +563,7 @@ impl<'m> Settings<'m> {
             model,
             ..JsonPipeline::default()
         };
-        file.into_pipeline()
+        file.into_pipeline().map(with_equal_model)
     }
 
     /// What stands around texts, as a component.

@@ -419,11 +419,10 @@ fn cuts_of(
         }
         (None, Some(pretokenizer)) => pretokenizer.clone(),
         (None, None) => {
-            return Err(FormatError::Unsupported {
+            return Err(FormatError::UnknownPattern {
                 format: FORMAT,
                 place: Place::field(PRE),
-                found: format!("{name:?}"),
-                remedy: "give the pattern that the vocabulary was trained with, for example gpt2",
+                name: name.to_owned(),
             });
         }
     };

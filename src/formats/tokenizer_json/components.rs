@@ -33,17 +33,19 @@
 //! `Metaspace` follows in the table, in some of them after `WhitespaceSplit`. None of these equals a model for all text:
 //! the second list keeps a space at the end, and `Metaspace` takes U+2581 in the text for its own.
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
-
 use super::super::{FileFormat, Reason, ReasonKind};
 use super::normalization::{
     END, LEADING_SPACES, REPEATED_SPACES, TRAILING_SPACES, TRAILING_SPACES_AND_MARKS, TRIMMED_END,
     TRIMMED_END_OF_SPACES, prefix_pattern,
 };
-use super::parse::{JsonComponent, JsonFile, JsonPattern};
-use crate::base::WHITESPACE_MARK_STR;
+use super::write_pipeline::{type_of_normalizer, type_of_pre_tokenizer};
+use crate::base::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
+use crate::byte_bpe::SpecialToken;
 use crate::formats::FormatError;
+use crate::pattern::SplitBehavior;
+use crate::pipeline::{
+    Matcher, MatcherTarget, Metaspace, Normalizer, Pipeline, PreTokenizer, PrependScheme,
+};
 
 /// What normalizers and pre-tokenizers do, as flags.
 #[derive(Debug, Default)]
@@ -96,43 +98,50 @@ enum NormalizationStage {
 type FlagResult = Result<(), &'static str>;
 
 impl JsonFlags {
-    /// The flags of the normalizer and the pre-tokenizer of a file.
+    /// The flags of the normalizer and the pre-tokenizer of a pipeline with these added tokens.
     ///
     /// # Errors
     /// A component has no flag.
-    pub(super) fn of_file(file: &JsonFile<'_>) -> Result<Self, FormatError> {
+    pub(super) fn new(pipeline: &Pipeline, added: &[SpecialToken]) -> Result<Self, FormatError> {
         let mut flags = Self::default();
-        let symbols = symbol_texts(file);
+        let symbols = symbol_texts(added);
         flags.has_symbols = !symbols.is_empty();
-        for component in flattened(file.normalizer.as_ref()) {
-            let added = flags.add_normalizer(component, &symbols);
-            added.map_err(|problem| unsupported_component(component, problem))?;
+        for step in pipeline.normalizer() {
+            let added = flags.add_normalizer(step, &symbols);
+            added.map_err(|problem| {
+                let replaced = match step {
+                    Normalizer::Replace { pattern, content } => {
+                        format!(" of {:?} by {content:?}", text_of(pattern))
+                    }
+                    _ => String::new(),
+                };
+                unsupported_component(&type_of_normalizer(step), &replaced, problem)
+            })?;
         }
-        for component in flattened(file.pre_tokenizer.as_ref()) {
-            let added = flags.add_pre_tokenizer(component);
-            added.map_err(|problem| unsupported_component(component, problem))?;
+        for step in pipeline.pre_tokenizer() {
+            let added = flags.add_pre_tokenizer(step);
+            added.map_err(|problem| {
+                unsupported_component(&type_of_pre_tokenizer(step), "", problem)
+            })?;
         }
         flags.check()?;
         Ok(flags)
     }
 
     /// Adds a normalizer. `symbols` are the texts of the added tokens that are not special, by id.
-    fn add_normalizer(&mut self, component: &JsonComponent<'_>, symbols: &[&str]) -> FlagResult {
-        match &*component.kind {
-            "Precompiled" => {
+    fn add_normalizer(&mut self, step: &Normalizer, symbols: &[&str]) -> FlagResult {
+        match step {
+            Normalizer::Precompiled(rules) => {
                 self.reach(NormalizationStage::Rules)?;
-                let text = component.precompiled_charsmap.as_deref();
-                let text = text.ok_or("its precompiled_charsmap is missing")?;
-                let charsmap = BASE64_STANDARD.decode(text);
-                self.charsmap = charsmap.map_err(|_| "its precompiled_charsmap is not base64")?;
+                self.charsmap = rules.bytes().to_vec();
                 Ok(())
             }
-            "Replace" => self.add_replace(component, symbols),
-            "Prepend" => {
-                self.needs_marks = match component.prepend.as_deref() {
-                    Some(WHITESPACE_MARK_STR) => true,
+            Normalizer::Replace { pattern, content } => self.add_replace(pattern, content, symbols),
+            Normalizer::Prepend(text) => {
+                self.needs_marks = match &**text {
+                    WHITESPACE_MARK_STR => true,
                     // A space before the text becomes a mark if the replacement of spaces follows.
-                    Some(" ") if !self.escape_whitespaces => false,
+                    " " if !self.escape_whitespaces => false,
                     _ => return Err("it is not a whitespace mark"),
                 };
                 self.reach(match self.escape_whitespaces {
@@ -142,7 +151,7 @@ impl JsonFlags {
                 self.add_dummy_prefix = true;
                 Ok(())
             }
-            "Strip" => {
+            Normalizer::Strip { .. } => {
                 // DeBERTa strips the text before the rules, T5 after them.
                 let stage = match self.stage {
                     NormalizationStage::Start => NormalizationStage::Stripped,
@@ -166,12 +175,9 @@ impl JsonFlags {
         Ok(())
     }
 
-    fn add_replace(&mut self, component: &JsonComponent<'_>, symbols: &[&str]) -> FlagResult {
-        let (Some(pattern), Some(content)) = (&component.pattern, &component.content) else {
-            return Err("its pattern or content is missing");
-        };
-        let is_regex = matches!(pattern, JsonPattern::Regex(_));
-        match (pattern.text(), &**content, is_regex) {
+    fn add_replace(&mut self, pattern: &Matcher, content: &str, symbols: &[&str]) -> FlagResult {
+        let is_regex = matches!(pattern.target(), MatcherTarget::Expression(_));
+        match (text_of(pattern), content, is_regex) {
             (" ", WHITESPACE_MARK_STR, _) => {
                 self.reach(NormalizationStage::Marks)?;
                 self.escape_whitespaces = true;
@@ -224,20 +230,22 @@ impl JsonFlags {
         Ok(())
     }
 
-    fn add_pre_tokenizer(&mut self, component: &JsonComponent<'_>) -> FlagResult {
-        match &*component.kind {
-            "Metaspace" => self.add_metaspace(component),
-            "WhitespaceSplit" if self.stage < NormalizationStage::Trailing => self
+    fn add_pre_tokenizer(&mut self, step: &PreTokenizer) -> FlagResult {
+        match step {
+            PreTokenizer::Metaspace(metaspace) => self.add_metaspace(*metaspace),
+            PreTokenizer::WhitespaceSplit if self.stage < NormalizationStage::Trailing => self
                 .approximate_removal(
                     NormalizationStage::Trailing,
                     "WhitespaceSplit splits at all whitespace",
                 ),
             // Text is split at every space, and the spaces are kept.
-            "Split"
-                if self.escape_whitespaces
-                    && matches!(&component.pattern, Some(JsonPattern::String(text)) if &**text == " ")
-                    && component.behavior.as_deref() != Some("Removed")
-                    && component.invert != Some(true) =>
+            PreTokenizer::Split {
+                pattern,
+                behavior,
+                invert: false,
+            } if self.escape_whitespaces
+                && matches!(pattern.target(), MatcherTarget::Text(text) if text == " ")
+                && *behavior != SplitBehavior::Removed =>
             {
                 Ok(())
             }
@@ -245,24 +253,15 @@ impl JsonFlags {
         }
     }
 
-    fn add_metaspace(&mut self, component: &JsonComponent<'_>) -> FlagResult {
-        if component.replacement.as_deref() != Some(WHITESPACE_MARK_STR) {
+    fn add_metaspace(&mut self, metaspace: Metaspace) -> FlagResult {
+        if metaspace.replacement != WHITESPACE_MARK {
             return Err("its replacement is not U+2581");
         }
         self.stage = self.stage.max(NormalizationStage::Marks);
         self.reach(NormalizationStage::Pieces)?;
         self.escape_whitespaces = true;
-        self.splits_at_marks = component.split.unwrap_or(true);
-        // Files of old versions have `add_prefix_space` instead of `prepend_scheme`.
-        let scheme = match (
-            component.prepend_scheme.as_deref(),
-            component.add_prefix_space,
-        ) {
-            (Some(scheme), _) => scheme,
-            (None, Some(false)) => "never",
-            (None, _) => "always",
-        };
-        if scheme == "never" {
+        self.splits_at_marks = metaspace.split;
+        if metaspace.prepend_scheme == PrependScheme::Never {
             return match self.doubles_first_mark {
                 true => Err("a mark at the start is doubled, and there is no dummy prefix"),
                 false => Ok(()),
@@ -288,7 +287,7 @@ impl JsonFlags {
             )),
             true => {}
         }
-        if scheme == "first" {
+        if metaspace.prepend_scheme == PrependScheme::First {
             self.reasons.push(whitespace_reason(
                 "Metaspace puts no dummy prefix before text that follows an added token",
             ));
@@ -330,43 +329,29 @@ impl JsonFlags {
 }
 
 /// The texts of the added tokens that are not special, by id.
-fn symbol_texts<'f>(file: &'f JsonFile<'_>) -> Vec<&'f str> {
-    let mut symbols = file.symbols();
+fn symbol_texts(added: &[SpecialToken]) -> Vec<&str> {
+    let mut symbols: Vec<&SpecialToken> = added.iter().filter(|token| !token.special).collect();
     symbols.sort_by_key(|token| token.id);
-    symbols.iter().map(|token| &*token.content).collect()
+    symbols.iter().map(|token| &*token.text).collect()
 }
 
-/// The components in order, those of sequences included.
-pub(super) fn flattened<'c, 'j>(
-    component: Option<&'c JsonComponent<'j>>,
-) -> Vec<&'c JsonComponent<'j>> {
-    let mut waiting: Vec<&JsonComponent<'_>> = component.into_iter().collect();
-    let mut flat = Vec::new();
-    while let Some(component) = waiting.pop() {
-        match &component.normalizers {
-            Some(parts) if &*component.kind == "Sequence" => waiting.extend(parts.iter().rev()),
-            _ => flat.push(component),
-        }
+/// The text or the expression that a step looks for.
+fn text_of(pattern: &Matcher) -> &str {
+    match pattern.target() {
+        MatcherTarget::Text(text) => text,
+        MatcherTarget::Expression(pattern) => pattern.expression(),
     }
-    flat
 }
 
 fn whitespace_reason(explanation: impl Into<String>) -> Reason {
     Reason::new(ReasonKind::Whitespace, explanation)
 }
 
-/// The error for a component.
-fn unsupported_component(component: &JsonComponent<'_>, problem: &str) -> FormatError {
-    let replaced = component
-        .pattern
-        .as_ref()
-        .map_or_else(String::new, |pattern| {
-            let content = component.content.as_deref().unwrap_or_default();
-            format!(" of {:?} by {content:?}", pattern.text())
-        });
+/// The error for a component of a type.
+fn unsupported_component(kind: &str, replaced: &str, problem: &str) -> FormatError {
     unsupported(
         "a normalizer or pre-tokenizer",
-        format!("{:?}{replaced} ({problem})", &*component.kind),
+        format!("{kind:?}{replaced} ({problem})"),
     )
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::JsonOptions;
 use super::export::{JsonParts, control_piece};
+use super::write_pipeline::fields_of_added_token;
 use crate::formats::FormatError;
 use crate::formats::Verdict;
 use crate::model::Model;
@@ -42,7 +43,12 @@ impl TransformersFolder {
         }
         let added = parts.added.iter();
         let added: Value = added
-            .map(|id| (id.to_string(), parts.token_flags(*id)))
+            .map(|id| {
+                (
+                    id.to_string(),
+                    fields_of_added_token(&parts.added_token(*id)),
+                )
+            })
             .collect();
         let mut config = Map::new();
         config.insert("added_tokens_decoder".to_owned(), added);
@@ -52,7 +58,7 @@ impl TransformersFolder {
             ("tokenizer.model", model.to_bytes()),
             ("special_tokens_map.json", pretty(special)),
             ("tokenizer_config.json", pretty(config)),
-            ("tokenizer.json", parts.json()),
+            ("tokenizer.json", parts.json()?),
         ];
         let verdict = parts.verdict;
         Ok(Self { files, verdict })

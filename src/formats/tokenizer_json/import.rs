@@ -1,4 +1,4 @@
-//! The parts of a `tokenizer.json` as a model, and the verdict.
+//! A pipeline of a `tokenizer.json` as a model, and the verdict.
 //!
 //! What both types of models share is here; the reasons of added tokens are in [`added_tokens`],
 //! the pieces that begin and end texts in [`special_pieces`]. The pieces of BPE models are in
@@ -19,56 +19,46 @@ use std::borrow::Cow;
 use self::entries::VocabularyEntries;
 use self::special_pieces::record_special_pieces;
 use super::super::{Converted, FileFormat, Reason, ReasonKind, Verdict};
-use super::byte_level::is_byte_level;
 use super::components::JsonFlags;
 use super::normalization::rules_reasons;
-use super::parse::{JsonFile, JsonVocab};
-use super::{setting_reasons, syntax};
+use super::{dropout_reason, syntax};
+use crate::byte_bpe::SpecialToken;
 use crate::formats::FormatError;
 use crate::model::validate::byte_of_piece;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};
+use crate::pipeline::{Pipeline, PipelineModel};
 
-/// Files of this many bytes or more are refused.
-const MAX_FILE_BYTES: usize = 1 << 31;
-
-/// Reads a file.
-pub(super) fn read(bytes: &[u8]) -> Result<Converted<Model>, FormatError> {
-    if bytes.len() >= MAX_FILE_BYTES {
-        return Err(syntax("the file has 2 GiB or more"));
-    }
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let text = std::str::from_utf8(bytes).map_err(syntax)?;
-    convert(&JsonFile::parse(text).map_err(syntax)?)
-}
-
-/// The model of a file that was parsed.
-pub(super) fn convert(file: &JsonFile<'_>) -> Result<Converted<Model>, FormatError> {
-    let model = &file.model;
-    let kind = model.kind.as_deref();
-    if let Some(kind) = kind.filter(|kind| !matches!(*kind, "BPE" | "Unigram")) {
-        return Err(unsupported("model.type", format!("{kind:?}")));
-    }
-    let vocab = model.vocab.as_ref();
-    let vocab = vocab.ok_or_else(|| syntax("model.vocab is missing"))?;
-    // Files of old versions do not name the type.
-    let model_type = match (kind, vocab) {
-        (Some("BPE") | None, JsonVocab::Ids(_)) => ModelType::Bpe,
-        (Some("Unigram") | None, JsonVocab::Scores(_)) => ModelType::Unigram,
-        _ => return Err(syntax("model.vocab does not fit model.type")),
-    };
-    for (name, text) in [
-        (
-            "model.continuing_subword_prefix",
-            &model.continuing_subword_prefix,
-        ),
-        ("model.end_of_word_suffix", &model.end_of_word_suffix),
-    ] {
-        if let Some(text) = text.as_deref().filter(|text| !text.is_empty()) {
-            return Err(unsupported(name, format!("{text:?}")));
+/// The model of a pipeline with these added tokens, which are all of its own or none.
+pub(super) fn convert(
+    pipeline: &Pipeline,
+    added: &[SpecialToken],
+) -> Result<Converted<Model>, FormatError> {
+    let model_type = match pipeline.model() {
+        PipelineModel::Bpe(bpe) => {
+            let options = bpe.options();
+            for (name, text) in [
+                (
+                    "model.continuing_subword_prefix",
+                    &options.continuing_subword_prefix,
+                ),
+                ("model.end_of_word_suffix", &options.end_of_word_suffix),
+            ] {
+                if let Some(text) = text.as_deref().filter(|text| !text.is_empty()) {
+                    return Err(unsupported(name, format!("{text:?}")));
+                }
+            }
+            ModelType::Bpe
         }
-    }
-    if is_byte_level(file) {
+        PipelineModel::Unigram(_) => ModelType::Unigram,
+        model => {
+            return Err(unsupported(
+                "model.type",
+                format!("{:?}", model.type_name()),
+            ));
+        }
+    };
+    if pipeline.is_byte_level() {
         return Err(FormatError::NoModel {
             format: FileFormat::TokenizerJson,
             component: "pre_tokenizer".to_owned(),
@@ -76,21 +66,32 @@ pub(super) fn convert(file: &JsonFile<'_>) -> Result<Converted<Model>, FormatErr
             remedy: "it is a byte-level vocabulary, which formats::ByteVocabulary reads",
         });
     }
-    let entries = VocabularyEntries::new(vocab, file.tokens())?;
+    let entries = VocabularyEntries::new(pipeline.model(), added)?;
     let mut import = Import {
-        flags: JsonFlags::of_file(file)?,
-        file,
+        flags: JsonFlags::new(pipeline, added)?,
+        added,
         verdict: Verdict::default(),
         model_type,
         has_byte_fallback: false,
         unknown: None,
     };
-    import.add_reasons_of_settings();
+    let reasons = std::mem::take(&mut import.flags.reasons);
+    import.add_reasons(reasons);
+    import.add_reasons(dropout_reason(pipeline));
     import.add_reasons_of_added_tokens();
-    import.check_byte_pieces(&entries);
-    match model_type {
-        ModelType::Unigram => import.unigram(vocab, &entries),
-        _ => import.bpe(&entries),
+    match pipeline.model() {
+        PipelineModel::Unigram(unigram) => {
+            import.check_byte_pieces(unigram.has_byte_fallback(), &entries);
+            import.unigram(unigram, &entries)
+        }
+        PipelineModel::Bpe(bpe) => {
+            import.check_byte_pieces(bpe.options().byte_fallback, &entries);
+            import.bpe(bpe, &entries)
+        }
+        model => Err(unsupported(
+            "model.type",
+            format!("{:?}", model.type_name()),
+        )),
     }
 }
 
@@ -103,9 +104,9 @@ fn unsupported(component: &str, found: String) -> FormatError {
     }
 }
 
-/// What is known of the file while it is read.
-struct Import<'f, 'j> {
-    file: &'f JsonFile<'j>,
+/// What is known of the model while it is made.
+struct Import<'p> {
+    added: &'p [SpecialToken],
     flags: JsonFlags,
     verdict: Verdict,
     model_type: ModelType,
@@ -114,7 +115,7 @@ struct Import<'f, 'j> {
     unknown: Option<PieceId>,
 }
 
-impl Import<'_, '_> {
+impl Import<'_> {
     fn reason(&mut self, kind: ReasonKind, explanation: impl Into<String>) {
         self.verdict.add(Reason::new(kind, explanation));
     }
@@ -123,17 +124,10 @@ impl Import<'_, '_> {
         self.verdict.add_all(reasons);
     }
 
-    /// Reasons of the model's settings and of the normalizer and the pre-tokenizer.
-    fn add_reasons_of_settings(&mut self) {
-        let reasons = std::mem::take(&mut self.flags.reasons);
-        self.add_reasons(reasons);
-        self.add_reasons(setting_reasons(self.file));
-    }
-
     /// Finds out whether every byte has a piece. If none has, `tokenizers` gives the unknown piece,
     /// as without byte fallback.
-    fn check_byte_pieces(&mut self, entries: &VocabularyEntries<'_>) {
-        if self.file.model.byte_fallback != Some(true) {
+    fn check_byte_pieces(&mut self, falls_back: bool, entries: &VocabularyEntries<'_>) {
+        if !falls_back {
             return;
         }
         let has_piece = |byte: &u8| entries.id(&format!("<0x{byte:02X}>")).is_some();

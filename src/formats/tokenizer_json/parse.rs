@@ -1,19 +1,19 @@
 //! The parts of a `tokenizer.json`, borrowed from its text unless they have escapes.
 //!
-//! Fields that do not change ids, such as the decoder, are skipped. Only the types of the fields
-//! are checked. A vocabulary is an object of texts and ids, or a list of texts and scores; a merge
-//! is a text with one space in it, or a list of two texts.
+//! Components are values, which their readers check. A vocabulary is an object of texts and ids, or a
+//! list of texts and scores; a merge is a text with one space in it, or a list of two texts.
 //!
-//! Limits: objects and lists may be nested 128 deep (the limit of `serde_json`). Memory: an empty
-//! component takes 58 times its bytes in the file (measured, with a list that grows).
+//! Objects and lists may be nested 128 deep (the limit of `serde_json`).
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
-use crate::piece::PieceKind;
+use crate::formats::bytes::json_error;
+use crate::formats::{FileFormat, FormatError};
 
 /// A text that is borrowed if it can be.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -51,39 +51,33 @@ impl<'j> Visitor<'j> for TextVisitor {
     }
 }
 
-/// The file.
-#[derive(Debug, serde::Deserialize)]
-pub(super) struct JsonFile<'j> {
+/// What a `tokenizer.json` says of a pipeline.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(in crate::formats) struct JsonPipeline<'j> {
     #[serde(default)]
-    pub(super) truncation: Option<IgnoredAny>,
+    pub(in crate::formats) version: Option<String>,
     #[serde(default)]
-    pub(super) padding: Option<IgnoredAny>,
-    #[serde(borrow, default)]
-    pub(super) added_tokens: Option<Vec<JsonAddedToken<'j>>>,
-    #[serde(borrow, default)]
-    pub(super) normalizer: Option<JsonComponent<'j>>,
-    #[serde(borrow, default)]
-    pub(super) pre_tokenizer: Option<JsonComponent<'j>>,
+    pub(in crate::formats) truncation: Option<Value>,
     #[serde(default)]
-    pub(super) post_processor: Option<serde_json::Value>,
+    pub(in crate::formats) padding: Option<Value>,
+    #[serde(borrow, default)]
+    pub(in crate::formats) added_tokens: Vec<JsonAddedToken<'j>>,
+    #[serde(default)]
+    pub(in crate::formats) normalizer: Option<Value>,
+    #[serde(default)]
+    pub(in crate::formats) pre_tokenizer: Option<Value>,
+    #[serde(default)]
+    pub(in crate::formats) post_processor: Option<Value>,
+    #[serde(default)]
+    pub(in crate::formats) decoder: Option<Value>,
     #[serde(borrow)]
-    pub(super) model: JsonModel<'j>,
+    pub(in crate::formats) model: JsonModel<'j>,
 }
 
-impl<'j> JsonFile<'j> {
-    pub(super) fn parse(json: &'j str) -> serde_json::Result<Self> {
-        serde_json::from_str(json)
-    }
-
-    /// The added tokens; none if the file has no list of them.
-    pub(super) fn tokens(&self) -> &[JsonAddedToken<'j>] {
-        self.added_tokens.as_deref().unwrap_or_default()
-    }
-
-    /// The added tokens that are not special, which become user-defined symbols.
-    pub(super) fn symbols(&self) -> Vec<&JsonAddedToken<'j>> {
-        let tokens = self.tokens().iter();
-        tokens.filter(|token| !token.special).collect()
+impl<'j> JsonPipeline<'j> {
+    /// The fields of the text of a file.
+    pub(super) fn parse(json: &'j str) -> Result<Self, FormatError> {
+        serde_json::from_str(json).map_err(|error| json_error(FileFormat::TokenizerJson, &error))
     }
 }
 
@@ -103,65 +97,6 @@ pub(in crate::formats) struct JsonAddedToken<'j> {
     pub(in crate::formats) normalized: bool,
     #[serde(default)]
     pub(in crate::formats) special: bool,
-}
-
-impl JsonAddedToken<'_> {
-    /// The kind of its piece.
-    pub(super) fn kind(&self) -> PieceKind {
-        match self.special {
-            true => PieceKind::Control,
-            false => PieceKind::UserDefined,
-        }
-    }
-}
-
-/// A normalizer or a pre-tokenizer: the fields of all types that are supported.
-#[derive(Debug, serde::Deserialize)]
-pub(super) struct JsonComponent<'j> {
-    #[serde(borrow, rename = "type")]
-    pub(super) kind: JsonText<'j>,
-    #[serde(borrow, default, alias = "pretokenizers")]
-    pub(super) normalizers: Option<Vec<Self>>,
-    #[serde(borrow, default)]
-    pub(super) pattern: Option<JsonPattern<'j>>,
-    #[serde(borrow, default)]
-    pub(super) content: Option<JsonText<'j>>,
-    #[serde(borrow, default)]
-    pub(super) prepend: Option<JsonText<'j>>,
-    #[serde(borrow, default)]
-    pub(super) precompiled_charsmap: Option<JsonText<'j>>,
-    #[serde(borrow, default)]
-    pub(super) replacement: Option<JsonText<'j>>,
-    #[serde(borrow, default)]
-    pub(super) prepend_scheme: Option<JsonText<'j>>,
-    #[serde(default)]
-    pub(super) add_prefix_space: Option<bool>,
-    #[serde(default)]
-    pub(super) split: Option<bool>,
-    #[serde(borrow, default)]
-    pub(super) behavior: Option<JsonText<'j>>,
-    #[serde(default)]
-    pub(super) invert: Option<bool>,
-    #[serde(default)]
-    pub(super) use_regex: Option<bool>,
-    #[serde(default)]
-    pub(super) individual_digits: Option<bool>,
-}
-
-/// What a component looks for.
-#[derive(Debug, serde::Deserialize)]
-pub(super) enum JsonPattern<'j> {
-    String(#[serde(borrow)] JsonText<'j>),
-    Regex(#[serde(borrow)] JsonText<'j>),
-}
-
-impl JsonPattern<'_> {
-    /// The text or the regular expression.
-    pub(super) fn text(&self) -> &str {
-        match self {
-            Self::String(text) | Self::Regex(text) => text,
-        }
-    }
 }
 
 /// The model.
@@ -191,12 +126,6 @@ pub(in crate::formats) struct JsonModel<'j> {
     pub(in crate::formats) vocab: Option<JsonVocab<'j>>,
     #[serde(borrow, default)]
     pub(in crate::formats) merges: JsonMerges<'j>,
-}
-
-impl JsonModel<'_> {
-    pub(super) fn has_dropout(&self) -> bool {
-        self.dropout.is_some_and(|dropout| dropout > 0.0)
-    }
 }
 
 /// The vocabulary, in the order of the file.
@@ -347,8 +276,7 @@ mod tests {
     fn texts_are_borrowed_unless_they_have_escapes() {
         let json = r#"{"added_tokens": [{"id": 0, "content": "a"}, {"id": 1, "content": "\u0062"}],
             "normalizer": null, "decoder": {"type": "Fuse"}, "model": {"type": "BPE", "vocab": null}}"#;
-        let file: JsonFile<'_> = serde_json::from_str(json).unwrap();
-        let tokens = file.added_tokens.unwrap();
+        let tokens = JsonPipeline::parse(json).unwrap().added_tokens;
         assert!(matches!(tokens[0].content.0, Cow::Borrowed("a")));
         assert!(matches!(&tokens[1].content.0, Cow::Owned(text) if text == "b"));
     }
@@ -357,7 +285,7 @@ mod tests {
     fn lists_have_both_forms_and_escapes() {
         let json = r#"{"vocab": [1], "model" : {"a": {"merges": 1}, "voc\u0061b" :[["\n", -1.5e0]],
             "merges": ["a b", ["\u0062", ""], "\u0061 c"]}, "x": "{"}"#;
-        let file = JsonFile::parse(json).unwrap();
+        let file = JsonPipeline::parse(json).unwrap();
         let vocab = file.model.vocab.as_ref().unwrap();
         assert!(vocab.scores().eq([-1.5]));
         assert!(vocab.ids().eq([("\n", 0)]));
@@ -365,7 +293,7 @@ mod tests {
         let merges: Vec<[&str; 2]> = merges.map(|[left, right]| [&**left, &**right]).collect();
         assert_eq!(merges, [["a", "b"], ["b", ""], ["a", "c"]]);
         let json = r#"{"model": {"vocab": {"a": 0, "\u0062": 1}}}"#;
-        let file = JsonFile::parse(json).unwrap();
+        let file = JsonPipeline::parse(json).unwrap();
         assert!(file.model.vocab.unwrap().ids().eq([("a", 0), ("b", 1)]));
     }
 
@@ -391,7 +319,7 @@ mod tests {
             r#"{"merges": null, "merges": null}"#,
         ] {
             let json = format!(r#"{{"model": {model}}}"#);
-            assert!(JsonFile::parse(&json).is_err(), "{json}");
+            assert!(JsonPipeline::parse(&json).is_err(), "{json}");
         }
     }
 
@@ -399,6 +327,6 @@ mod tests {
     fn deep_nesting_is_refused() {
         let deep = "{\"type\": \"Sequence\", \"normalizers\": [".repeat(200);
         let json = format!("{{\"normalizer\": {deep}");
-        assert!(serde_json::from_str::<JsonFile<'_>>(&json).is_err());
+        assert!(JsonPipeline::parse(&json).is_err());
     }
 }

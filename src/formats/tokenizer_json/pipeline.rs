@@ -6,12 +6,10 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::parse::{JsonAddedToken, JsonComponent, JsonFile, JsonModel, JsonVocab};
+use super::parse::{JsonModel, JsonPipeline, JsonVocab};
 use crate::byte_bpe::SpecialToken;
-use crate::formats::bytes::json_error;
 use crate::formats::{FileFormat, FormatError, Place};
 use crate::pattern::SplitBehavior;
 use crate::piece::MAX_PIECES;
@@ -22,34 +20,11 @@ use crate::pipeline::{
     Truncation, TruncationStrategy, UnicodeForm, UnigramModel, WordLevelModel, WordPieceModel,
 };
 
-/// What a `tokenizer.json` says of a pipeline.
-#[derive(Debug, Default, serde::Deserialize)]
-pub(in crate::formats) struct JsonPipeline<'j> {
-    #[serde(default)]
-    pub(in crate::formats) version: Option<String>,
-    #[serde(default)]
-    pub(in crate::formats) truncation: Option<Value>,
-    #[serde(default)]
-    pub(in crate::formats) padding: Option<Value>,
-    #[serde(borrow, default)]
-    pub(in crate::formats) added_tokens: Vec<JsonAddedToken<'j>>,
-    #[serde(default)]
-    pub(in crate::formats) normalizer: Option<Value>,
-    #[serde(default)]
-    pub(in crate::formats) pre_tokenizer: Option<Value>,
-    #[serde(default)]
-    pub(in crate::formats) post_processor: Option<Value>,
-    #[serde(default)]
-    pub(in crate::formats) decoder: Option<Value>,
-    #[serde(borrow)]
-    pub(in crate::formats) model: JsonModel<'j>,
-}
-
 /// Reads the text of a `tokenizer.json`.
 pub(in crate::formats) fn read_pipeline(json: &str) -> Result<Pipeline, FormatError> {
-    let file: JsonPipeline<'_> = serde_json::from_str(json)
-        .map_err(|error| json_error(FileFormat::TokenizerJson, &error))?;
-    file.into_pipeline()
+    JsonPipeline::parse(json)?
+        .into_pipeline()
+        .map(with_equal_model)
 }
 
 impl JsonPipeline<'_> {
@@ -111,52 +86,43 @@ impl JsonPipeline<'_> {
             truncation: truncation.transpose()?,
             padding: padding.transpose()?,
         };
-        let mut pipeline = Pipeline::new(parts)?;
-        if pipeline.may_equal_model() {
-            pipeline.set_equal_model(equal_model(self));
-        }
-        Ok(pipeline)
+        Ok(Pipeline::new(parts)?)
     }
 }
 
-/// The SentencePiece model that has the same ids, if there is one.
-fn equal_model(file: JsonPipeline<'_>) -> Option<EqualModel> {
-    let are_cut_out = file.added_tokens.iter().all(|token| !token.normalized);
-    let are_special = file.added_tokens.iter().all(|token| token.special);
+/// The pipeline, with the SentencePiece model that has the same ids if there is one.
+pub(in crate::formats) fn with_equal_model(mut pipeline: Pipeline) -> Pipeline {
+    let equal = pipeline.may_equal_model().then(|| equal_model(&pipeline));
+    pipeline.set_equal_model(equal.flatten());
+    pipeline
+}
+
+fn equal_model(pipeline: &Pipeline) -> Option<EqualModel> {
+    let added = pipeline.added_tokens();
+    let are_cut_out = added.iter().all(|token| !token.normalized);
+    let are_special = added.iter().all(|token| token.special);
     // Models have no symbols that are found before normalization. That such a file equals one is not
     // worth the time that a look at each piece takes.
     if are_cut_out && !are_special {
         return None;
     }
-    let has_added_tokens = !file.added_tokens.is_empty();
-    let [normalizer, pre_tokenizer] = [&file.normalizer, &file.pre_tokenizer].map(|json| {
-        let component = json.as_ref().map(JsonComponent::deserialize);
-        component.transpose().ok()
-    });
-    let mut json = JsonFile {
-        truncation: None,
-        padding: None,
-        normalizer: normalizer?,
-        pre_tokenizer: pre_tokenizer?,
-        post_processor: None,
-        added_tokens: Some(file.added_tokens),
-        model: file.model,
+    let exact = |added: &[SpecialToken]| {
+        let converted = super::import::convert(pipeline, added);
+        converted.ok()?.into_exact().ok()
     };
-    let exact = |json: &JsonFile<'_>| super::import::convert(json).ok()?.into_exact().ok();
-    if let Some(model) = exact(&json) {
+    if let Some(model) = exact(added) {
         return Some(EqualModel {
             model,
             has_added_tokens: true,
             serves_parts: are_cut_out && are_special,
         });
     }
-    if !are_cut_out || !has_added_tokens {
+    if !are_cut_out || added.is_empty() {
         return None;
     }
     // The added tokens are cut out before; between them the model alone decides.
-    json.added_tokens = None;
     Some(EqualModel {
-        model: exact(&json)?,
+        model: exact(&[])?,
         has_added_tokens: false,
         serves_parts: true,
     })

@@ -1,183 +1,168 @@
-//! The parts of a `tokenizer.json` as JSON.
-//!
-//! The file has one line for each piece, merge and added token, so that files can be compared line
-//! by line.
-
-use std::fmt::Display;
-
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
-use serde_json::{Map, Value, json};
+//! The parts of a `tokenizer.json` as a pipeline, which is written like any other.
 
 use super::TokenizerJson;
 use super::export::JsonParts;
 use super::normalization::{JsonNormalizer, has_suffix};
+use super::write_pipeline::write_pipeline;
 use crate::base::{WHITESPACE_MARK_STR, lossy_string};
+use crate::byte_bpe::SpecialToken;
 use crate::formats::order::symbols_of;
+use crate::formats::{FileFormat, FormatError, Place};
 use crate::model::ModelType;
 use crate::piece::PieceId;
-
-/// The file up to the added tokens.
-const FILE_START: &str =
-    "{\n\"version\": \"1.0\",\n\"truncation\": null,\n\"padding\": null,\n\"added_tokens\": ";
+use crate::pipeline::{
+    BpeModel, BpeOptions, DecoderStep, Matcher, MergeNotInVocabulary, ModelVocabulary, Normalizer,
+    Pipeline, PipelineError, PipelineModel, PipelineParts, PostProcessor, PrecompiledRules,
+    Template, TemplatePart, UnigramModel,
+};
 
 impl JsonParts<'_> {
     /// The file with its verdict.
-    pub(super) fn into_file(self) -> TokenizerJson {
-        TokenizerJson {
-            json: self.json(),
+    pub(super) fn into_file(self) -> Result<TokenizerJson, FormatError> {
+        Ok(TokenizerJson {
+            json: self.json()?,
             verdict: self.verdict,
-        }
-    }
-
-    /// The file.
-    pub(super) fn json(&self) -> Vec<u8> {
-        let mut json = FILE_START.to_owned();
-        let added = self.added.iter().map(|id| {
-            let mut token = self.token_flags(*id);
-            token["id"] = json!(id.get());
-            token
-        });
-        push_list(&mut json, '[', added, ']');
-        let normalizers: Vec<Value> = self.normalizers.iter().map(one_normalizer).collect();
-        let normalizer = match normalizers.is_empty() {
-            true => Value::Null,
-            false => json!({"type": "Sequence", "normalizers": normalizers}),
-        };
-        for (name, value) in [
-            ("normalizer", normalizer),
-            ("pre_tokenizer", Value::Null),
-            ("post_processor", self.post_processor()),
-            ("decoder", self.decoder()),
-        ] {
-            json.push_str(&format!(",\n\"{name}\": {value}"));
-        }
-        json.push_str(",\n\"model\": {\n");
-        match self.model.model_type() {
-            ModelType::Unigram => self.push_unigram(&mut json),
-            _ => self.push_bpe(&mut json),
-        }
-        json.push_str("}\n}\n");
-        json.into_bytes()
-    }
-
-    /// The flags of an added token.
-    pub(super) fn token_flags(&self, id: PieceId) -> Value {
-        let is_special = self.is_special(id);
-        json!({
-            "content": self.key(id),
-            "single_word": false,
-            "lstrip": false,
-            "rstrip": false,
-            "normalized": !is_special,
-            "special": is_special,
         })
     }
 
-    /// The template that puts BOS and EOS around texts.
-    fn post_processor(&self) -> Value {
-        if self.bos.is_none() && self.eos.is_none() {
-            return Value::Null;
-        }
-        let template = |name: &str, type_id: u32| -> Vec<Value> {
-            let token = |id| json!({"SpecialToken": {"id": self.key(id), "type_id": type_id}});
-            let text = json!({"Sequence": {"id": name, "type_id": type_id}});
-            let items = [self.bos.map(token), Some(text), self.eos.map(token)];
-            items.into_iter().flatten().collect()
+    /// The file.
+    pub(super) fn json(&self) -> Result<Vec<u8>, FormatError> {
+        Ok(write_pipeline(&self.pipeline()?))
+    }
+
+    /// The pipeline of which `tokenizers` makes the ids of the file.
+    fn pipeline(&self) -> Result<Pipeline, FormatError> {
+        let model = match self.model.model_type() {
+            ModelType::Unigram => self.unigram()?,
+            _ => self.bpe()?,
         };
-        let single = template("A", 0);
-        let pair = [&single[..], &template("B", 1)].concat();
-        let tokens = self.bos.into_iter().chain(self.eos).map(|id: PieceId| {
-            let text = self.key(id);
-            let token = json!({"id": text, "ids": [id.get()], "tokens": [text]});
-            (text.to_owned(), token)
-        });
-        let tokens: Map<String, Value> = tokens.collect();
-        json!({
-            "type": "TemplateProcessing",
-            "single": single,
-            "pair": pair,
-            "special_tokens": tokens,
+        let normalizer = self.normalizers.iter().map(normalizer);
+        let size = model.vocabulary().len().max(self.scores.len());
+        let template = self.template().map(PostProcessor::Template);
+        Ok(Pipeline::new(PipelineParts {
+            added_tokens: self.added.iter().map(|id| self.added_token(*id)).collect(),
+            normalizer: normalizer.collect::<Result<_, _>>()?,
+            pre_tokenizer: Vec::new(),
+            model_size: u32::try_from(size).unwrap_or(u32::MAX),
+            model,
+            post_processor: template.into_iter().collect(),
+            decoder: Some(self.decoder()),
+            truncation: None,
+            padding: None,
+        })?)
+    }
+
+    /// The added token of a piece.
+    pub(super) fn added_token(&self, id: PieceId) -> SpecialToken {
+        let special = self.is_special(id);
+        SpecialToken {
+            special,
+            normalized: !special,
+            ..SpecialToken::new(self.key(id), id.get())
+        }
+    }
+
+    /// The template that puts BOS and EOS around texts.
+    fn template(&self) -> Option<Template> {
+        if self.bos.is_none() && self.eos.is_none() {
+            return None;
+        }
+        let around = |type_id: u32| -> Vec<TemplatePart> {
+            let token = |id: PieceId| TemplatePart::Special {
+                ids: vec![id.get()],
+                tokens: vec![self.key(id).to_owned()],
+                type_id,
+            };
+            let is_second = type_id == 1;
+            let text = TemplatePart::Sequence { is_second, type_id };
+            let parts = [self.bos.map(token), Some(text), self.eos.map(token)];
+            parts.into_iter().flatten().collect()
+        };
+        Some(Template {
+            single: around(0),
+            pair: [around(0), around(1)].concat(),
         })
     }
 
     /// The decoder: marks become spaces, byte pieces become bytes, the dummy prefix is removed.
-    fn decoder(&self) -> Value {
+    fn decoder(&self) -> Vec<DecoderStep> {
         let spec = self.model.normalizer_spec();
-        let mut decoders = Vec::new();
+        let mut steps = Vec::new();
         if spec.escape_whitespaces() {
-            decoders.push(replace(json!({"String": WHITESPACE_MARK_STR}), " "));
+            steps.push(DecoderStep::Replace {
+                pattern: Matcher::text(WHITESPACE_MARK_STR),
+                content: " ".to_owned(),
+            });
         }
-        decoders.extend([json!({"type": "ByteFallback"}), json!({"type": "Fuse"})]);
+        steps.extend([DecoderStep::ByteFallback, DecoderStep::Fuse]);
         if spec.add_dummy_prefix() {
-            let stop = u32::from(has_suffix(self.model));
-            decoders
-                .push(json!({"type": "Strip", "content": " ", "start": 1 - stop, "stop": stop}));
+            let stop = usize::from(has_suffix(self.model));
+            steps.push(DecoderStep::Strip {
+                content: ' ',
+                start: 1 - stop,
+                stop,
+            });
         }
-        json!({"type": "Sequence", "decoders": decoders})
+        steps
     }
 
-    fn push_bpe(&self, json: &mut String) {
-        let unknown = self.unknown.map(|id| self.key(id));
-        json.push_str(&format!(
-            "\"type\": \"BPE\",\n\"dropout\": null,\n\"unk_token\": {},\n\"continuing_subword_prefix\": null,\n\
-             \"end_of_word_suffix\": null,\n\"fuse_unk\": true,\n\"byte_fallback\": {},\n\"ignore_merges\": false,\n\"vocab\": ",
-            json!(unknown),
-            self.model.trainer_spec().byte_fallback(),
-        ));
-        let entries = self.keys.iter().enumerate();
-        let entries = entries.map(|(id, key)| format!("{}: {id}", json!(key)));
-        push_list(json, '{', entries, '}');
-        json.push_str(",\n\"merges\": ");
-        let merges = self.merges.iter().map(|merge| {
-            let (left, right) = symbols_of(self.model, *merge);
-            let [left, right] = [left, right].map(|text| json!(lossy_string(text)));
-            format!("[{left}, {right}]")
-        });
-        push_list(json, '[', merges, ']');
+    fn bpe(&self) -> Result<PipelineModel, FormatError> {
+        let options = BpeOptions {
+            unknown_token: self.unknown.map(|id| self.key(id).to_owned()),
+            fuse_unknown: true,
+            byte_fallback: self.model.trainer_spec().byte_fallback(),
+            ..BpeOptions::default()
+        };
+        let texts: Vec<[String; 2]> = self
+            .merges
+            .iter()
+            .map(|merge| {
+                let (left, right) = symbols_of(self.model, *merge);
+                [left, right].map(lossy_string)
+            })
+            .collect();
+        let merges = texts.iter().map(|[left, right]| [&**left, &**right]);
+        let vocabulary = ModelVocabulary::new(self.keys.iter().map(|key| &**key).zip(0..));
+        let bpe = BpeModel::new(vocabulary, merges, options);
+        let bpe = bpe.map_err(|MergeNotInVocabulary { text, .. }| {
+            FormatError::component("model.merges", format!("{text:?} is not in the vocabulary"))
+        })?;
+        Ok(PipelineModel::Bpe(Box::new(bpe)))
     }
 
-    fn push_unigram(&self, json: &mut String) {
-        json.push_str(&format!(
-            "\"type\": \"Unigram\",\n\"unk_id\": {},\n\"byte_fallback\": {},\n\"vocab\": ",
-            json!(self.unknown.map(PieceId::get)),
-            self.model.trainer_spec().byte_fallback(),
-        ));
-        let entries = self.keys.iter().zip(&self.scores);
-        let entries =
-            entries.map(|(key, score)| format!("[{}, {}]", json!(key), json!(f64::from(*score))));
-        push_list(json, '[', entries, ']');
+    fn unigram(&self) -> Result<PipelineModel, FormatError> {
+        let vocabulary = ModelVocabulary::from_list(self.keys.iter().map(|key| &**key));
+        let scores = self.scores.iter().copied().map(f64::from).collect();
+        let unknown = self.unknown.map(PieceId::get);
+        let fallback = self.model.trainer_spec().byte_fallback();
+        let unigram = UnigramModel::new(vocabulary, scores, unknown, fallback);
+        let unigram = unigram.map_err(PipelineError::from)?;
+        Ok(PipelineModel::Unigram(Box::new(unigram)))
     }
 }
 
-/// Appends a list or an object with one line for each item.
-fn push_list(
-    json: &mut String,
-    open: char,
-    items: impl Iterator<Item = impl Display>,
-    close: char,
-) {
-    json.push(open);
-    for (index, item) in items.enumerate() {
-        json.push_str(if index == 0 { "\n" } else { ",\n" });
-        json.push_str(&item.to_string());
-    }
-    json.push(close);
-}
-
-fn one_normalizer(normalizer: &JsonNormalizer) -> Value {
-    match normalizer {
+fn normalizer(normalizer: &JsonNormalizer) -> Result<Normalizer, FormatError> {
+    Ok(match normalizer {
         JsonNormalizer::Precompiled(charsmap) => {
-            let charsmap = BASE64_STANDARD.encode(charsmap);
-            json!({"type": "Precompiled", "precompiled_charsmap": charsmap})
+            let rules = PrecompiledRules::from_bytes(charsmap);
+            let problem = |error| FormatError::component("normalizer", format!("{error}"));
+            Normalizer::Precompiled(rules.map_err(problem)?)
         }
-        JsonNormalizer::Regex { pattern, content } => replace(json!({"Regex": pattern}), content),
-        JsonNormalizer::Text { pattern, content } => replace(json!({"String": pattern}), content),
-        JsonNormalizer::Prepend(text) => json!({"type": "Prepend", "prepend": text}),
-    }
-}
-
-/// The component that replaces every match of a pattern.
-fn replace(pattern: Value, content: &str) -> Value {
-    json!({"type": "Replace", "pattern": pattern, "content": content})
+        JsonNormalizer::Regex { pattern, content } => {
+            let pattern = Matcher::expression(pattern);
+            Normalizer::Replace {
+                pattern: pattern.map_err(|source| FormatError::Pattern {
+                    format: FileFormat::TokenizerJson,
+                    place: Place::field("normalizer"),
+                    source,
+                })?,
+                content: content.clone(),
+            }
+        }
+        JsonNormalizer::Text { pattern, content } => Normalizer::Replace {
+            pattern: Matcher::text(pattern.as_str()),
+            content: content.clone(),
+        },
+        JsonNormalizer::Prepend(text) => Normalizer::Prepend(text.clone()),
+    })
 }

@@ -8,6 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::byte_level::name_of_behavior;
+use crate::byte_bpe::SpecialToken;
 use crate::pipeline::{
     BpeModel, DecoderStep, Matcher, MatcherTarget, Metaspace, Normalizer, Pipeline, PipelineModel,
     PostProcessor, PreTokenizer, PrependScheme, Side, Template, TemplatePart, TruncationStrategy,
@@ -82,10 +83,17 @@ fn shorten_rules(component: &mut Value) {
 
 fn added_tokens(pipeline: &Pipeline) -> Vec<Value> {
     let added = pipeline.added_tokens().iter().map(|token| {
-        json!({"id": token.id, "content": token.text, "single_word": token.single_word, "lstrip": token.lstrip,
-            "rstrip": token.rstrip, "normalized": token.normalized, "special": token.special})
+        let mut fields = fields_of_added_token(token);
+        fields["id"] = json!(token.id);
+        fields
     });
     added.collect()
+}
+
+/// The fields of an added token but its id.
+pub(super) fn fields_of_added_token(token: &SpecialToken) -> Value {
+    json!({"content": token.text, "single_word": token.single_word, "lstrip": token.lstrip,
+        "rstrip": token.rstrip, "normalized": token.normalized, "special": token.special})
 }
 
 /// The components between the added tokens and the model.
@@ -182,6 +190,20 @@ fn pattern(matcher: &Matcher) -> Value {
         MatcherTarget::Text(text) => json!({ "String": text }),
         MatcherTarget::Expression(pattern) => json!({ "Regex": pattern.expression() }),
     }
+}
+
+/// The type of a step that changes a text.
+pub(super) fn type_of_normalizer(step: &Normalizer) -> String {
+    type_of(&normalizer(step))
+}
+
+/// The type of a step that cuts a text.
+pub(super) fn type_of_pre_tokenizer(step: &PreTokenizer) -> String {
+    type_of(&pre_tokenizer(step))
+}
+
+fn type_of(component: &Value) -> String {
+    component["type"].as_str().unwrap_or_default().to_owned()
 }
 
 fn normalizer(step: &Normalizer) -> Value {

@@ -97,7 +97,7 @@ impl UnigramModel {
         self.byte_fallback
     }
 
-    pub(super) fn unknown(&self) -> Option<u32> {
+    pub(crate) fn unknown(&self) -> Option<u32> {
         self.unknown
     }
 

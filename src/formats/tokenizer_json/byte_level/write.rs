@@ -4,14 +4,15 @@
 //! `tokenizers` would give them other ids otherwise: after training they have the first ids.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Serialize, Serializer};
 
 use super::super::post_processor::Processor;
-use super::{AddedIds, FORMAT, ids_of};
+use super::FORMAT;
 use crate::byte_bpe::{SpecialToken, TextForm};
 use crate::formats::bytes::{
-    ByteFileOptions, ByteFiles, PostProcessor, RankedTokens, printable, spelled,
+    ByteFileOptions, ByteFiles, PostProcessor, RankedTokens, json_error, printable, spelled,
 };
 use crate::formats::error::{FormatError, Place};
 use crate::formats::{FileFormat, Reason, ReasonKind};
@@ -154,8 +155,7 @@ pub(in crate::formats) fn write_byte_level(
             merges: merges.collect(),
         },
     };
-    let json =
-        serde_json::to_vec_pretty(&file).map_err(|error| super::json_error(FORMAT, &error))?;
+    let json = serde_json::to_vec_pretty(&file).map_err(|error| json_error(FORMAT, &error))?;
     let mut written = ByteFiles::one("tokenizer.json", json);
     written.add_reasons(reason);
     Ok(written)
@@ -357,5 +357,35 @@ pub(in crate::formats::tokenizer_json) fn name_of_behavior(
         SplitBehavior::MergedWithPrevious => "MergedWithPrevious",
         SplitBehavior::MergedWithNext => "MergedWithNext",
         SplitBehavior::Contiguous => "Contiguous",
+    }
+}
+
+/// The ids that a few texts have in a vocabulary. They are indexed, not the vocabulary.
+fn ids_of<'t>(
+    texts: impl Iterator<Item = &'t str>,
+    vocab: impl Iterator<Item = (&'t str, u32)>,
+) -> HashMap<&'t str, u32> {
+    let texts: HashSet<&str> = texts.collect();
+    vocab.filter(|(text, _)| texts.contains(text)).collect()
+}
+
+/// The ids that `tokenizers` gives to added tokens, one after the other.
+struct AddedIds {
+    /// The first one after the vocabulary and the added tokens before.
+    next: u32,
+}
+
+impl AddedIds {
+    fn new(entries: usize) -> Self {
+        Self {
+            next: u32::try_from(entries).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// The id of the next added token; `in_vocabulary` is the one that its text has there.
+    fn give(&mut self, in_vocabulary: Option<u32>) -> u32 {
+        let given = in_vocabulary.unwrap_or(self.next);
+        self.next = self.next.max(given.saturating_add(1));
+        given
     }
 }

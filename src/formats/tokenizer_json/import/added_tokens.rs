@@ -6,13 +6,14 @@
 
 use super::Import;
 use crate::base::WHITESPACE_MARK;
+use crate::byte_bpe::SpecialToken;
 use crate::formats::{Reason, ReasonKind};
 use crate::model::ModelType;
 
-impl Import<'_, '_> {
+impl Import<'_> {
     pub(super) fn add_reasons_of_added_tokens(&mut self) {
-        let file = self.file;
-        let mut tokens = file.tokens().iter();
+        let added = self.added;
+        let mut tokens = added.iter();
         if let Some(token) = tokens.find(|token| token.lstrip || token.rstrip || token.single_word)
         {
             let kind = match token.special {
@@ -23,16 +24,16 @@ impl Import<'_, '_> {
                 kind,
                 format!(
                     "the added token {:?} removes whitespace beside it, or is found as a whole word only",
-                    &*token.content
+                    token.text
                 ),
             );
         }
 
-        let symbols = file.symbols();
+        let symbols: Vec<&SpecialToken> = added.iter().filter(|token| !token.special).collect();
         let Some(first) = symbols.first() else {
             return;
         };
-        let text = &*first.content;
+        let text = &*first.text;
         let mut add = |explanation: String, example: Option<String>| {
             let reason = Reason::new(ReasonKind::UserDefinedSymbol, explanation);
             self.verdict.add(Reason { example, ..reason });
@@ -77,11 +78,11 @@ impl Import<'_, '_> {
             text.contains(' ') && changes_spaces
                 || has_mark && (flags.remove_extra_whitespaces || !first.normalized)
         };
-        if let Some(token) = symbols.iter().find(|token| is_changed(&token.content)) {
+        if let Some(token) = symbols.iter().find(|token| is_changed(&token.text)) {
             add(
                 format!(
                     "the added token {:?} has whitespace, which normalization changes",
-                    &*token.content
+                    token.text
                 ),
                 None,
             );

@@ -46,6 +46,7 @@ use crate::formats::tokenizer_json::{kind_of, pieces_of_kind, text_of};
 use crate::formats::{Converted, Reason, ReasonKind};
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
+use crate::pipeline::BpeModel;
 
 /// The largest number of pieces of a BPE model: ranks up to here are exact in a 32-bit float.
 const MAX_RANKED_PIECES: usize = 1 << 24;
@@ -53,14 +54,15 @@ const MAX_RANKED_PIECES: usize = 1 << 24;
 /// Texts before a piece in examples, tried in this order.
 const EXAMPLE_CONTEXTS: [&str; 3] = ["", "\n", "0"];
 
-impl Import<'_, '_> {
+impl Import<'_> {
     /// The model with its verdict.
     pub(super) fn bpe(
         mut self,
+        bpe: &BpeModel,
         entries: &VocabularyEntries<'_>,
     ) -> Result<Converted<Model>, FormatError> {
-        self.unknown = self.unknown_of_bpe(entries)?;
-        let pairs = self.listed_pairs(entries)?;
+        self.unknown = self.unknown_of_bpe(bpe, entries)?;
+        let pairs = self.listed_pairs(bpe, entries)?;
         if entries.len() > MAX_RANKED_PIECES {
             let found = format!("{} pieces long", entries.len());
             return Err(unsupported("model.vocab", found));
@@ -99,7 +101,7 @@ impl Import<'_, '_> {
                 false => "",
             },
         };
-        let ignores_merges = self.file.model.ignore_merges == Some(true);
+        let ignores_merges = bpe.options().whole_parts_first;
         let reasons = evidence.reasons(self.flags.splits_at_marks, ignores_merges)?;
         self.add_reasons(reasons);
         Ok(self.converted(model))
@@ -108,10 +110,11 @@ impl Import<'_, '_> {
     /// The unknown piece of a BPE model.
     fn unknown_of_bpe(
         &mut self,
+        bpe: &BpeModel,
         entries: &VocabularyEntries<'_>,
     ) -> Result<Option<PieceId>, FormatError> {
-        let model = &self.file.model;
-        let Some(text) = model.unk_token.as_deref() else {
+        let options = bpe.options();
+        let Some(text) = options.unknown_token.as_deref() else {
             self.add_reason_of_unknown(
                 "model.unk_token is missing: tokenizers drops characters without a piece",
             );
@@ -119,11 +122,10 @@ impl Import<'_, '_> {
         };
         let missing = || syntax(format!("model.unk_token {text:?} is not in the vocabulary"));
         let id = entries.id(text).ok_or_else(missing)?;
-        if model.fuse_unk != Some(true) {
+        if !options.fuse_unknown {
             self.add_reason_of_unknown("model.fuse_unk is off: tokenizers gives one unknown id for each character, SentencePiece one for each run");
         }
-        let vocab = model.vocab.as_ref();
-        if !vocab.is_some_and(|vocab| vocab.ids().any(|(token, _)| token == text)) {
+        if bpe.vocabulary().id(text).is_none() {
             self.add_reason_of_unknown(
                 "model.unk_token is an added token alone: tokenizers refuses text with characters that have no piece",
             );

@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 
 use super::syntax;
+use crate::byte_bpe::SpecialToken;
 use crate::formats::FormatError;
-use crate::formats::tokenizer_json::parse::{JsonAddedToken, JsonVocab};
 use crate::piece::{MAX_PIECES, PieceId, PieceKind};
+use crate::pipeline::PipelineModel;
 
 /// Ids must be below twice the number of pieces plus this number.
 const MAX_MISSING_IDS: usize = 1 << 16;
@@ -27,34 +28,39 @@ impl<'f> VocabularyEntries<'f> {
     /// The entries of the vocabulary, and the added tokens that it does not have.
     ///
     /// # Errors
-    /// Two texts have one id, or a text has two, or an id is too high.
+    /// Two texts have one id, or a text of a list has two, or an id is too high.
     pub(super) fn new(
-        vocab: &'f JsonVocab<'_>,
-        added: &'f [JsonAddedToken<'_>],
+        model: &'f PipelineModel,
+        added: &'f [SpecialToken],
     ) -> Result<Self, FormatError> {
-        let count = vocab.len() + added.len();
+        let vocabulary = model.vocabulary();
+        if let PipelineModel::Unigram(unigram) = model
+            && unigram.scores().len() > vocabulary.len()
+        {
+            return Err(syntax("the vocabulary has a piece twice"));
+        }
+        let count = vocabulary.len() + added.len();
         let mut entries = Self {
             texts: Vec::with_capacity(count),
             ids: HashMap::with_capacity(count),
             added: Vec::new(),
             limit: (count * 2 + MAX_MISSING_IDS).min(MAX_PIECES),
         };
-        for (text, id) in vocab.ids() {
-            if entries.ids.contains_key(text) {
-                return Err(syntax(format!("the vocabulary has {text:?} twice")));
-            }
+        for (text, id) in vocabulary.tokens() {
             entries.insert(text, id)?;
         }
         for token in added {
-            // tokenizers takes the id of the vocabulary, or of the first token with this text.
-            if !entries.ids.contains_key(&*token.content) {
-                entries.insert(&token.content, token.id)?;
+            if !entries.ids.contains_key(&*token.text) {
+                entries.insert(&token.text, token.id)?;
             }
         }
         entries.added = vec![None; entries.len()];
         for token in added {
-            let id = entries.ids[&*token.content];
-            entries.added[id.index()] = Some(token.kind());
+            let id = entries.ids[&*token.text];
+            entries.added[id.index()] = Some(match token.special {
+                true => PieceKind::Control,
+                false => PieceKind::UserDefined,
+            });
         }
         Ok(entries)
     }

@@ -11,6 +11,7 @@ use crate::formats::FormatError;
 use crate::formats::{Reason, ReasonKind};
 use crate::model::validate::byte_of_piece;
 use crate::piece::PieceId;
+use crate::pipeline::BpeModel;
 
 /// The pairs of a list.
 #[derive(Debug, Default)]
@@ -34,28 +35,27 @@ struct FirstPair {
 
 /// What a pair is for its piece.
 enum PairOrder {
-    First,
     /// The first one again.
     Repeated,
-    Other,
+    /// The first one, or another than that.
+    New,
 }
 
 impl ListedPairs {
     /// Adds the pair of a piece whose left text has `split` bytes, at the position `at` of the list.
     fn add(&mut self, piece: PieceId, split: usize, at: usize) -> Result<PairOrder, FormatError> {
-        let order = match self.firsts.get(&piece) {
+        match self.firsts.get(&piece) {
             Some(first) if first.split == split => return Ok(PairOrder::Repeated),
-            Some(_) => PairOrder::Other,
+            Some(_) => {}
             None => {
                 // A model has fewer than 2^27 pieces.
                 let rank = u32::try_from(self.pieces.len()).map_err(syntax)?;
                 self.firsts.insert(piece, FirstPair { rank, split });
                 self.pieces.push(piece);
-                PairOrder::First
             }
-        };
+        }
         self.places.insert((piece, split), at);
-        Ok(order)
+        Ok(PairOrder::New)
     }
 
     /// The position of the first pair of a piece among the first pairs.
@@ -69,49 +69,39 @@ impl ListedPairs {
     }
 }
 
-impl Import<'_, '_> {
+impl Import<'_> {
     /// The pairs of the list, and reasons that they give by themselves.
     ///
     /// # Errors
-    /// A text is no piece.
+    /// There are too many.
     pub(super) fn listed_pairs(
         &mut self,
+        bpe: &BpeModel,
         entries: &VocabularyEntries<'_>,
     ) -> Result<ListedPairs, FormatError> {
-        let file = self.file;
-        let unknown = file.model.unk_token.as_deref();
+        let unknown = bpe.options().unknown_token.as_deref();
         // The pieces that tokenizers puts in the place of characters without a piece.
         let is_stand_in = |text: &str| match self.has_byte_fallback {
             true => byte_of_piece(text.as_bytes()).is_some(),
             false => Some(text) == unknown,
         };
-        let missing =
-            |at, text: &str| syntax(format!("merge {at}: {text:?} is not in the vocabulary"));
-
+        let text_of = |id: u32| entries.text(id as usize).unwrap_or_default();
         let mut pairs = ListedPairs::default();
         let mut repeated = None;
         let mut with_stand_in = None;
-        let mut joined = String::new();
-        for (at, [left, right]) in file.model.merges.iter().enumerate() {
-            joined.clear();
-            joined.push_str(left);
-            joined.push_str(right);
-            let piece = entries.id(&joined).ok_or_else(|| missing(at, &joined))?;
-            match pairs.add(piece, left.len(), at)? {
-                PairOrder::First => {
-                    for part in [left, right] {
-                        entries.id(part).ok_or_else(|| missing(at, part))?;
-                    }
-                }
-                PairOrder::Repeated => repeated = Some(joined.clone()),
-                PairOrder::Other => {}
+        for (at, merge) in bpe.merges().iter().enumerate() {
+            let [left, right] = [merge.left, merge.right].map(text_of);
+            let piece = PieceId::new(merge.joined);
+            if let PairOrder::Repeated = pairs.add(piece, left.len(), at)? {
+                repeated = Some(piece);
             }
             if is_stand_in(left) || is_stand_in(right) {
                 with_stand_in = Some([left, right]);
             }
         }
 
-        if let Some(text) = repeated {
+        if let Some(piece) = repeated {
+            let text = text_of(piece.get());
             self.reason(
                 ReasonKind::MergeOrder,
                 format!(
@@ -121,8 +111,7 @@ impl Import<'_, '_> {
         }
         if let Some([left, right]) = with_stand_in {
             let explanation = format!(
-                "tokenizers merges {:?} and {:?}, one of which it puts in the place of characters without a piece",
-                &**left, &**right
+                "tokenizers merges {left:?} and {right:?}, one of which it puts in the place of characters without a piece"
             );
             self.add_reasons([Reason::new(ReasonKind::UnknownCharacter, explanation)]);
         }

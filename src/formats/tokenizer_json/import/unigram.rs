@@ -10,20 +10,20 @@ use super::entries::VocabularyEntries;
 use super::{Import, syntax};
 use crate::formats::FormatError;
 use crate::formats::tokenizer_json::export::{lowest_score, unigram_reasons};
-use crate::formats::tokenizer_json::parse::JsonVocab;
 use crate::formats::{Converted, ReasonKind};
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
+use crate::pipeline::UnigramModel;
 
-impl Import<'_, '_> {
+impl Import<'_> {
     /// The model with its verdict.
     pub(super) fn unigram(
         mut self,
-        vocab: &JsonVocab<'_>,
+        unigram: &UnigramModel,
         entries: &VocabularyEntries<'_>,
     ) -> Result<Converted<Model>, FormatError> {
-        self.unknown = self.file.model.unk_id.map(PieceId::new);
-        let scores: Vec<f32> = vocab.scores().map(narrowed).collect();
+        self.unknown = unigram.unknown().map(PieceId::new);
+        let scores: Vec<f32> = unigram.scores().iter().copied().map(narrowed).collect();
         let mut pieces = Vec::with_capacity(entries.len());
         let mut keys = Vec::with_capacity(entries.len() + 1);
         for id in 0..entries.len() {
