@@ -111,7 +111,7 @@ def test_a_missing_file_is_an_error_of_either_generation(tmp_path):
     for kind in (OSError, RuntimeError, FileNotFoundError, spiece.ModelError):
         with pytest.raises(kind, match="nothing.model"):
             spiece.Tokenizer.open(tmp_path / "nothing.model")
-    with pytest.raises(RuntimeError, match="not a SentencePiece model"):
+    with pytest.raises(RuntimeError, match="not a tokenizer"):
         spiece.Tokenizer.from_bytes(b"nonsense")
     pointer = b"version https://git-lfs.github.com/spec/v1\n"
     (tmp_path / "pointer.model").write_bytes(pointer)

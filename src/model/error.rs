@@ -173,10 +173,7 @@ impl fmt::Display for ModelError {
                 }
             }
             // JSON never was a file of SentencePiece.
-            Self::NotAModel { content } if content.is_json() => {
-                write!(f, "not a tokenizer: {content}")
-            }
-            Self::NotAModel { content } => write!(f, "not a SentencePiece model: {content}"),
+            Self::NotAModel { content } => write!(f, "not a tokenizer: {content}"),
             Self::Format { offset, problem } => write!(
                 f,
                 "not a SentencePiece model: {problem}, at byte {offset} (the file is damaged, or no .model file; fetch it again)"

@@ -43,6 +43,8 @@ pub enum OtherContent {
     ModelConfig,
     /// A `vocab.json`: pieces and ids.
     VocabJson,
+    /// The words of a `Tokenizer` of Keras.
+    KerasTokenizer,
     /// Other JSON.
     OtherJson,
     /// The `.vocab` file that training writes beside the `.model` file.
@@ -70,18 +72,6 @@ const START_BYTES: usize = 1 << 16;
 pub(super) const MAGIC_BYTES: usize = 512;
 
 impl OtherContent {
-    /// Whether the file is JSON.
-    pub(super) fn is_json(&self) -> bool {
-        matches!(
-            self,
-            Self::TokenizerJson
-                | Self::TokenizerConfig
-                | Self::ModelConfig
-                | Self::VocabJson
-                | Self::OtherJson
-        )
-    }
-
     /// What a refused file contains; `None` if it is not known.
     pub(crate) fn of_file(file: &[u8]) -> Option<Self> {
         if file.is_empty() {
@@ -130,6 +120,11 @@ impl OtherContent {
         }
         if text.starts_with("<!") || text.starts_with("<?xml") || text.starts_with("<html") {
             return Some(Self::WebPage);
+        }
+        // Keras writes JSON, and most programs write that as a text in JSON.
+        let keras = text.trim_start_matches('"').replace("\\\"", "\"");
+        if keras.starts_with("{\"class_name\": \"Tokenizer\"") {
+            return Some(Self::KerasTokenizer);
         }
         if begins_json(text) {
             return Self::of_json(text);
@@ -237,10 +232,10 @@ impl fmt::Display for OtherContent {
                 return write!(f, "this is a folder; name the file {name} in it");
             }
             Self::Folder { model: None } => {
-                "this is a folder without a model; name a .model file, such as tokenizer.model"
+                "this is a folder without a tokenizer; name its file, such as tokenizer.json or tokenizer.model"
             }
             Self::GitLfsPointer => {
-                "this is a git-lfs pointer in place of the model; fetch the model with `git lfs pull`"
+                "this is a git-lfs pointer in place of the file; fetch the file with `git lfs pull`"
             }
             Self::WebPage => {
                 "this is a web page; download the file itself (on huggingface.co: /resolve/ instead of /blob/ in the address, and a token for models with restricted access)"
@@ -263,18 +258,23 @@ impl fmt::Display for OtherContent {
             Self::VocabJson => {
                 "this is a list of pieces and ids, without scores and merges; name the tokenizer.model or tokenizer.json beside it"
             }
+            Self::KerasTokenizer => {
+                "these are the words of a Tokenizer of Keras, which numbers words at spaces; spiece does not run it"
+            }
             Self::OtherJson => {
                 "this is JSON, but no tokenizer.json; name a .model file or a tokenizer.json"
             }
             Self::VocabFile => {
                 "this is a .vocab file, a list of the pieces; name the .model file beside it"
             }
-            Self::Text => "this is a text file; name a .model file",
+            Self::Text => {
+                "this is a text file; name the tokenizer, such as a .model file or a tokenizer.json"
+            }
             Self::Weights => {
-                "these are the weights of a language model; name the tokenizer.model beside them"
+                "these are the weights of a language model; name the tokenizer.json or tokenizer.model beside them"
             }
             Self::Compressed => {
-                "this is a compressed file or an archive; unpack it and name the .model file in it"
+                "this is a compressed file or an archive; unpack it and name the tokenizer in it"
             }
         })
     }
@@ -327,6 +327,14 @@ mod tests {
             ),
             (b"{\n  \"<unk>\": 0, \"a\": 1}", VocabJson),
             (b"{\"error\": \"Entry not found\"}", OtherJson),
+            (
+                b"\"{\\\"class_name\\\": \\\"Tokenizer\\\", \\\"config\\\": {}}\"",
+                KerasTokenizer,
+            ),
+            (
+                b"{\"class_name\": \"Tokenizer\", \"config\": {}}",
+                KerasTokenizer,
+            ),
             (b"[\"a\"]", OtherJson),
             (b"[ [1, 2]]", OtherJson),
             (b"[null]", OtherJson),

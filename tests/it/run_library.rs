@@ -479,7 +479,7 @@ fn bytes_that_are_no_model_are_refused() {
         Model::from_bytes(b"not a model")
             .unwrap_err()
             .to_string()
-            .contains("not a SentencePiece model")
+            .contains("not a tokenizer")
     );
     assert!(Model::from_bytes(b"").is_err());
 }

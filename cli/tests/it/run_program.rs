@@ -162,7 +162,7 @@ fn mistakes_give_their_message_and_exit_status() {
                 &format!("--model={}", testdata_argument("udhr.txt")),
             ],
             1,
-            "not a SentencePiece model: this is a text file; name a .model file",
+            "not a tokenizer: this is a text file; name the tokenizer",
         ),
         (
             &[
@@ -170,7 +170,7 @@ fn mistakes_give_their_message_and_exit_status() {
                 &format!("--model={}", testdata_argument("golden")),
             ],
             1,
-            "this is a folder without a model; name a .model file",
+            "this is a folder without a tokenizer; name its file",
         ),
         (
             &["inspect", &testdata_argument("golden/llama2.vocab")],
