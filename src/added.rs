@@ -128,6 +128,12 @@ impl FoundTokens {
         &self.in_normalized
     }
 
+    /// Whether no token is found.
+    #[inline]
+    pub(crate) fn finds_nothing(&self) -> bool {
+        !self.any_as_is && !self.any_normalized
+    }
+
     /// Whether any token is found in normalized text.
     pub(crate) fn finds_in_normalized(&self) -> bool {
         self.any_normalized

@@ -576,6 +576,25 @@ impl Pipeline {
         Ok(())
     }
 
+    /// Appends the ids of a text in which nothing is found, and which the normalizer keeps, by its
+    /// bytes; false, and nothing is appended, if the other stages have to do it. Most calls have such
+    /// short texts that these would take a tenth of the time.
+    #[inline]
+    pub(crate) fn encode_plain(
+        &self,
+        text: &[u8],
+        found: &FoundTokens,
+        state: &mut PipelineState,
+        out: &mut Vec<PieceId>,
+    ) -> bool {
+        let Some(path) = &self.byte_path else {
+            return false;
+        };
+        found.finds_nothing()
+            && self.normalizer.iter().all(|step| step.keeps(text))
+            && path.encode(text, state.bytes(), out)
+    }
+
     /// Appends the ids of a text with the added tokens of its scopes.
     pub(crate) fn encode(
         &self,

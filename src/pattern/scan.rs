@@ -163,8 +163,8 @@ fn next<R: PatternRules>(text: &[u8], at: usize) -> Option<usize> {
     if let Some(end) = short_word::<R>(text, at, bytes) {
         return Some(end);
     }
-    let [first, second, ..] = bytes.to_le_bytes().map(usize::from);
-    if R::ALONE[first] & KINDS[second] != 0 {
+    let [first, second, ..] = bytes.to_le_bytes();
+    if R::ALONE[usize::from(first)] & KINDS[usize::from(second)] != 0 {
         return Some(at + 1);
     }
     next_of_any::<R>(text, at, bytes & HIGH_BITS == 0)
@@ -215,11 +215,14 @@ fn eight(text: &[u8], at: usize) -> u64 {
     if let Some(last) = text.last_chunk() {
         return u64::from_le_bytes(*last) >> (8 * (7 - rest.len())) >> 8;
     }
-    let mut bytes = [0; 8];
-    for (to, from) in bytes.iter_mut().zip(rest) {
-        *to = *from;
-    }
-    u64::from_le_bytes(bytes)
+    short_text(rest)
+}
+
+/// Fewer than eight bytes.
+#[inline(never)]
+fn short_text(rest: &[u8]) -> u64 {
+    let bytes = rest.iter().rev();
+    bytes.fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
 /// The high bit of each byte that is not between the two ASCII characters.

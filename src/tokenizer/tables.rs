@@ -254,6 +254,12 @@ impl PipelineTables {
         parts: &mut CacheParts,
         ids: &mut Vec<PieceId>,
     ) {
+        if self
+            .pipeline
+            .encode_plain(text, found, &mut parts.pipeline, ids)
+        {
+            return;
+        }
         let by_model =
             |model: &ModelContext<'_>, parts: &mut CacheParts, text: &[u8], ids: &mut _| {
                 model.encode_segment(parts, text, ids);

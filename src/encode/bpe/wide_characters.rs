@@ -134,11 +134,14 @@ impl WideCharacters {
         let start = self.starts[start_index(lead, second)];
         let end = self.ends[end_index(second, third)];
         if start == NO_SYMBOL && end == NO_SYMBOL {
-            out.extend(character.map(|byte| PieceId::new(unit_of(byte))));
-        } else if start <= end {
-            out.extend([start, unit_of(third)].map(PieceId::new));
+            let units = [unit_of(lead), unit_of(second), unit_of(third)];
+            out.extend(units.into_iter().map(PieceId::new));
         } else {
-            out.extend([unit_of(lead), end].map(PieceId::new));
+            let parts = match start <= end {
+                true => [start, unit_of(third)],
+                false => [unit_of(lead), end],
+            };
+            out.extend(parts.into_iter().map(PieceId::new));
         }
         true
     }

@@ -86,12 +86,14 @@ impl PackedShortText {
     /// The two texts, joined; none if one of them or the whole is long.
     #[inline]
     fn join(self, right: Self) -> Option<Self> {
-        let [left_length, right_length] = [self, right].map(|text| text.0 >> Self::LENGTH_SHIFT);
+        let left_length = self.0 >> Self::LENGTH_SHIFT;
+        let right_length = right.0 >> Self::LENGTH_SHIFT;
         let length = left_length + right_length;
         if left_length == 0 || right_length == 0 || length > Self::MAX_BYTES as u128 {
             return None;
         }
-        let [left, right] = [self, right].map(|text| text.0 & !(u128::MAX << Self::LENGTH_SHIFT));
+        let is_text = !(u128::MAX << Self::LENGTH_SHIFT);
+        let (left, right) = (self.0 & is_text, right.0 & is_text);
         Some(Self(
             left | right << (8 * left_length) | length << Self::LENGTH_SHIFT,
         ))
@@ -279,7 +281,10 @@ impl SymbolTable {
         // wrong, there is none.
         let is_joined = |id: u32| {
             let text = pieces.text(id as usize);
-            text.strip_prefix(self.text(pieces, left)) == Some(self.text(pieces, right))
+            let (left, right) = (self.text(pieces, left), self.text(pieces, right));
+            text.len() == left.len() + right.len()
+                && text.starts_with(left)
+                && text.ends_with(right)
         };
         self.merge_to(self.pieces.find(hash, is_joined))
     }
@@ -319,6 +324,7 @@ impl SymbolTable {
     }
 
     /// The text of a symbol.
+    #[inline]
     pub(in crate::encode::bpe) fn text<'t>(
         &'t self,
         pieces: &'t PieceTable,
