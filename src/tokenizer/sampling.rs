@@ -7,7 +7,6 @@
 
 use std::time::Instant;
 
-#[cfg(feature = "formats")]
 use super::cache::{CacheParts, EncodeCache, TextBuffers};
 use super::context::{EncodeContext, ModelContext};
 use super::options::{

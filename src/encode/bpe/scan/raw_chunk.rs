@@ -99,6 +99,7 @@ impl ChunkScanner<'_> {
 }
 
 /// Appends the pieces of the bytes of a character.
+#[inline]
 pub(super) fn push_bytes(char: &[u8], byte_ids: &ByteIds, out: &mut Vec<PieceId>) {
     for byte in char {
         out.push(byte_ids[usize::from(*byte)]);
