@@ -20,6 +20,13 @@ pub enum EncodeError {
         /// The text of the missing piece.
         piece: String,
     },
+    /// What a tokenizer.json puts around texts has an id that no token has.
+    NoSuchId {
+        /// The option that needs the id.
+        option: &'static str,
+        /// The id.
+        id: u32,
+    },
     /// Byte-level vocabularies, and some WordPiece vocabularies, do not say which tokens begin and
     /// end a text.
     NoTextEnds {
@@ -95,6 +102,10 @@ impl fmt::Display for EncodeError {
             Self::UnknownExtra { name } => write!(
                 f,
                 "unknown extra option {name:?}; use bos, eos, reverse, unk or unk_piece, separated by colons"
+            ),
+            Self::NoSuchId { option, id } => write!(
+                f,
+                "the template of the tokenizer has the id {id}, which no token has; leave out the option {option}, or correct the post_processor"
             ),
             Self::NoTextEnds { option } => write!(
                 f,

@@ -5,10 +5,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{FinishedText, Pipeline, PipelineError, PipelineState};
+use crate::encode::EncodeError;
 use crate::formats::{FormatError, pipeline_of_folder, read_pipeline};
 use crate::piece::PieceId;
 use crate::special::Scope;
-use crate::tokenizer::{EncodeOptions, Tokenizer, TokenizerConfig};
+use crate::tokenizer::{EncodeOptions, ExtraOption, Tokenizer, TokenizerConfig};
 
 /// Written by `tests/conformance/pipelines.py 1 40` with tokenizers 0.23.3.
 const CASES: &str = include_str!("../../testdata/pipelines/cases.jsonl");
@@ -489,5 +490,36 @@ fn malformed_settings_of_lengths_are_errors_with_their_paths() {
             matches!(&error, FormatError::Component { component, .. } if component == place),
             "{error:?}"
         );
+    }
+}
+
+#[test]
+fn a_template_with_an_id_that_no_token_has_is_refused_where_it_is_asked_for() {
+    let special = |id: u32| json!({"id": "X", "ids": [id], "tokens": ["X"]});
+    let template = |id: u32| {
+        json!({"type": "TemplateProcessing",
+            "single": [{"SpecialToken": {"id": "X", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {"X": special(id)}})
+    };
+    let options = EncodeOptions {
+        extra: vec![ExtraOption::Bos],
+        ..EncodeOptions::default()
+    };
+    for (id, expected) in [
+        (3, Ok(())),
+        (
+            4,
+            Err(EncodeError::NoSuchId {
+                option: "bos",
+                id: 4,
+            }),
+        ),
+    ] {
+        let file = file(json!({ "post_processor": template(id) }));
+        let pipeline = read_pipeline(file.as_bytes()).unwrap();
+        let tokenizer = Tokenizer::from_pipeline(pipeline, TokenizerConfig::default());
+        assert_eq!(tokenizer.encode("ab"), [3]);
+        assert_eq!(tokenizer.encoder_with(&options).map(|_| ()), expected);
     }
 }

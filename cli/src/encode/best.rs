@@ -15,6 +15,7 @@ use spiece::{Encoder, Piece, PieceId, PieceKind, Tokenizer};
 /// Writes best segmentations.
 pub(super) struct BestWriter<'m> {
     tokenizer: &'m Tokenizer,
+    format: Format,
     /// By id.
     rows: Vec<Row>,
     /// The piece whose tokens are written as the text of their spans.
@@ -23,6 +24,8 @@ pub(super) struct BestWriter<'m> {
 
 /// Most pieces are shorter; with the length, a cache line has four rows.
 const ROW_BYTES: usize = 15;
+/// The most rows: no known vocabulary has as many tokens, and a file can claim any id.
+const MAX_ROWS: usize = 1 << 20;
 
 /// The text of a token and a space.
 struct Row {
@@ -52,20 +55,21 @@ impl<'m> BestWriter<'m> {
     /// Renders the tokens of a model. The format is not JSON.
     pub(super) fn new(tokenizer: &'m Tokenizer, format: Format) -> Self {
         let mut digits = itoa::Buffer::new();
-        // A byte-level vocabulary may have ids without a piece.
-        let render = |id: PieceId| match format {
-            Format::Id => Row::new(digits.format(id.get()).as_bytes()),
-            _ => Row::new(tokenizer.id_to_piece(id).unwrap_or_default()),
+        let mut text = Vec::new();
+        let mut render = |id: PieceId| {
+            text.clear();
+            push_token(tokenizer, format, id, &mut digits, &mut text);
+            Row::new(&text)
         };
         let is_unknown = |piece: &Piece<'_>| piece.kind == PieceKind::Unknown;
         let unknown = tokenizer.pieces().find(is_unknown).map(|piece| piece.id);
         Self {
             tokenizer,
             rows: (0..)
-                .take(tokenizer.vocab_size())
-                .map(PieceId::new)
-                .map(render)
+                .take(tokenizer.vocab_size().min(MAX_ROWS))
+                .map(|id| render(PieceId::new(id)))
                 .collect(),
+            format,
             unknown: unknown.filter(|_| format == Format::Piece),
         }
     }
@@ -114,17 +118,34 @@ impl<'m> BestWriter<'m> {
     fn write_line(&self, ids: &[PieceId], out: &mut Vec<u8>) {
         let start = out.len();
         for id in ids {
-            let row = &self.rows[id.get() as usize];
-            if row.length == 0 {
-                out.extend_from_slice(self.tokenizer.id_to_piece(*id).unwrap_or_default());
-                out.push(b' ');
-            } else {
-                let end = out.len() + usize::from(row.length);
-                out.extend_from_slice(&row.text);
-                out.truncate(end);
+            match self.rows.get(id.get() as usize) {
+                Some(row) if row.length > 0 => {
+                    let end = out.len() + usize::from(row.length);
+                    out.extend_from_slice(&row.text);
+                    out.truncate(end);
+                }
+                _ => {
+                    let mut digits = itoa::Buffer::new();
+                    push_token(self.tokenizer, self.format, *id, &mut digits, out);
+                    out.push(b' ');
+                }
             }
         }
         format::end_line(start, out);
+    }
+}
+
+/// Appends the id or the text of a token; a vocabulary may have ids without a text.
+fn push_token(
+    tokenizer: &Tokenizer,
+    format: Format,
+    id: PieceId,
+    digits: &mut itoa::Buffer,
+    out: &mut Vec<u8>,
+) {
+    match format {
+        Format::Id => out.extend_from_slice(digits.format(id.get()).as_bytes()),
+        _ => out.extend_from_slice(tokenizer.id_to_piece(id).unwrap_or_default()),
     }
 }
 

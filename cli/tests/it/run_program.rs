@@ -667,3 +667,19 @@ fn what_a_byte_level_vocabulary_lacks_is_named() {
         assert!(said.contains(message), "{arguments:?}: {said}");
     }
 }
+
+#[test]
+fn ids_far_above_the_number_of_tokens_are_written() {
+    let file = r###"{"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 3000000, "<unk>": 1}, "unk_token": "<unk>"},
+        "pre_tokenizer": {"type": "Whitespace"}}"###;
+    let folder = folder_with(&[("words.json", file.as_bytes())]);
+    let flag = format!("--model={}", folder.path().join("words.json").display());
+    for (format, expected) in [("id", "0 3000000 1\n"), ("piece", "a b <unk>\n")] {
+        let output = spiece(
+            &["encode", &flag, &format!("--output_format={format}")],
+            b"a b c\n",
+        );
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{said}");
+    }
+}
