@@ -61,6 +61,10 @@ pub(crate) const FILES_OF_FOLDERS: [&str; 5] = [
     "vocab.txt",
 ];
 
+/// The files of folders of Llama 3 and Kimi that hold the ranks of tiktoken, under names that files of
+/// SentencePiece can have, too.
+pub(crate) const RANKS_OF_FOLDERS: [&str; 2] = ["tokenizer.model", "tiktoken.model"];
+
 /// The pipeline of the bytes of a `tokenizer.json`.
 pub(crate) fn read_pipeline(file: &[u8]) -> Result<Pipeline, FormatError> {
     tokenizer_json::read_pipeline(json_text(file)?)

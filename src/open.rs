@@ -109,6 +109,13 @@ impl Tokenizer {
     #[cfg(feature = "formats")]
     fn open_path(path: &Path, options: &ByteFormatOptions) -> Result<Self, ModelError> {
         let Some(file) = OpenedFile::open(path, &formats::FILES_OF_FOLDERS)? else {
+            if let Some(file) = OpenedFile::open(path, &formats::RANKS_OF_FOLDERS)?
+                && file.format == FileFormat::Tiktoken
+            {
+                let file_path = file.path.clone();
+                let opened = Self::of_opened(file, options);
+                return opened.map_err(|error| in_file(error, &file_path));
+            }
             if let Some(pipeline) = formats::pipeline_of_folder(path)? {
                 options.refuse_pattern(FileFormat::Folder)?;
                 return Ok(Self::from_pipeline(pipeline, TokenizerConfig::default()));

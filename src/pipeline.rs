@@ -1117,6 +1117,22 @@ impl Pipeline {
         state.finish(self.decoder(), out)
     }
 
+    /// The ids that are left out of text without special tokens.
+    pub(crate) fn hidden_ids(&self) -> impl Iterator<Item = u32> {
+        let listed = match &self.model {
+            PipelineModel::Unigram(unigram) => 0..unigram.scores().len(),
+            _ => 0..0,
+        };
+        let listed = listed.filter_map(|id| u32::try_from(id).ok());
+        let known = self.model.vocabulary().tokens().map(|(_, id)| id);
+        let added = self.added_tokens().iter().map(|token| token.id);
+        let ids = listed.chain(known).chain(added);
+        ids.filter(|id| {
+            let text = self.text_of(*id);
+            text.is_some_and(|text| self.added.is_hidden(text))
+        })
+    }
+
     /// The text of tokens.
     pub(crate) fn decode_tokens<'t>(
         &self,

@@ -6,6 +6,7 @@ mod ragged;
 mod segments;
 mod stream;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -482,24 +483,27 @@ impl PyTokenizer {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// The text of each sequence of ids, or of each row of an array.
-    #[pyo3(signature = (batch, *, threads=None))]
+    /// The text of each sequence of ids, or of each row of an array. `skip_special_tokens=True`
+    /// leaves out the text of special tokens.
+    #[pyo3(signature = (batch, *, threads=None, skip_special_tokens=false))]
     fn decode_batch<'py>(
         &self,
         batch: &Bound<'py, PyAny>,
         threads: Option<&Bound<'_, PyAny>>,
+        skip_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let ragged = ragged_numbers(batch, self.vocab_size())?;
-        self.decode_numbers(batch.py(), ragged, threads)
+        self.decode_numbers(batch.py(), ragged, threads, skip_special_tokens)
     }
 
     /// The texts of a ragged batch.
-    #[pyo3(signature = (ids, offsets, threads))]
+    #[pyo3(signature = (ids, offsets, threads, skip_special_tokens))]
     fn _decode_ragged<'py>(
         &self,
         ids: &Bound<'py, PyAny>,
         offsets: &Bound<'py, PyAny>,
         threads: Option<&Bound<'_, PyAny>>,
+        skip_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let mut numbers = Vec::new();
         ids::append(ids, &mut numbers)?;
@@ -507,13 +511,20 @@ impl PyTokenizer {
             offsets: arrow_offsets(offsets, numbers.len())?,
             numbers,
         };
-        self.decode_numbers(ids.py(), ragged, threads)
+        self.decode_numbers(ids.py(), ragged, threads, skip_special_tokens)
     }
 
-    /// A decoder that takes ids one by one.
-    fn decode_stream(&self) -> DecodeStream {
+    /// A decoder that takes ids one by one. `skip_special_tokens=True` leaves out the text of special
+    /// tokens.
+    #[pyo3(signature = (*, skip_special_tokens=false))]
+    fn decode_stream(&self, skip_special_tokens: bool) -> DecodeStream {
+        let tokenizer = &self.loaded.tokenizer;
         DecodeStream {
-            decoder: self.loaded.tokenizer.incremental_decoder(),
+            decoder: tokenizer.incremental_decoder(),
+            left_out: match skip_special_tokens {
+                true => tokenizer.special_ids(),
+                false => HashSet::new(),
+            },
             pieces: self.vocab_size(),
         }
     }

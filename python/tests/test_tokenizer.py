@@ -238,6 +238,15 @@ def test_special_tokens_are_left_out_of_texts_on_request(bpe_path):
     assert tokenizer.decode(ids, skip_special_tokens=True) == "the right"
     with pytest.raises(ValueError):
         made.decode(ids, errors="strict", skip_special_tokens=True)
+    for one in (made, tokenizer):
+        ids = one.encode("the right", allowed_special="all")
+        ids += [256] if one is made else [one.piece_to_id("</s>")]
+        expected = one.decode(ids, skip_special_tokens=True)
+        assert expected == "the right"
+        assert one.decode_batch([ids, ids[:2]], skip_special_tokens=True)[0] == expected
+        assert one.decode_ragged(ids, [0, len(ids)], skip_special_tokens=True) == [expected]
+        stream = one.decode_stream(skip_special_tokens=True)
+        assert "".join(map(stream.push, ids)) + stream.finish() == expected
 
 
 def test_tokens_of_a_pre_tokenizer_have_the_numbers_of_its_parts(testdata, bpe_path):

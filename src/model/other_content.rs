@@ -241,7 +241,7 @@ impl fmt::Display for OtherContent {
                 "this is a web page; download the file itself (on huggingface.co: /resolve/ instead of /blob/ in the address, and a token for models with restricted access)"
             }
             Self::TiktokenRanks => {
-                "this is a vocabulary of tiktoken (as in Llama 3's tokenizer.model), not of SentencePiece; Tokenizer::open of the library reads it (feature formats)"
+                "this is a vocabulary of tiktoken (as in Llama 3's tokenizer.model), and no SentencePiece model; open it as a tokenizer, which needs spiece with the feature formats"
             }
             Self::Gguf => {
                 "this is a GGUF file; build spiece with the feature formats, or convert it to a .model"

@@ -104,6 +104,7 @@ fn compare(cases: &str) -> (usize, Vec<String>) {
         }
         let options = EncodeOptions::default().with_allowed_special(all);
         let mut encoder = tokenizer.encoder_with(&options).unwrap();
+        let hidden = tokenizer.special_ids();
         for recorded in case["texts"].as_array().unwrap() {
             let text = recorded["text"].as_str().unwrap();
             texts += 1;
@@ -133,6 +134,11 @@ fn compare(cases: &str) -> (usize, Vec<String>) {
             }
             decoded += incremental.finish();
             check("one by one", &json!(decoded), &recorded["decoded"]);
+            let shown = ids
+                .iter()
+                .filter(|id| !hidden.contains(&PieceId::new(**id)));
+            let shown = tokenizer.decode(shown).unwrap();
+            check("without ids", &json!(shown), &recorded["without_special"]);
         }
     }
     (texts, differing)

@@ -140,8 +140,33 @@ impl Tokenizer {
             decode_by(pipeline, &ids.collect::<Vec<_>>(), true, &mut text)?;
             return Ok(self.decoder().to_text(text));
         }
-        let special: HashSet<PieceId> = self.special_tokens().map(|(id, _)| id).collect();
+        let special = self.special_ids();
         self.decode(ids.filter(|id| !special.contains(id)))
+    }
+
+    /// The ids that [`decode_without_special`](Self::decode_without_special) leaves out: without them,
+    /// the other functions that decode give the same text. They are collected in the time that a look at
+    /// each token takes.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let special = tokenizer.special_ids();
+    /// let mut decoder = tokenizer.incremental_decoder();
+    /// let mut text = String::new();
+    /// for id in tokenizer.encode("the right") {
+    ///     if !special.contains(&id) {
+    ///         text += decoder.push(id)?;
+    ///     }
+    /// }
+    /// assert_eq!(text, "the right");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn special_ids(&self) -> HashSet<PieceId> {
+        #[cfg(feature = "formats")]
+        if let Some(pipeline) = self.pipeline() {
+            return pipeline.hidden_ids().map(PieceId::new).collect();
+        }
+        self.special_tokens().map(|(id, _)| id).collect()
     }
 
     /// The text of pieces that are given by their texts. Text that is not a piece stands for

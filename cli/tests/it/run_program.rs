@@ -1,7 +1,7 @@
 //! `spiece encode`, `decode`, `normalize`, `export-vocab` and `eval`, run as programs.
 
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use crate::support::{assert_refused, folder_with, output_for, program, start, testdata_argument};
@@ -681,5 +681,23 @@ fn ids_far_above_the_number_of_tokens_are_written() {
         );
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{said}");
+    }
+}
+
+#[test]
+fn a_folder_with_ranks_of_tiktoken_opens() {
+    for name in ["tokenizer.model", "tiktoken.model"] {
+        let folder = folder_with(&[(name, &tiktoken_file())]);
+        let file = folder.path().join(name);
+        let encode = |path: &Path| {
+            let flag = format!("--model={}", path.display());
+            let output = spiece(
+                &["encode", &flag, "--pattern=gpt2", "--output_format=id"],
+                b"hello low\n",
+            );
+            assert!(output.status.success(), "{name}");
+            output.stdout
+        };
+        assert_eq!(encode(folder.path()), encode(&file), "{name}");
     }
 }

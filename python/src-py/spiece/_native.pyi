@@ -159,14 +159,28 @@ class Tokenizer:
     def decode_bytes(self, ids: int | Iterable[int] | Buffer) -> bytes:
         """The bytes of ids."""
     def decode_batch(
-        self, batch: Iterable[Iterable[int] | Buffer] | Buffer, *, threads: int | None = None
+        self,
+        batch: Iterable[Iterable[int] | Buffer] | Buffer,
+        *,
+        threads: int | None = None,
+        skip_special_tokens: bool = False,
     ) -> list[str]:
-        """The text of each sequence of ids, or of each row of an array."""
+        """The text of each sequence of ids, or of each row of an array.
+
+        `skip_special_tokens=True` leaves out the text of special tokens.
+        """
     def _decode_ragged(
-        self, ids: Buffer | Sequence[int], offsets: Buffer | Sequence[int], threads: int | None
+        self,
+        ids: Buffer | Sequence[int],
+        offsets: Buffer | Sequence[int],
+        threads: int | None,
+        skip_special_tokens: bool,
     ) -> list[str]: ...
-    def decode_stream(self) -> DecodeStream:
-        """A decoder that takes ids one by one."""
+    def decode_stream(self, *, skip_special_tokens: bool = False) -> DecodeStream:
+        """A decoder that takes ids one by one.
+
+        `skip_special_tokens=True` leaves out the text of special tokens.
+        """
     def normalize(self, text: _Text) -> str:
         """The normalized text: what is split into pieces."""
     def id_to_piece(self, id: int) -> str:

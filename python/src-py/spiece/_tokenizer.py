@@ -276,10 +276,17 @@ class Tokenizer(_native.Tokenizer):
         return counts
 
     @overload
-    def decode_ragged(self, batch: Ragged, offsets: None = None, *, threads: int | None = None) -> list[str]: ...
+    def decode_ragged(
+        self, batch: Ragged, offsets: None = None, *, threads: int | None = None, skip_special_tokens: bool = False
+    ) -> list[str]: ...
     @overload
     def decode_ragged(
-        self, batch: Buffer | Sequence[int], offsets: Buffer | Sequence[int], *, threads: int | None = None
+        self,
+        batch: Buffer | Sequence[int],
+        offsets: Buffer | Sequence[int],
+        *,
+        threads: int | None = None,
+        skip_special_tokens: bool = False,
     ) -> list[str]: ...
     def decode_ragged(
         self,
@@ -287,8 +294,11 @@ class Tokenizer(_native.Tokenizer):
         offsets: Buffer | Sequence[int] | None = None,
         *,
         threads: int | None = None,
+        skip_special_tokens: bool = False,
     ) -> list[str]:
         """The texts of a :class:`Ragged` batch, or of two arrays of ids and offsets.
+
+        ``skip_special_tokens=True`` leaves out the text of special tokens.
 
         >>> tokenizer.decode_ragged(tokenizer.encode_ragged(["one", "two"]))
         ['one', 'two']
@@ -296,10 +306,10 @@ class Tokenizer(_native.Tokenizer):
         if offsets is None:
             if not isinstance(batch, Ragged):
                 raise TypeError(f"batch: expected a Ragged batch, or arrays of ids and offsets, not {type(batch).__name__}")
-            return self._decode_ragged(batch.ids_buffer, batch.offsets_buffer, threads)
+            return self._decode_ragged(batch.ids_buffer, batch.offsets_buffer, threads, skip_special_tokens)
         if isinstance(batch, Ragged):
             raise TypeError("offsets: a Ragged batch has its own; pass the batch alone")
-        return self._decode_ragged(batch, offsets, threads)
+        return self._decode_ragged(batch, offsets, threads, skip_special_tokens)
 
 
 def _texts_of_arrow(texts: Any) -> list[str | bytes]:

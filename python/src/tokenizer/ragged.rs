@@ -4,6 +4,9 @@
 //! are encoded and decoded while other Python threads can run. Errors say which element of an
 //! argument is wrong.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
@@ -210,14 +213,28 @@ impl PyTokenizer {
         py: Python<'py>,
         ragged: RaggedNumbers,
         threads: Option<&Bound<'_, PyAny>>,
+        skip_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let offsets = ragged.offsets;
         let ids = checked(py, ragged.numbers, self.vocab_size(), |at| {
             let text = offsets.partition_point(|offset| *offset <= at).max(1) - 1;
             format!("batch[{text}][{}]: ", at - offsets[text])
         })?;
-        let ranges = offsets.windows(2);
-        let batch: Vec<&[PieceId]> = ranges.map(|range| &ids[range[0]..range[1]]).collect();
+        let left_out = match skip_special_tokens {
+            true => self.loaded.tokenizer.special_ids(),
+            false => HashSet::new(),
+        };
+        let ranges = offsets.windows(2).map(|range| &ids[range[0]..range[1]]);
+        let batch: Vec<Cow<'_, [PieceId]>> = ranges
+            .map(|ids| match left_out.is_empty() {
+                true => Cow::Borrowed(ids),
+                false => {
+                    let shown = ids.iter().filter(|id| !left_out.contains(id));
+                    Cow::Owned(shown.copied().collect())
+                }
+            })
+            .collect();
+        let batch: Vec<&[PieceId]> = batch.iter().map(|ids| &**ids).collect();
         let threads = threads_or_all(threads)?.min(batch.len().max(1));
         decode_to_list(py, &self.loaded, &batch, threads, |text| {
             Ok(PyString::new(py, &String::from_utf8_lossy(text)).into_any())

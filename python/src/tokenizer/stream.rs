@@ -1,8 +1,10 @@
 //! `spiece.DecodeStream`: ids to text, one id after another.
 
+use std::collections::HashSet;
+
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use spiece::IncrementalDecoder;
+use spiece::{IncrementalDecoder, PieceId};
 
 use super::ragged::one_id;
 use crate::errors;
@@ -12,6 +14,8 @@ use crate::errors;
 #[pyclass(module = "spiece", name = "DecodeStream")]
 pub struct DecodeStream {
     pub(super) decoder: IncrementalDecoder,
+    /// The ids whose text is left out.
+    pub(super) left_out: HashSet<PieceId>,
     pub(super) pieces: usize,
 }
 
@@ -20,7 +24,11 @@ impl DecodeStream {
     /// Takes an id and returns the text that is now certain, which may be ''.
     fn push<'py>(&mut self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let py = id.py();
-        let text = self.decoder.push(one_id(id, "", self.pieces)?);
+        let id = one_id(id, "", self.pieces)?;
+        if self.left_out.contains(&id) {
+            return Ok(PyString::new(py, ""));
+        }
+        let text = self.decoder.push(id);
         let text = text.map_err(|error| errors::of_decode(py, &error))?;
         Ok(PyString::new(py, text))
     }
