@@ -44,7 +44,7 @@ pub(crate) use self::folder::{options_of_folder, pipeline_of_folder};
 pub use self::format::{FileFormat, ParseFileFormatError};
 pub(crate) use self::gguf::GgufContent;
 pub use self::gguf::{GgufOptions, GgufVocab};
-pub(crate) use self::opened::OpenedFile;
+pub(crate) use self::opened::{FileContent, OpenedFile};
 pub use self::tokenizer_json::{
     CopiedPostProcessor, JsonOptions, ReadPostProcessor, TokenizerJson, TransformersFolder,
 };

@@ -13,8 +13,8 @@ use std::path::Path;
 
 #[cfg(feature = "formats")]
 use crate::formats::{
-    self, ByteFormatOptions, ByteVocabulary, Converted, FileFormat, FormatError, GgufContent,
-    OpenedFile, Verdict,
+    self, ByteFormatOptions, ByteVocabulary, Converted, FileContent, FileFormat, FormatError,
+    GgufContent, OpenedFile, Verdict,
 };
 #[cfg(feature = "formats")]
 use crate::model::OtherContent;
@@ -141,38 +141,44 @@ impl Tokenizer {
         if file.format == FileFormat::Gguf {
             return Self::of_gguf(file.reader(), options);
         }
-        let path = file.path.clone();
-        Self::of_content(file.read()?, Some(&path), options)
+        let (format, path) = (file.format, file.path.clone());
+        Self::of_content(
+            FileContent {
+                bytes: Cow::Owned(file.read()?),
+                format,
+                path: Some(&path),
+            },
+            options,
+        )
     }
 
-    /// A tokenizer of the content of a file; `path` is where it stands.
+    /// A tokenizer of the content of a file.
     #[cfg(feature = "formats")]
     fn of_content(
-        content: Vec<u8>,
-        path: Option<&Path>,
+        content: FileContent<'_>,
         options: &ByteFormatOptions,
     ) -> Result<Self, ModelError> {
         let config = TokenizerConfig::default();
-        let format = FileFormat::of_content(&content);
-        match format {
+        let bytes = &content.bytes[..];
+        match content.format {
             FileFormat::TokenizerJson => {
-                let pipeline = formats::read_pipeline(&content);
-                let pipeline = pipeline.map_err(|error| match OtherContent::of_file(&content) {
+                let pipeline = formats::read_pipeline(bytes);
+                let pipeline = pipeline.map_err(|error| match OtherContent::of_file(bytes) {
                     Some(content) if error.is_syntax() => ModelError::NotAModel { content },
                     _ => error.into(),
                 })?;
-                options.refuse_pattern(format)?;
+                options.refuse_pattern(content.format)?;
                 Ok(Self::from_pipeline(pipeline, config))
             }
             FileFormat::VocabTxt => {
-                let pipeline = formats::read_vocab_txt(&content, options)?;
+                let pipeline = formats::read_vocab_txt(bytes, options)?;
                 Ok(Self::from_pipeline(pipeline, config))
             }
-            FileFormat::Gguf => Self::of_gguf(&content[..], options),
-            _ => match ByteVocabulary::of_content(&content, path, options)? {
+            FileFormat::Gguf => Self::of_gguf(bytes, options),
+            _ => match ByteVocabulary::of_content(&content, options)? {
                 Some(vocabulary) => Ok(Self::from_pipeline(vocabulary.into_bpe()?, config)),
                 None => {
-                    let model = Model::from_file(content)?;
+                    let model = Model::from_file(content.bytes.into_owned())?;
                     options.refuse_pattern(FileFormat::Model)?;
                     Ok(Self::new(model))
                 }
@@ -241,7 +247,7 @@ impl Tokenizer {
     /// As [`open_with`](Self::open_with).
     #[cfg(feature = "formats")]
     pub fn from_bytes_with(bytes: &[u8], options: &ByteFormatOptions) -> Result<Self, ModelError> {
-        Self::of_content(bytes.to_vec(), None, options)
+        Self::of_content(FileContent::of_bytes(bytes), options)
     }
 }
 

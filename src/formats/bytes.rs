@@ -51,7 +51,7 @@ use crate::byte_bpe::{ByteBpe, ByteBpeParts, SpecialToken, TextForm};
 use crate::encode::bpe::merge_list::{ListOrder, Units};
 use crate::formats::Converted;
 use crate::formats::error::{FormatError, Place};
-use crate::formats::opened::{OpenedFile, check_size, text};
+use crate::formats::opened::{FileContent, OpenedFile, check_size, text};
 use crate::formats::{
     FILES_OF_FOLDERS, FileFormat, ReadPostProcessor, Reason, ReasonKind, Verdict, options_of_folder,
 };
@@ -136,17 +136,13 @@ impl ByteVocabulary {
             true => options_of_folder(path, file.format, options)?,
             false => Cow::Borrowed(options),
         };
-        read(&file.read()?, Some(&file_path), &options)
-    }
-
-    /// Reads the content of a file of a format other than GGUF; `path` is where it stands. `None` if
-    /// it is no byte-level vocabulary.
-    pub(crate) fn of_content(
-        content: &[u8],
-        path: Option<&Path>,
-        options: &ByteFormatOptions,
-    ) -> Result<Option<Converted<Self>>, FormatError> {
-        read(content, path, options)
+        let format = file.format;
+        let content = FileContent {
+            bytes: Cow::Owned(file.read()?),
+            format,
+            path: Some(&file_path),
+        };
+        Self::of_content(&content, &options)
     }
 
     /// Reads a byte-level vocabulary from the bytes of a file; see [`open`](Self::open).
@@ -167,7 +163,43 @@ impl ByteVocabulary {
         file: &[u8],
         options: &ByteFormatOptions,
     ) -> Result<Option<Converted<Self>>, FormatError> {
-        read(file, None, options)
+        Self::of_content(&FileContent::of_bytes(file), options)
+    }
+
+    /// Reads a file; `None` if it is no byte-level vocabulary.
+    pub(crate) fn of_content(
+        content: &FileContent<'_>,
+        options: &ByteFormatOptions,
+    ) -> Result<Option<Converted<Self>>, FormatError> {
+        let file = &content.bytes[..];
+        let (format, path) = (content.format, content.path);
+        if is_byte_format(format) {
+            check_size(format, file)?;
+        }
+        let text = || text(format, file);
+        let vocabulary = match format {
+            FileFormat::Tiktoken => tiktoken::read(file, options)?,
+            FileFormat::Minbpe => minbpe::read(text()?, options)?,
+            FileFormat::Tekken => tekken::read(text()?, options)?,
+            FileFormat::TokenizerJson => {
+                return super::tokenizer_json::read_byte_level(text()?, options);
+            }
+            FileFormat::VocabMerges => {
+                let other = path.and_then(companion).ok_or(FormatError::Half)?;
+                let companion = std::fs::read(&other).map_err(|source| {
+                    let path = other;
+                    FormatError::Read { path, source }
+                })?;
+                let [vocab, merges] = match is_start_of_vocab(file) {
+                    true => [file, &companion],
+                    false => [&companion, file],
+                };
+                Self::from_vocab_and_merges(vocab, merges, options)?
+            }
+            FileFormat::Gguf => return super::gguf::read_byte_level(file, options),
+            _ => return Ok(None),
+        };
+        Ok(Some(vocabulary))
     }
 
     /// Reads the contents of `vocab.json` and `merges.txt`, or of `encoder.json` and `vocab.bpe`.
@@ -204,42 +236,6 @@ fn is_byte_format(format: FileFormat) -> bool {
         | FileFormat::TokenizerJson => true,
         FileFormat::Model | FileFormat::Gguf | FileFormat::VocabTxt | FileFormat::Folder => false,
     }
-}
-
-/// Reads the content of a file; `path` is where it stands.
-fn read(
-    file: &[u8],
-    path: Option<&Path>,
-    options: &ByteFormatOptions,
-) -> Result<Option<Converted<ByteVocabulary>>, FormatError> {
-    let format = FileFormat::of_content(file);
-    if is_byte_format(format) {
-        check_size(format, file)?;
-    }
-    let text = || text(format, file);
-    let vocabulary = match format {
-        FileFormat::Tiktoken => tiktoken::read(file, options)?,
-        FileFormat::Minbpe => minbpe::read(text()?, options)?,
-        FileFormat::Tekken => tekken::read(text()?, options)?,
-        FileFormat::TokenizerJson => {
-            return super::tokenizer_json::read_byte_level(text()?, options);
-        }
-        FileFormat::VocabMerges => {
-            let other = path.and_then(companion).ok_or(FormatError::Half)?;
-            let companion = std::fs::read(&other).map_err(|source| {
-                let path = other;
-                FormatError::Read { path, source }
-            })?;
-            let [vocab, merges] = match is_start_of_vocab(file) {
-                true => [file, &companion],
-                false => [&companion, file],
-            };
-            ByteVocabulary::from_vocab_and_merges(vocab, merges, options)?
-        }
-        FileFormat::Gguf => return super::gguf::read_byte_level(file, options),
-        _ => return Ok(None),
-    };
-    Ok(Some(vocabulary))
 }
 
 /// The path of the file that belongs to `vocab.json`, `merges.txt`, or the like.

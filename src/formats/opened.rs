@@ -1,5 +1,6 @@
 //! Files that have been read up to where the content says which format they have.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,25 @@ impl OpenedFile {
                 path: self.path,
                 source,
             }),
+        }
+    }
+}
+
+/// The content of a file, which was recognized.
+pub(crate) struct FileContent<'f> {
+    pub(crate) bytes: Cow<'f, [u8]>,
+    pub(crate) format: FileFormat,
+    /// Where it stands, if it is a file.
+    pub(crate) path: Option<&'f Path>,
+}
+
+impl<'f> FileContent<'f> {
+    /// Bytes that are no file.
+    pub(crate) fn of_bytes(bytes: &'f [u8]) -> Self {
+        Self {
+            bytes: Cow::Borrowed(bytes),
+            format: FileFormat::of_content(bytes),
+            path: None,
         }
     }
 }

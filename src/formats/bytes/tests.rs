@@ -133,7 +133,7 @@ fn read_bytes(
     file: &[u8],
     options: &ByteFormatOptions,
 ) -> Result<Converted<ByteVocabulary>, FormatError> {
-    read(file, None, options).map(|read| read.expect("the format is known"))
+    ByteVocabulary::from_bytes(file, options).map(|read| read.expect("the format is known"))
 }
 
 fn read_json(json: &Value) -> Result<Converted<ByteVocabulary>, FormatError> {
@@ -215,7 +215,7 @@ fn vocab_and_merges_are_found_from_either_file_and_from_the_folder() {
         std::fs::write(&vocab_path, vocab_json(&tokens).to_string()).unwrap();
         std::fs::write(&merges_path, &merges).unwrap();
         for path in [&vocab_path, &merges_path] {
-            let read = read(&std::fs::read(path).unwrap(), Some(path), &options());
+            let read = ByteVocabulary::open(path, &options());
             assert_eq!(ranked(&read.unwrap().unwrap(), 0), tokens, "{path:?}");
         }
         let opened = ByteVocabulary::open(folder.path(), &options()).unwrap();
@@ -224,8 +224,7 @@ fn vocab_and_merges_are_found_from_either_file_and_from_the_folder() {
             .iter()
             .for_each(|read| assert_eq!(ranked(read, 0), tokens));
         std::fs::remove_file(&merges_path).unwrap();
-        let file = std::fs::read(&vocab_path).unwrap();
-        let error = read(&file, Some(&vocab_path), &options()).unwrap_err();
+        let error = ByteVocabulary::open(&vocab_path, &options()).unwrap_err();
         assert!(matches!(&error, FormatError::Read { path, .. } if *path == merges_path));
     }
     let error = read_bytes(merges.as_bytes(), &options()).unwrap_err();
@@ -660,13 +659,13 @@ fn other_tokenizer_json_files_are_left_to_their_reader() {
         json["model"]["vocab"][name] = json!(400);
         let file = json.to_string();
         assert!(
-            read(file.as_bytes(), None, &ByteFormatOptions::default())
+            ByteVocabulary::from_bytes(file.as_bytes(), &ByteFormatOptions::default())
                 .unwrap()
                 .is_none()
         );
     }
     assert!(
-        read(b"\x0A\x0E", None, &ByteFormatOptions::default())
+        ByteVocabulary::from_bytes(b"\x0A\x0E", &ByteFormatOptions::default())
             .unwrap()
             .is_none()
     );
@@ -839,8 +838,7 @@ fn published_files_are_read_and_equal_by_all_texts() {
     ];
     for (name, token_count, special_count) in rows {
         let path = folder.join(name);
-        let file = std::fs::read(&path).unwrap();
-        let read = read(&file, Some(&path), &ByteFormatOptions::default());
+        let read = ByteVocabulary::open(&path, &ByteFormatOptions::default());
         let read = read.unwrap().unwrap();
         let counts = (
             read.value.parts.tokens.len(),
