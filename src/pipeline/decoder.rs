@@ -142,8 +142,7 @@ impl DecoderState {
         if steps.is_none() && !is_first {
             out.push(' ');
         }
-        let steps = steps.unwrap_or_default();
-        push(steps, &mut self.steps, Cow::Borrowed(token), out)
+        self.pass(steps.unwrap_or_default(), 0, Cow::Borrowed(token), out)
     }
 
     /// Ends the tokens.
@@ -153,116 +152,158 @@ impl DecoderState {
         out: &mut String,
     ) -> Result<(), PipelineError> {
         let steps = steps.unwrap_or_default();
-        (0..steps.len()).try_for_each(|at| finish(&steps[at..], &mut self.steps[at..], out))
+        for (at, step) in steps.iter().enumerate() {
+            if let StepState::Whole(held) = &mut self.steps[at] {
+                let token = held.take();
+                self.steps[at] = StepState::new(step, false);
+                if let Some(token) = token {
+                    self.pass(steps, at, Cow::Owned(token), out)?;
+                }
+            }
+            match self.steps[at].finish(step) {
+                Emitted::Nothing => {}
+                Emitted::One(token) => self.pass(steps, at + 1, token, out)?,
+                Emitted::Several(tokens) => {
+                    for token in tokens {
+                        self.pass(steps, at + 1, token, out)?;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
-}
 
-/// Passes a token to the first step, and what comes of it to the steps after that one.
-fn push(
-    steps: &[DecoderStep],
-    states: &mut [StepState],
-    token: Cow<'_, str>,
-    out: &mut String,
-) -> Result<(), PipelineError> {
-    let (Some((step, later)), Some((state, later_states))) =
-        (steps.split_first(), states.split_first_mut())
-    else {
-        out.push_str(&token);
-        return Ok(());
-    };
-    let mut pass = |token: Cow<'_, str>| push(later, later_states, token, out);
-    match (state, step) {
-        (StepState::Each { is_first }, _) => {
-            let is_first = std::mem::replace(is_first, false);
-            pass(step.changed(token, is_first)?)
-        }
-        (StepState::EachPart, _) => pass(step.changed(token, true)?),
-        (StepState::Whole(held), _) => {
-            held.get_or_insert_default().push_str(&token);
-            Ok(())
-        }
-        (StepState::Ends { leading, held }, DecoderStep::Strip { content, stop, .. }) => {
-            let rest = strip_start(&token, *content, *leading);
-            *leading = match rest.is_empty() {
-                true => *leading - token.len() / content.len_utf8(),
-                false => 0,
+    /// Passes a token through the steps from one on. A file can list any number of them, so that this
+    /// is no recursion.
+    fn pass<'t>(
+        &mut self,
+        steps: &[DecoderStep],
+        from: usize,
+        token: Cow<'t, str>,
+        out: &mut String,
+    ) -> Result<(), PipelineError> {
+        // The tokens that wait, with their steps; the next one is the last.
+        let mut waiting: Vec<(usize, Cow<'t, str>)> = Vec::new();
+        let mut next = Some((from, token));
+        while let Some((at, token)) = next.take().or_else(|| waiting.pop()) {
+            let (Some(step), Some(state)) = (steps.get(at), self.steps.get_mut(at)) else {
+                out.push_str(&token);
+                continue;
             };
-            held.push_str(rest);
-            let end = strip_end(held, *content, *stop).len();
-            let sure: String = held.drain(..end).collect();
-            pass(Cow::Owned(sure))
-        }
-        (StepState::Ends { .. }, _) => pass(token),
-        (StepState::Last(held), DecoderStep::Bpe { suffix }) => {
-            if let Some(before) = held.take() {
-                pass(Cow::Owned(before.replace(suffix, " ")))?;
-            }
-            match token.contains(suffix) {
-                true => *held = Some(token.into_owned()),
-                false => pass(token)?,
-            }
-            Ok(())
-        }
-        (StepState::Last(last), _) => {
-            if last.as_deref() == Some(&*token) {
-                return Ok(());
-            }
-            let changed = step.changed(token.clone(), false)?;
-            *last = Some(token.into_owned());
-            match changed.is_empty() {
-                true => Ok(()),
-                false => pass(changed),
+            match state.push(step, token)? {
+                Emitted::Nothing => {}
+                Emitted::One(token) => next = Some((at + 1, token)),
+                Emitted::Several(tokens) => {
+                    let tokens = tokens.into_iter().rev();
+                    waiting.extend(tokens.map(|token| (at + 1, token)));
+                }
             }
         }
-        (StepState::Bytes(bytes), DecoderStep::ByteFallback) => match byte_of_token(&token) {
-            Some(byte) => {
-                bytes.push(byte);
-                Ok(())
-            }
-            None => {
-                pass_run(bytes, &mut pass)?;
-                pass(token)
-            }
-        },
-        (StepState::Bytes(bytes), _) => {
-            append_bytes_of(&token, bytes);
-            let begun = begun_char(bytes);
-            let rest = bytes.split_off(bytes.len() - begun);
-            let whole = std::mem::replace(bytes, rest);
-            pass(String::from_utf8_lossy(&whole))
-        }
+        Ok(())
     }
 }
 
-/// Passes on what the first step holds back.
-fn finish(
-    steps: &[DecoderStep],
-    states: &mut [StepState],
-    out: &mut String,
-) -> Result<(), PipelineError> {
-    let (Some((step, later)), Some((state, later_states))) =
-        (steps.split_first(), states.split_first_mut())
-    else {
-        return Ok(());
-    };
-    if let StepState::Whole(held) = state {
-        let token = held.take();
-        *state = StepState::new(step, false);
-        if let Some(token) = token {
-            push(steps, states, Cow::Owned(token), out)?;
-        }
-        return finish(steps, states, out);
+/// What a step makes of a token.
+enum Emitted<'t> {
+    Nothing,
+    One(Cow<'t, str>),
+    Several(Vec<Cow<'t, str>>),
+}
+
+impl StepState {
+    /// What a step makes of the next token.
+    fn push<'t>(
+        &mut self,
+        step: &DecoderStep,
+        token: Cow<'t, str>,
+    ) -> Result<Emitted<'t>, PipelineError> {
+        Ok(match (self, step) {
+            (Self::Each { is_first }, _) => {
+                let is_first = std::mem::replace(is_first, false);
+                Emitted::One(step.changed(token, is_first)?)
+            }
+            (Self::EachPart, _) => Emitted::One(step.changed(token, true)?),
+            (Self::Whole(held), _) => {
+                held.get_or_insert_default().push_str(&token);
+                Emitted::Nothing
+            }
+            (Self::Ends { leading, held }, DecoderStep::Strip { content, stop, .. }) => {
+                let rest = strip_start(&token, *content, *leading);
+                *leading = match rest.is_empty() {
+                    true => *leading - token.len() / content.len_utf8(),
+                    false => 0,
+                };
+                held.push_str(rest);
+                let end = strip_end(held, *content, *stop).len();
+                let sure: String = held.drain(..end).collect();
+                Emitted::One(Cow::Owned(sure))
+            }
+            (Self::Ends { .. }, _) => Emitted::One(token),
+            (Self::Last(held), DecoderStep::Bpe { suffix }) => {
+                let before = held.take();
+                let before = before.map(|before| Cow::Owned(before.replace(suffix, " ")));
+                let sure = match token.contains(suffix) {
+                    true => {
+                        *held = Some(token.into_owned());
+                        None
+                    }
+                    false => Some(token),
+                };
+                match (before, sure) {
+                    (None, None) => Emitted::Nothing,
+                    (Some(token), None) | (None, Some(token)) => Emitted::One(token),
+                    (Some(before), Some(token)) => Emitted::Several(vec![before, token]),
+                }
+            }
+            (Self::Last(last), _) => {
+                if last.as_deref() == Some(&*token) {
+                    return Ok(Emitted::Nothing);
+                }
+                let changed = step.changed(token.clone(), false)?;
+                *last = Some(token.into_owned());
+                match changed.is_empty() {
+                    true => Emitted::Nothing,
+                    false => Emitted::One(changed),
+                }
+            }
+            (Self::Bytes(bytes), DecoderStep::ByteFallback) => match byte_of_token(&token) {
+                Some(byte) => {
+                    bytes.push(byte);
+                    Emitted::Nothing
+                }
+                None if bytes.is_empty() => Emitted::One(token),
+                None => {
+                    let mut tokens = characters_of_run(bytes);
+                    tokens.push(token);
+                    Emitted::Several(tokens)
+                }
+            },
+            (Self::Bytes(bytes), _) => {
+                append_bytes_of(&token, bytes);
+                let begun = begun_char(bytes);
+                let rest = bytes.split_off(bytes.len() - begun);
+                let whole = std::mem::replace(bytes, rest);
+                Emitted::One(Cow::Owned(String::from_utf8_lossy(&whole).into_owned()))
+            }
+        })
     }
-    let mut pass = |token: Cow<'_, str>| push(later, later_states, token, out);
-    match (state, step) {
-        (StepState::Last(Some(held)), DecoderStep::Bpe { suffix }) => {
-            pass(Cow::Owned(held.replace(suffix, "")))
+
+    /// What a step holds back, at the end.
+    fn finish(&mut self, step: &DecoderStep) -> Emitted<'static> {
+        match (self, step) {
+            (Self::Last(Some(held)), DecoderStep::Bpe { suffix }) => {
+                Emitted::One(Cow::Owned(held.replace(suffix, "")))
+            }
+            (Self::Bytes(bytes), DecoderStep::ByteFallback) => {
+                Emitted::Several(characters_of_run(bytes))
+            }
+            (Self::Bytes(bytes), _) => {
+                Emitted::One(Cow::Owned(String::from_utf8_lossy(bytes).into_owned()))
+            }
+            // All tokens are one, even if there are none.
+            (Self::EachPart, DecoderStep::Fuse) => Emitted::One(Cow::Borrowed("")),
+            _ => Emitted::Nothing,
         }
-        (StepState::Bytes(bytes), DecoderStep::ByteFallback) => pass_run(bytes, &mut pass),
-        (StepState::Bytes(bytes), _) => pass(String::from_utf8_lossy(bytes)),
-        // All tokens are one, even if there are none.
-        (StepState::EachPart, DecoderStep::Fuse) => pass(Cow::Borrowed("")),
-        _ => Ok(()),
     }
 }
 
@@ -354,19 +395,14 @@ fn append_bytes_of(token: &str, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Passes a run of bytes as characters, or as many U+FFFD if it is malformed, and empties it.
-fn pass_run(
-    run: &mut Vec<u8>,
-    pass: &mut impl FnMut(Cow<'_, str>) -> Result<(), PipelineError>,
-) -> Result<(), PipelineError> {
-    if run.is_empty() {
-        return Ok(());
-    }
+/// A run of bytes as characters, or as many U+FFFD if it is malformed. The run is then empty.
+fn characters_of_run(run: &mut Vec<u8>) -> Vec<Cow<'static, str>> {
     let run = std::mem::take(run);
     let length = run.len();
     match String::from_utf8(run) {
-        Ok(text) => pass(Cow::Owned(text)),
-        Err(_) => (0..length).try_for_each(|_| pass(Cow::Borrowed("\u{FFFD}"))),
+        Ok(text) if text.is_empty() => Vec::new(),
+        Ok(text) => vec![Cow::Owned(text)],
+        Err(_) => vec![Cow::Borrowed("\u{FFFD}"); length],
     }
 }
 

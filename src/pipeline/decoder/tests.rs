@@ -290,3 +290,14 @@ fn a_text_appears_as_soon_as_it_is_certain() {
         assert_eq!(streamed(Some(steps), &tokens), expected, "{steps:?}");
     }
 }
+
+#[test]
+fn any_number_of_steps_needs_no_stack() {
+    let step = DecoderStep::Strip {
+        content: '-',
+        start: 1,
+        stop: 0,
+    };
+    let steps = vec![step; 200_000];
+    assert_eq!(streamed(Some(&steps), &["a".to_owned()]), ["a", ""]);
+}
