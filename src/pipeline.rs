@@ -223,6 +223,9 @@ impl<F: FnMut(PipelineToken<'_>)> TokenPass<'_, F> {
 
     fn pass(&mut self, id: u32, span: Range<usize>, text: Option<&str>, shown: &str) {
         let span = self.pipeline.trimmed(self.text, span, shown, self.is_first);
+        // Tokens of bytes for a character with an affix can be more than its bytes.
+        let end = span.end.min(self.text.len());
+        let span = span.start.min(end)..end;
         self.is_first = false;
         (self.on_token)(PipelineToken {
             id,
