@@ -141,15 +141,7 @@ impl Tokenizer {
         if file.format == FileFormat::Gguf {
             return Self::of_gguf(file.reader(), options);
         }
-        let (format, path) = (file.format, file.path.clone());
-        Self::of_content(
-            FileContent {
-                bytes: Cow::Owned(file.read()?),
-                format,
-                path: Some(&path),
-            },
-            options,
-        )
+        Self::of_content(file.read()?, options)
     }
 
     /// A tokenizer of the content of a file.

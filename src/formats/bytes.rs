@@ -131,18 +131,11 @@ impl ByteVocabulary {
         if !is_byte_format(file.format) {
             return Ok(None);
         }
-        let file_path = file.path.clone();
         let options = match path.is_dir() {
             true => options_of_folder(path, file.format, options)?,
             false => Cow::Borrowed(options),
         };
-        let format = file.format;
-        let content = FileContent {
-            bytes: Cow::Owned(file.read()?),
-            format,
-            path: Some(&file_path),
-        };
-        Self::of_content(&content, &options)
+        Self::of_content(&file.read()?, &options)
     }
 
     /// Reads a byte-level vocabulary from the bytes of a file; see [`open`](Self::open).
@@ -172,7 +165,7 @@ impl ByteVocabulary {
         options: &ByteFormatOptions,
     ) -> Result<Option<Converted<Self>>, FormatError> {
         let file = &content.bytes[..];
-        let (format, path) = (content.format, content.path);
+        let (format, path) = (content.format, content.path.as_deref());
         if is_byte_format(format) {
             check_size(format, file)?;
         }

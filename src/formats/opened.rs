@@ -60,9 +60,13 @@ impl OpenedFile {
     }
 
     /// The content of the whole file.
-    pub(crate) fn read(mut self) -> Result<Vec<u8>, FormatError> {
+    pub(crate) fn read(mut self) -> Result<FileContent<'static>, FormatError> {
         match self.rest.read_to_end(&mut self.start) {
-            Ok(_) => Ok(self.start),
+            Ok(_) => Ok(FileContent {
+                bytes: Cow::Owned(self.start),
+                format: self.format,
+                path: Some(self.path),
+            }),
             Err(source) => Err(FormatError::Read {
                 path: self.path,
                 source,
@@ -76,7 +80,7 @@ pub(crate) struct FileContent<'f> {
     pub(crate) bytes: Cow<'f, [u8]>,
     pub(crate) format: FileFormat,
     /// Where it stands, if it is a file.
-    pub(crate) path: Option<&'f Path>,
+    pub(crate) path: Option<PathBuf>,
 }
 
 impl<'f> FileContent<'f> {

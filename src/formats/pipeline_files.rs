@@ -36,6 +36,34 @@ impl Obstacle {
             found: found.into(),
         }
     }
+
+    /// What is in the way in the vocabulary or the merges; `None` if it is another stage.
+    fn of_vocabulary(why: &NoByteBpe) -> Option<Self> {
+        let (component, found) = match why {
+            NoByteBpe::Divided(text) => (
+                "model.merges",
+                format!("a list that divides {text:?}, to which merging by rank comes"),
+            ),
+            NoByteBpe::OtherCharacters(text) => (
+                "model.vocab",
+                format!("{text:?}, whose characters stand for no byte, with ignore_merges"),
+            ),
+            NoByteBpe::IdOfSpecial { text, id } => (
+                "added_tokens",
+                format!("{text:?} with the id {id}, which another token has"),
+            ),
+            NoByteBpe::RepeatedId => ("model.vocab", "two tokens with one id".to_owned()),
+            NoByteBpe::Vocabulary(ByteBpeError::RepeatedToken { bytes, id }) => (
+                "model.vocab",
+                format!(
+                    "two tokens for {:?}, one of them with the id {id}",
+                    lossy_string(bytes)
+                ),
+            ),
+            NoByteBpe::Vocabulary(_) | NoByteBpe::Stages => return None,
+        };
+        Some(Self::new(component, found))
+    }
 }
 
 impl Pipeline {
@@ -226,32 +254,8 @@ impl Pipeline {
     pub(super) fn obstacle_of_bytes(&self) -> Obstacle {
         let error = |component: &str, found: String| Obstacle::new(component, found);
         let kind = self.model().type_name();
-        let of_vocabulary = match self.byte_bpe_or_why() {
-            Err(NoByteBpe::Divided(text)) => Some(error(
-                "model.merges",
-                format!("a list that divides {text:?}, to which merging by rank comes"),
-            )),
-            Err(NoByteBpe::OtherCharacters(text)) => Some(error(
-                "model.vocab",
-                format!("{text:?}, whose characters stand for no byte, with ignore_merges"),
-            )),
-            Err(NoByteBpe::IdOfSpecial(text, id)) => Some(error(
-                "added_tokens",
-                format!("{text:?} with the id {id}, which another token has"),
-            )),
-            Err(NoByteBpe::RepeatedId) => {
-                Some(error("model.vocab", "two tokens with one id".to_owned()))
-            }
-            Err(NoByteBpe::Vocabulary(ByteBpeError::RepeatedToken { bytes, id })) => Some(error(
-                "model.vocab",
-                format!(
-                    "two tokens for {:?}, one of them with the id {id}",
-                    lossy_string(bytes)
-                ),
-            )),
-            _ => None,
-        };
-        if let Some(obstacle) = of_vocabulary {
+        let why = self.byte_bpe_or_why().err();
+        if let Some(obstacle) = why.and_then(Obstacle::of_vocabulary) {
             return obstacle;
         }
         let PipelineModel::Bpe(bpe) = self.model() else {

@@ -234,7 +234,12 @@ pub(crate) enum NoByteBpe {
     /// Two tokens have one id.
     RepeatedId,
     /// This special token has the id of another token that is found.
-    IdOfSpecial(String, u32),
+    IdOfSpecial {
+        /// Its text.
+        text: String,
+        /// The id.
+        id: u32,
+    },
     /// The tokens are no vocabulary.
     Vocabulary(ByteBpeError),
 }
@@ -391,7 +396,10 @@ impl Pipeline {
         let added = parts.add_in_order(&tokens.order, &tokens.texts, &tokens.ids);
         let left_out = added.map_err(|index| {
             let token = &parts.special_tokens[index];
-            NoByteBpe::IdOfSpecial(token.text.clone(), token.id)
+            NoByteBpe::IdOfSpecial {
+                text: token.text.clone(),
+                id: token.id,
+            }
         })?;
         let mut list = tokens.order.divided.iter();
         if let Some((at, _)) = list.find(|(at, _)| !left_out.contains(at)) {

@@ -529,3 +529,14 @@ fn a_template_with_an_id_that_no_token_has_is_refused_where_it_is_asked_for() {
         assert_eq!(tokenizer.encoder_with(&options).map(|_| ()), expected);
     }
 }
+
+#[test]
+fn no_span_ends_after_the_text() {
+    // The second character is `a` and itself: two tokens of bytes for one byte of the text.
+    let model = json!({"type": "BPE", "vocab": {"<0x00>": 0, "<0x61>": 1}, "merges": [], "byte_fallback": true,
+        "continuing_subword_prefix": "a"});
+    let pipeline = read_pipeline(file(json!({ "model": model })).as_bytes()).unwrap();
+    let found = results(&pipeline, "\0\0").unwrap();
+    assert_eq!(found["ids"], json!([0, 1, 0]));
+    assert_eq!(found["offsets"], json!([[0, 1], [1, 2], [2, 2]]));
+}

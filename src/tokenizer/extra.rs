@@ -77,8 +77,8 @@ impl Tokenizer {
                 let piece = lossy_string(piece(model.trainer_spec()));
                 return Err(EncodeError::NoSuchPiece { option, piece });
             }
-            let ends = self.text_ends().into_iter().flatten();
-            if let Some(id) = ends.into_iter().find(|id| self.id_to_piece(*id).is_none()) {
+            let mut ends = self.text_ends().into_iter().flatten();
+            if let Some(id) = ends.find(|id| self.id_to_piece(*id).is_none()) {
                 let id = id.get();
                 return Err(EncodeError::NoSuchId { option, id });
             }

@@ -42,20 +42,15 @@ use crate::pipeline::{DecoderState, Pipeline};
 /// ```
 #[derive(Clone)]
 pub struct IncrementalDecoder {
-    source: Source,
+    decoding: Decoding,
     /// What the last call returned.
     text: String,
 }
 
 /// What makes a text of ids.
 #[derive(Clone)]
-enum Source {
-    Pieces {
-        decoder: Arc<Decoder>,
-        state: DecodeState,
-        /// What was not returned yet.
-        bytes: Vec<u8>,
-    },
+enum Decoding {
+    Pieces(PieceDecoding),
     #[cfg(feature = "formats")]
     Pipeline {
         pipeline: Arc<Pipeline>,
@@ -63,14 +58,53 @@ enum Source {
     },
 }
 
+/// The decoder of a model or of a byte-level vocabulary.
+#[derive(Clone)]
+struct PieceDecoding {
+    decoder: Arc<Decoder>,
+    state: DecodeState,
+    /// What was not returned yet.
+    bytes: Vec<u8>,
+}
+
+impl PieceDecoding {
+    /// Takes the next id; `text`, which is empty, becomes what is now certain.
+    fn push(&mut self, id: PieceId, text: &mut String) -> Result<(), DecodeError> {
+        self.decoder.check_id(id)?;
+        self.decoder
+            .push(id.index(), &mut self.state, &mut self.bytes);
+        if self.decoder.has_denormalizer() {
+            return Ok(());
+        }
+        let begun = match self.decoder.splits_chars {
+            true => begun_char(&self.bytes),
+            false => 0,
+        };
+        let whole = self.bytes.len() - begun;
+        match std::str::from_utf8(&self.bytes[..whole]) {
+            Ok(certain) => text.push_str(certain),
+            Err(_) => *text = self.decoder.to_text(self.bytes[..whole].to_vec()),
+        }
+        self.bytes.drain(..whole);
+        Ok(())
+    }
+
+    /// The text that is left after the last id.
+    fn finish(&mut self) -> String {
+        self.decoder.finish(&mut self.state, 0, &mut self.bytes);
+        self.state = DecodeState::default();
+        self.decoder.to_text(std::mem::take(&mut self.bytes))
+    }
+}
+
 impl IncrementalDecoder {
     pub(crate) fn new(decoder: Arc<Decoder>) -> Self {
         Self {
-            source: Source::Pieces {
+            decoding: Decoding::Pieces(PieceDecoding {
                 decoder,
                 state: DecodeState::default(),
                 bytes: Vec::new(),
-            },
+            }),
             text: String::new(),
         }
     }
@@ -79,7 +113,7 @@ impl IncrementalDecoder {
     #[cfg(feature = "formats")]
     pub(crate) fn of_pipeline(pipeline: Arc<Pipeline>) -> Self {
         Self {
-            source: Source::Pipeline {
+            decoding: Decoding::Pipeline {
                 state: pipeline.decoder_state(),
                 pipeline,
             },
@@ -94,29 +128,10 @@ impl IncrementalDecoder {
     /// `tokenizer.json` takes too many steps.
     pub fn push(&mut self, id: PieceId) -> Result<&str, DecodeError> {
         self.text.clear();
-        match &mut self.source {
-            Source::Pieces {
-                decoder,
-                state,
-                bytes,
-            } => {
-                decoder.check_id(id)?;
-                decoder.push(id.index(), state, bytes);
-                if !decoder.has_denormalizer() {
-                    let begun = match decoder.splits_chars {
-                        true => begun_char(bytes),
-                        false => 0,
-                    };
-                    let whole = bytes.len() - begun;
-                    match std::str::from_utf8(&bytes[..whole]) {
-                        Ok(text) => self.text.push_str(text),
-                        Err(_) => self.text = decoder.to_text(bytes[..whole].to_vec()),
-                    }
-                    bytes.drain(..whole);
-                }
-            }
+        match &mut self.decoding {
+            Decoding::Pieces(pieces) => pieces.push(id, &mut self.text)?,
             #[cfg(feature = "formats")]
-            Source::Pipeline { pipeline, state } => {
+            Decoding::Pipeline { pipeline, state } => {
                 pipeline.check_id(id)?;
                 pipeline.decode_next(id.get(), state, &mut self.text)?;
             }
@@ -128,18 +143,10 @@ impl IncrementalDecoder {
     /// too many steps. The decoder is then ready for another text.
     pub fn finish(&mut self) -> &str {
         self.text.clear();
-        match &mut self.source {
-            Source::Pieces {
-                decoder,
-                state,
-                bytes,
-            } => {
-                decoder.finish(state, 0, bytes);
-                *state = DecodeState::default();
-                self.text = decoder.to_text(std::mem::take(bytes));
-            }
+        match &mut self.decoding {
+            Decoding::Pieces(pieces) => self.text = pieces.finish(),
             #[cfg(feature = "formats")]
-            Source::Pipeline { pipeline, state } => {
+            Decoding::Pipeline { pipeline, state } => {
                 let state = std::mem::replace(state, pipeline.decoder_state());
                 if pipeline.decode_end(state, &mut self.text).is_err() {
                     self.text.clear();
