@@ -9,9 +9,9 @@
 //!
 //! ```text
 //! text -> segments at allowed special pieces    allowed_special
-//!      -> normalized text (or raw text)         normalize, context
+//!      -> normalized text (or raw text)         normalize, model_text
 //!      -> ids, unknown ones unresolved          encode
-//!      -> ids | tokens with spans               spans, raw_spans, token
+//!      -> ids | tokens with spans               spans, raw_spans, token, tokens
 //!      -> with extra pieces                     options, extra
 //! ```
 //!
@@ -23,14 +23,18 @@ mod config;
 mod options;
 mod extra;
 mod special_ids;
-mod stages;
-mod tables;
 mod cache;
+mod model_tables;
+mod model_text;
+#[cfg(feature = "formats")]
+mod pipeline_tables;
+mod tables;
 mod context;
 mod allowed_special;
 mod spans;
 mod raw_spans;
 mod token;
+mod tokens;
 mod encoder;
 mod segments;
 mod appending;
@@ -53,19 +57,20 @@ pub use self::config::TokenizerConfig;
 use self::context::{CheckedOptions, EncodeContext, NO_OPTIONS};
 pub use self::encoder::Encoder;
 pub use self::incremental::IncrementalDecoder;
+pub(crate) use self::model_tables::ModelTables;
 #[cfg(feature = "formats")]
 pub(crate) use self::normalized::NormalizedEncoder;
 pub use self::options::{
     EncodeOptions, ExtraOption, SampleOptions, SampleReplacement, ScoredSampleOptions,
 };
+#[cfg(feature = "formats")]
+use self::pipeline_tables::PipelineTables;
 pub use self::prepared::PreparedOptions;
 pub use self::segments::TextSegment;
 use self::special_ids::SpecialIds;
-pub(crate) use self::tables::ModelTables;
-#[cfg(feature = "formats")]
-use self::tables::PipelineTables;
 use self::tables::{Tables, TablesRef};
-pub use self::token::{Token, TokenRef, Tokens, TokensIter};
+pub use self::token::Token;
+pub use self::tokens::{TokenRef, Tokens, TokensIter};
 #[cfg(feature = "formats")]
 use crate::base::byte_chars::{printable, spelled};
 use crate::base::lossy_string;

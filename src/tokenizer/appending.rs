@@ -49,7 +49,8 @@ use std::fmt;
 use std::ops::Range;
 
 use super::cache::{CacheParts, EncodeCache};
-use super::context::{EncodeContext, FoundSpecial, ModelContext};
+use super::context::{EncodeContext, FoundSpecial};
+use super::model_tables::ModelContext;
 use super::tables::{Tables, TablesRef};
 use super::{EncodeOptions, PreparedOptions, Tokenizer};
 use crate::base::WHITESPACE_MARK_STR;

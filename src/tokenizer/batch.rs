@@ -17,22 +17,28 @@
 //! Example: a text of 1 MB has 15 splits, about 64 KiB apart, each at a character pair that occurs
 //! in no piece, such as `.` and `▁T`.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
-#[cfg(feature = "formats")]
-use super::Encoder;
-use super::Tokenizer;
-use super::cache::CacheParts;
-use super::context::{EncodeContext, ModelContext};
-use super::flat_batch::locked;
+use super::cache::{CacheParts, EncodeCache};
+use super::context::{EncodeContext, FoundSpecial};
+use super::model_tables::ModelContext;
 use super::options::EncodeOptions;
+use super::tables::TablesRef;
+use super::{Encoder, Tokenizer};
+#[cfg(feature = "formats")]
+use crate::added::FoundTokens;
 use crate::decode::DecodeError;
 use crate::encode::EncodeError;
 use crate::encode::ModelEncoder;
 use crate::encode::bpe::BpeEncoder;
 use crate::piece::PieceId;
+#[cfg(feature = "formats")]
+use crate::pipeline::Pipeline;
+#[cfg(feature = "formats")]
+use crate::special::Scope;
+use crate::special::Segment;
 
 /// The minimum distance between two splits of a long text. Smaller parts are not worth a task.
 const MIN_PART_BYTES: usize = 1 << 16;
@@ -139,43 +145,7 @@ impl Tokenizer {
         encoder.check_special(text)?;
         let mut ids = Vec::new();
         let (context, cache) = encoder.parts();
-        context.encode_with(
-            cache,
-            text,
-            &mut ids,
-            |model, parts, text, ids| model.encode_long_segment(&context, parts, text, ids),
-            #[cfg(feature = "formats")]
-            |tables, found, parts, text, ids| {
-                let encode_segment = |model: &ModelContext<'_>,
-                                      parts: &mut CacheParts,
-                                      text: &[u8],
-                                      ids: &mut Vec<PieceId>| {
-                    model.encode_long_segment(&context, parts, text, ids);
-                };
-                if tables.encode_by_model(text, found, encode_segment, parts, ids) {
-                    return;
-                }
-                let pipeline = &tables.pipeline;
-                let encode_parts = |parts: &[&[u8]]| {
-                    let encode = |encoder: &mut Encoder<'_>, part: &&[u8]| {
-                        let mut ids = Vec::with_capacity(part.len() / 4);
-                        let state = &mut encoder.memory().pipeline;
-                        pipeline.encode_part_of_long(part, state, &mut ids);
-                        ids
-                    };
-                    let parts = parts.par_iter();
-                    let encoded = parts.map_init(|| context.encoder(), encode);
-                    encoded.collect::<Vec<_>>().concat()
-                };
-                let state = &mut parts.pipeline;
-                let start = ids.len();
-                let encoded = pipeline.encode_long(text, found, encode_parts, state, ids);
-                if encoded.is_err() {
-                    ids.truncate(start);
-                }
-                parts.note_failure(encoded);
-            },
-        );
+        context.encode_long(cache, text, &mut ids);
         match encoder.take_failure() {
             Some(error) => Err(error),
             None => Ok(ids),
@@ -187,6 +157,90 @@ impl Tokenizer {
 pub(super) fn part_texts(texts: usize) -> usize {
     let parts = rayon::current_num_threads() * PARTS_PER_THREAD;
     (texts / parts).max(MIN_PART_TEXTS)
+}
+
+/// Locks a mutex. Poisoning is ignored: a thread that panicked has not changed the value.
+pub(super) fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl EncodeContext<'_> {
+    /// Like [`EncodeContext::encode`] for a text that the options do not refuse, on the threads of
+    /// rayon's current pool where the tables allow it.
+    fn encode_long(&self, cache: &mut EncodeCache, text: &[u8], ids: &mut Vec<PieceId>) {
+        let parts = self.tables.pool().parts_of(cache);
+        match (&self.tables, &self.options.special) {
+            (TablesRef::Model(model), FoundSpecial::Pieces(allowed)) => {
+                for segment in allowed.segments(text) {
+                    self.encode_long_segment(model, (segment, text), parts, ids);
+                }
+            }
+            (TablesRef::Model(model), _) => model.encode_long(self, parts, text, ids),
+            #[cfg(feature = "formats")]
+            (TablesRef::Pipeline(tables), _) => {
+                let found = self.found(tables);
+                match tables.model_of_parts(text.len(), found) {
+                    Some(model) => {
+                        let scopes = Scope::whole(text, found);
+                        tables.pipeline.cut_as_is(text, &scopes, |segment| {
+                            self.encode_long_segment(&model, (segment, text), parts, ids);
+                        });
+                    }
+                    None => {
+                        self.encode_long_by_stages(&tables.pipeline, found, (text, parts), ids);
+                    }
+                }
+            }
+        }
+        self.tokenizer.add_extra(&self.options.extra, ids, 0);
+    }
+
+    fn encode_long_segment(
+        &self,
+        model: &ModelContext<'_>,
+        (segment, text): (Segment, &[u8]),
+        parts: &mut CacheParts,
+        ids: &mut Vec<PieceId>,
+    ) {
+        match segment {
+            Segment::Text(range) => model.encode_long(self, parts, &text[range], ids),
+            Segment::Special(id, _) => ids.push(PieceId::from_index(id)),
+        }
+    }
+
+    /// Appends the ids of a text by the stages of a pipeline.
+    #[cfg(feature = "formats")]
+    fn encode_long_by_stages(
+        &self,
+        pipeline: &Pipeline,
+        found: &FoundTokens,
+        (text, parts): (&[u8], &mut CacheParts),
+        ids: &mut Vec<PieceId>,
+    ) {
+        let encode_parts = |parts: &[&[u8]]| {
+            let encode = |encoder: &mut Encoder<'_>, part: &&[u8]| {
+                let mut ids = Vec::with_capacity(part.len() / 4);
+                let state = &mut encoder.memory().pipeline;
+                pipeline.encode_part_of_long(part, state, &mut ids);
+                ids
+            };
+            let parts = parts.par_iter();
+            let encoded = parts.map_init(|| self.encoder(), encode);
+            encoded.collect::<Vec<_>>().concat()
+        };
+        let start = ids.len();
+        let state = &mut parts.pipeline;
+        let encoded = pipeline.encode_long(text, found, encode_parts, state, ids);
+        if encoded.is_err() {
+            ids.truncate(start);
+        }
+        parts.note_failure(encoded);
+    }
+
+    /// An encoder without options for another thread.
+    fn encoder(&self) -> Encoder<'_> {
+        Encoder::new(self.tokenizer, self.tables, None)
+    }
 }
 
 /// A text that is split at positions that no piece can cross.
@@ -239,7 +293,7 @@ impl<'t> SplitText<'t> {
 
 impl ModelContext<'_> {
     /// Like [`ModelContext::encode_segment`], in parallel if the model allows it.
-    fn encode_long_segment(
+    fn encode_long(
         &self,
         context: &EncodeContext<'_>,
         memory: &mut CacheParts,

@@ -1,36 +1,21 @@
-//! Encoding of one text: normalize, encode, resolve unknown ids, apply the options.
-//!
-//! [`EncodeContext`] has what all tokenizers have in common: segments, options, buffers. A
-//! [`ModelContext`] encodes text without special pieces with a SentencePiece model, in one of two
-//! ways with equal results:
-//!
-//! 1. *Raw text.* BPE models whose normalizer only replaces spaces by marks read the caller's text
-//!    directly, see [`ModelEncoder::reads_raw_text`](crate::encode::ModelEncoder::reads_raw_text);
-//!    spans come from [`raw_spans`](super::raw_spans).
-//! 2. *Normalized text.* All others normalize into a buffer, encode that, and map ids back by the
-//!    origins of bytes, see [`spans`](super::spans).
-//!
-//! Example: `"Hello, world"` in the Llama 2 model becomes `▁Hello,▁world`, then the pieces `▁Hello`
-//! `,` `▁world`, then the ids 15043, 29892, 3186.
+//! Encoding of one text with the options of a call: segments at special pieces, the ids or tokens
+//! between them, and extra pieces. What encodes the ordinary text is
+//! [`model_text`](super::model_text), or a pipeline.
 
 use std::time::Duration;
 
+use super::Tokenizer;
 use super::allowed_special::AllowedSpecial;
 use super::cache::{CacheParts, EncodeCache, TextBuffers};
 use super::options::{EncodeOptions, ExtraOption};
-use super::raw_spans::{RawCursor, RawLengths, assign_raw_spans};
-use super::spans::join_unknowns;
-use super::stages::ModelStages;
 #[cfg(feature = "formats")]
-use super::tables::PipelineTables;
-use super::tables::{ModelTables, Tables, TablesRef};
-use super::token::Tokens;
-use super::{Encoder, Tokenizer};
+use super::pipeline_tables::PipelineTables;
+use super::tables::{Tables, TablesRef};
+use super::tokens::Tokens;
 #[cfg(feature = "formats")]
 use crate::added::FoundTokens;
 use crate::base::lossy_string;
 use crate::encode::EncodeError;
-use crate::encode::bpe::RawText;
 use crate::encode::encoded_lines::{EncodedLines, line_ranges};
 use crate::piece::PieceId;
 #[cfg(feature = "formats")]
@@ -123,44 +108,10 @@ pub(super) struct EncodeContext<'t> {
     pub(super) options: &'t CheckedOptions,
 }
 
-/// A SentencePiece model, with its stages that find user-defined symbols or those that do not.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ModelContext<'t> {
-    pub(super) tables: &'t ModelTables,
-    pub(super) stages: &'t ModelStages,
-}
-
 impl<'t> EncodeContext<'t> {
     /// Appends the ids of `text`.
     #[inline]
     pub(super) fn encode(&self, cache: &mut EncodeCache, text: &[u8], ids: &mut Vec<PieceId>) {
-        self.encode_with(
-            cache,
-            text,
-            ids,
-            |model, parts, text, ids| model.encode_segment(parts, text, ids),
-            #[cfg(feature = "formats")]
-            |tables, found, parts, text, ids| tables.encode(text, found, parts, ids),
-        );
-    }
-
-    /// Appends the ids of `text`. `encode_model` appends those of a segment between allowed special
-    /// pieces of a model, `encode_pipeline` those of the whole text.
-    #[inline(always)]
-    pub(super) fn encode_with(
-        &self,
-        cache: &mut EncodeCache,
-        text: &[u8],
-        ids: &mut Vec<PieceId>,
-        encode_model: impl Fn(&ModelContext<'t>, &mut CacheParts, &[u8], &mut Vec<PieceId>),
-        #[cfg(feature = "formats")] encode_pipeline: impl Fn(
-            &PipelineTables,
-            &FoundTokens,
-            &mut CacheParts,
-            &[u8],
-            &mut Vec<PieceId>,
-        ),
-    ) {
         let parts = self.tables.pool().parts_of(cache);
         if self.is_refused(text, parts) {
             return;
@@ -170,23 +121,18 @@ impl<'t> EncodeContext<'t> {
             (TablesRef::Model(model), FoundSpecial::Pieces(allowed)) => {
                 for segment in allowed.segments(text) {
                     match segment {
-                        Segment::Text(range) => encode_model(model, parts, &text[range], ids),
+                        Segment::Text(range) => model.encode_segment(parts, &text[range], ids),
                         Segment::Special(id, _) => ids.push(PieceId::from_index(id)),
                     }
                 }
             }
-            (TablesRef::Model(model), _) => encode_model(model, parts, text, ids),
+            (TablesRef::Model(model), _) => model.encode_segment(parts, text, ids),
             #[cfg(feature = "formats")]
             (TablesRef::Pipeline(tables), _) => {
-                encode_pipeline(tables, self.found(tables), parts, text, ids);
+                tables.encode(text, self.found(tables), parts, ids);
             }
         }
         self.tokenizer.add_extra(&self.options.extra, ids, start);
-    }
-
-    /// An encoder without options for another thread.
-    pub(super) fn encoder(&self) -> Encoder<'t> {
-        Encoder::new(self.tokenizer, self.tables, None)
     }
 
     /// The added tokens that are found in text.
@@ -251,16 +197,7 @@ impl<'t> EncodeContext<'t> {
         let TablesRef::Model(model) = &self.tables else {
             return false;
         };
-        let Some(bpe) = model.stages.raw_encoder() else {
-            return false;
-        };
-        if changes_ids || !model.has_byte_fallback() {
-            return false;
-        }
-        let pieces = model.tables.model().table();
-        let state = &mut model.stages.pool.parts_of(cache).state.bpe;
-        let adds_prefix = model.stages.normalizer.adds_dummy_prefix();
-        bpe.encode_raw_lines(pieces, model.raw_text(text, adds_prefix), state, lines)
+        !changes_ids && model.encode_raw_lines(model.stages.pool.parts_of(cache), text, lines)
     }
 
     /// The normalized text, in a buffer of the cache.
@@ -368,122 +305,5 @@ impl<'t> EncodeContext<'t> {
             parts.failure = refused;
         }
         is_refused
-    }
-}
-
-impl ModelContext<'_> {
-    /// Whether the model has user-defined symbols.
-    pub(super) fn has_symbols(&self) -> bool {
-        !self.tables.stages.normalizer.symbols().is_empty()
-    }
-
-    /// Normalizes `text` into the buffers.
-    pub(super) fn normalize_into(&self, buffers: &mut TextBuffers, text: &[u8]) {
-        self.stages
-            .normalizer
-            .normalize(text, &mut buffers.normalized);
-    }
-
-    /// Appends the ids of text without special pieces.
-    #[inline]
-    pub(super) fn encode_segment(
-        &self,
-        parts: &mut CacheParts,
-        text: &[u8],
-        ids: &mut Vec<PieceId>,
-    ) {
-        let start = ids.len();
-        let adds_prefix = self.stages.normalizer.adds_dummy_prefix();
-        if self.encode_raw(parts, text, adds_prefix, ids) {
-            self.join_unknowns(ids, start);
-        } else {
-            self.encode_normalized(parts, text, ids);
-        }
-    }
-
-    /// Appends the ids of text without special pieces, using the normalized text.
-    #[inline(never)]
-    fn encode_normalized(&self, parts: &mut CacheParts, text: &[u8], ids: &mut Vec<PieceId>) {
-        let start = ids.len();
-        let CacheParts { state, buffers, .. } = parts;
-        self.normalize_into(buffers, text);
-        let pieces = self.tables.model().table();
-        let encoder = &self.stages.encoder;
-        encoder.encode(pieces, &buffers.normalized, state, ids);
-        self.resolve_unknowns(buffers, ids, start);
-    }
-
-    /// Appends the ids of raw text, one unknown id for each unknown character; false if this model
-    /// cannot read raw text.
-    #[inline]
-    pub(super) fn encode_raw(
-        &self,
-        parts: &mut CacheParts,
-        text: &[u8],
-        adds_prefix: bool,
-        ids: &mut Vec<PieceId>,
-    ) -> bool {
-        let Some(bpe) = self.stages.raw_encoder() else {
-            return false;
-        };
-        let pieces = self.tables.model().table();
-        let raw = self.raw_text(text, adds_prefix);
-        bpe.encode_raw(pieces, raw, &mut parts.state.bpe, ids);
-        true
-    }
-
-    /// A text for the encoder of raw text.
-    #[inline]
-    fn raw_text<'r>(&'r self, text: &'r [u8], adds_prefix: bool) -> RawText<'r> {
-        RawText {
-            text,
-            adds_prefix,
-            byte_ids: self.tables.byte_ids.as_deref(),
-        }
-    }
-
-    /// Replaces each run of unknown ids from `start` on by one id. With byte fallback, raw text has
-    /// none.
-    #[inline]
-    pub(super) fn join_unknowns(&self, ids: &mut Vec<PieceId>, start: usize) {
-        if !self.has_byte_fallback() {
-            join_unknowns(ids, start, self.tables.unknown);
-        }
-    }
-
-    #[inline]
-    fn has_byte_fallback(&self) -> bool {
-        self.tables.byte_ids.is_some()
-    }
-
-    /// Appends the tokens of text without special pieces, which begins at `base` in the caller's
-    /// text.
-    pub(super) fn append_tokens(&self, parts: &mut CacheParts, text: &[u8], base: usize) {
-        let adds_prefix = self.stages.normalizer.adds_dummy_prefix();
-        let mut ids = std::mem::take(&mut parts.buffers.unresolved);
-        ids.clear();
-        let is_raw = self.encode_raw(parts, text, adds_prefix, &mut ids);
-        let pieces = self.tables.model().table();
-        if is_raw {
-            parts.buffers.unresolved = ids;
-            let lengths = self
-                .stages
-                .raw_lengths
-                .get_or_init(|| RawLengths::new(pieces));
-            let cursor = RawCursor::new(text, base, adds_prefix);
-            return assign_raw_spans(pieces, lengths, cursor, &mut parts.buffers);
-        }
-        self.normalize_with_offsets(&mut parts.buffers, text);
-        let CacheParts { state, buffers, .. } = parts;
-        let encoder = &self.stages.encoder;
-        encoder.encode(pieces, &buffers.normalized, state, &mut ids);
-        buffers.unresolved = ids;
-        self.assign_spans(buffers, base);
-    }
-
-    /// Normalizes `text` into the buffers, with the origin of each byte.
-    pub(super) fn normalize_with_offsets(&self, buffers: &mut TextBuffers, text: &[u8]) {
-        let normalizer = &self.stages.normalizer;
-        normalizer.normalize_with_offsets(text, &mut buffers.normalized, &mut buffers.origins);
     }
 }

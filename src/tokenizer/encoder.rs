@@ -10,7 +10,7 @@ use super::cache::{CacheParts, EncodeCache};
 use super::context::{CheckedOptions, EncodeContext, NO_OPTIONS};
 use super::options::{SampleOptions, ScoredSampleOptions};
 use super::tables::TablesRef;
-use super::token::Tokens;
+use super::tokens::Tokens;
 use crate::base::rng::Rng;
 use crate::encode::EncodeError;
 use crate::encode::encoded_lines::EncodedLines;

@@ -9,11 +9,11 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::batch::part_texts;
+use super::batch::{locked, part_texts};
 use super::options::EncodeOptions;
 use super::{Encoder, Tokenizer};
 use crate::encode::EncodeError;
@@ -285,11 +285,6 @@ where
     result.append(&last_parts);
     let offsets = offsets_of(&result.counts);
     Ok((result.ids, offsets))
-}
-
-/// Locks a mutex. Poisoning is ignored: a thread that panicked has not changed the value.
-pub(super) fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@
 
 use std::ops::Range;
 
-use super::token::{TokenRef, Tokens};
+use super::tokens::{TokenRef, Tokens};
 use crate::decode::spans::DecodedText;
 use crate::model::wire::{write_bytes_field, write_float_field, write_varint_field};
 use crate::piece::PieceKind;

@@ -8,7 +8,7 @@
 //! [`Tokenizer::encode`](super::Tokenizer::encode) would add the dummy prefix and give `▁the`.
 
 use super::cache::EncodeCache;
-use super::tables::ModelTables;
+use super::model_tables::ModelTables;
 use crate::piece::PieceId;
 
 /// Encodes normalized texts. Its buffers are reused.

@@ -8,12 +8,13 @@
 use std::time::Instant;
 
 use super::cache::{CacheParts, EncodeCache, TextBuffers};
-use super::context::{EncodeContext, ModelContext};
+use super::context::EncodeContext;
+use super::model_tables::ModelContext;
 use super::options::{
     SampleOptions, SampleReplacement, ScoredSampleOptions, check_alpha, check_nbest_size,
 };
 use super::tables::TablesRef;
-use super::token::Tokens;
+use super::tokens::Tokens;
 use crate::base::rng::Rng;
 use crate::encode::EncodeError;
 use crate::encode::ModelEncoder;

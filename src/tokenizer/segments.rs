@@ -26,11 +26,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::cache::CacheParts;
-use super::context::{CheckedOptions, EncodeContext, FoundSpecial, ModelContext};
+use super::context::{CheckedOptions, EncodeContext, FoundSpecial};
+use super::model_tables::ModelContext;
 #[cfg(feature = "formats")]
-use super::tables::PipelineTables;
+use super::pipeline_tables::PipelineTables;
 use super::tables::{Tables, TablesRef};
-use super::token::Tokens;
+use super::tokens::Tokens;
 use super::{Encoder, PreparedOptions, Tokenizer};
 #[cfg(feature = "formats")]
 use crate::added::FoundTokens;

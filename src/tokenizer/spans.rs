@@ -14,7 +14,7 @@
 //! Ids without an unknown one are passed over without reading the text.
 
 use super::cache::TextBuffers;
-use super::context::ModelContext;
+use super::model_tables::ModelContext;
 use crate::piece::PieceId;
 
 impl ModelContext<'_> {
@@ -27,6 +27,15 @@ impl ModelContext<'_> {
         }
         let text = self.tables.model().table().text(id.index());
         encoder.piece_length(text.len(), rest)
+    }
+
+    /// Replaces each run of unknown ids from `start` on by one id. With byte fallback, raw text has
+    /// none.
+    #[inline]
+    pub(super) fn join_unknowns(&self, ids: &mut Vec<PieceId>, start: usize) {
+        if !self.has_byte_fallback() {
+            join_unknowns(ids, start, self.tables.unknown);
+        }
     }
 
     /// Resolves the unknown ids from `start` on, which are those of the normalized text.
@@ -98,7 +107,7 @@ impl ModelContext<'_> {
 }
 
 /// Replaces each run of `unknown` ids from `start` on by one id.
-pub(super) fn join_unknowns(ids: &mut Vec<PieceId>, start: usize, unknown: PieceId) {
+fn join_unknowns(ids: &mut Vec<PieceId>, start: usize, unknown: PieceId) {
     let mut kept = start;
     for at in start..ids.len() {
         if at == start || ids[at] != unknown || ids[at - 1] != unknown {
