@@ -5,7 +5,8 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `format` | which format bytes have, and which one a path asks for |
+//! | `format` | the formats, and which one a path asks for |
+//! | `recognize` | which format bytes have |
 //! | `opened` | files, opened and read up to where their format shows |
 //! | `folder` | what the files beside a vocabulary say about it |
 //! | `verdict` | reasons why ids can differ |
@@ -30,15 +31,14 @@ mod merges;
 mod opened;
 mod order;
 mod pipeline_files;
+mod recognize;
 mod tokenizer_json;
 mod verdict;
 mod wordpiece;
 
 #[cfg(feature = "train")]
 pub(crate) use self::bytes::printable;
-pub use self::bytes::{
-    ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, Missing, PostProcessor,
-};
+pub use self::bytes::{ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, Missing};
 pub use self::error::{FormatError, Place};
 pub(crate) use self::folder::{options_of_folder, pipeline_of_folder};
 pub use self::format::{FileFormat, ParseFileFormatError};
@@ -46,7 +46,8 @@ pub(crate) use self::gguf::GgufContent;
 pub use self::gguf::{GgufOptions, GgufVocab};
 pub(crate) use self::opened::{FileContent, OpenedFile};
 pub use self::tokenizer_json::{
-    CopiedPostProcessor, JsonOptions, ReadPostProcessor, TokenizerJson, TransformersFolder,
+    CopiedPostProcessor, JsonOptions, PostProcessor, ReadPostProcessor, TokenizerJson,
+    TransformersFolder,
 };
 pub use self::verdict::{Reason, ReasonKind, Verdict};
 pub(crate) use self::wordpiece::read_vocab_txt;

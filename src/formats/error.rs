@@ -340,3 +340,17 @@ impl fmt::Display for Place {
         }
     }
 }
+
+/// The error for something that is malformed.
+pub(super) fn syntax(format: FileFormat, place: Place, problem: impl ToString) -> FormatError {
+    FormatError::Syntax {
+        format,
+        place,
+        problem: problem.to_string(),
+    }
+}
+
+/// The error for JSON that cannot be parsed; the message has line and column.
+pub(super) fn json_error(format: FileFormat, error: &serde_json::Error) -> FormatError {
+    syntax(format, Place::File, error)
+}

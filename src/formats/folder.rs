@@ -19,9 +19,9 @@ use serde_json::Value;
 
 pub(crate) use self::sentencepiece::pipeline_of_folder;
 use super::FileFormat;
-use super::bytes::{ByteFormatOptions, syntax};
+use super::bytes::ByteFormatOptions;
 use crate::byte_bpe::{SpecialToken, TextForm};
-use crate::formats::error::{FormatError, Place};
+use crate::formats::error::{FormatError, Place, syntax};
 use crate::pattern::Pretokenizer;
 use crate::pipeline::BertNormalizer;
 

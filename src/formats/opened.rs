@@ -5,9 +5,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::bytes::syntax;
 use super::format::FileFormat;
-use crate::formats::error::{FormatError, Place};
+use crate::formats::error::{FormatError, Place, syntax};
 
 /// The bytes that decide the format of a file.
 pub(super) const START_BYTES: usize = 1 << 16;

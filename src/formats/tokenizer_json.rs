@@ -57,7 +57,7 @@ pub(super) use self::parse::{
     JsonAddedToken, JsonMerges, JsonModel, JsonPipeline, JsonText, JsonVocab,
 };
 pub(super) use self::pipeline::{read_pipeline, with_equal_model};
-pub use self::post_processor::{CopiedPostProcessor, ReadPostProcessor};
+pub use self::post_processor::{CopiedPostProcessor, PostProcessor, ReadPostProcessor};
 pub(super) use self::write_pipeline::{write_pipeline, write_stages};
 use super::{Converted, FileFormat, Reason, ReasonKind, Verdict};
 use crate::formats::FormatError;

@@ -12,9 +12,9 @@
 //! A vocabulary is recognized by its tokens and ids, so that line ends, the order of lines and the
 //! format do not matter: r50k_base.tiktoken and GPT-2's `vocab.json` are the same one. They are
 //! compared by a 64-bit hash (FNV-1a, <http://www.isthe.com/chongo/tech/comp/fnv/>), which costs no
-//! dependency and a millisecond. Accidental equality is out of question. Who makes another
-//! vocabulary with the same hash gets a known pattern for it, as if the pattern were written in the
-//! file: nothing is trusted because a vocabulary is known.
+//! dependency and a millisecond. Accidental equality is out of question. Another vocabulary that is
+//! made to have the same hash gets a known pattern, as if the pattern were written in its file: nothing
+//! is trusted because a vocabulary is known.
 
 use super::tokens::TokenList;
 use crate::byte_bpe::{SpecialToken, TextForm};

@@ -16,14 +16,14 @@
 //! error here.
 
 use super::ranked::RankedTokens;
-use super::tokens::{TokenList, checked_id, shown, syntax};
+use super::tokens::{TokenList, checked_id, shown};
 use super::written::{as_it_is_reasons, has_properties, one_pattern, pattern_reason};
 use super::{ByteFiles, ByteFormatOptions, ByteVocabulary};
 use crate::byte_bpe::{ByteBpeParts, SpecialToken};
 use crate::encode::bpe::merge_list::{ListOrder, ListedPair, Units, symbol_of_token};
 use crate::formats::Converted;
 use crate::formats::FileFormat;
-use crate::formats::error::{FormatError, Place};
+use crate::formats::error::{FormatError, Place, syntax};
 use crate::pattern::{Pattern, Pretokenizer};
 
 const FORMAT: FileFormat = FileFormat::Minbpe;

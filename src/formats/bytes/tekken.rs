@@ -14,13 +14,13 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::tokens::{TokenList, checked_id, syntax};
-use super::{ByteFormatOptions, ByteVocabulary, json_error};
+use super::tokens::{TokenList, checked_id};
+use super::{ByteFormatOptions, ByteVocabulary};
 use crate::byte_bpe::{ByteBpeParts, SpecialToken};
 use crate::encode::bpe::merge_list::ListOrder;
 use crate::formats::Converted;
 use crate::formats::FileFormat;
-use crate::formats::error::{FormatError, Place};
+use crate::formats::error::{FormatError, Place, json_error, syntax};
 use crate::formats::tokenizer_json::JsonText;
 use crate::pattern::{Pattern, Pretokenizer};
 

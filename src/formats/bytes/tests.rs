@@ -1,5 +1,6 @@
 //! Tests of all readers, with a vocabulary that a plain trainer makes of a few sentences.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use base64::Engine;
@@ -7,9 +8,9 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::formats::Converted;
-use crate::formats::ReasonKind;
-use crate::pattern::{Pattern, PatternSyntax, Split, SplitBehavior};
+use crate::byte_bpe::{SpecialToken, TextForm};
+use crate::formats::{Converted, ReasonKind, Verdict};
+use crate::pattern::{Pattern, PatternSyntax, Pretokenizer, Split, SplitBehavior};
 use crate::piece::PieceId;
 use crate::tokenizer::{Tokenizer, TokenizerConfig};
 

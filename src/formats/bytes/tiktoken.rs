@@ -12,15 +12,16 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::ranked::{PretokenRule, RankedTokens};
-use super::tokens::{TokenList, syntax};
+use super::tokens::TokenList;
+use super::vocabulary::known_or_given;
 use super::written::{
     as_it_is_reasons, ascending_ids, has_properties, one_pattern, pattern_reason,
 };
-use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, known_or_given};
+use super::{ByteFiles, ByteFormatOptions, ByteVocabulary};
 use crate::encode::bpe::merge_list::ListOrder;
 use crate::formats::Converted;
 use crate::formats::FileFormat;
-use crate::formats::error::{FormatError, Place};
+use crate::formats::error::{FormatError, Place, syntax};
 use crate::pattern::{Pretokenizer, SplitBehavior};
 
 const FORMAT: FileFormat = FileFormat::Tiktoken;

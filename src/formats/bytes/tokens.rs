@@ -149,19 +149,6 @@ pub(super) fn checked_id(
     })
 }
 
-/// The error for something that is malformed.
-pub(in crate::formats) fn syntax(
-    format: FileFormat,
-    place: Place,
-    problem: impl ToString,
-) -> FormatError {
-    FormatError::Syntax {
-        format,
-        place,
-        problem: problem.to_string(),
-    }
-}
-
 /// The start of a token for a message.
 pub(super) fn shown(token: &[u8]) -> String {
     const LONGEST: usize = 60;

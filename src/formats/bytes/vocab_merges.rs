@@ -5,15 +5,15 @@
 
 use super::printable::PrintableVocabulary;
 use super::ranked::{PretokenRule, RankedTokens};
-use super::tokens::syntax;
+use super::vocabulary::known_or_given;
 use super::written::{as_it_is_reasons, has_properties, one_pattern};
-use super::{ByteFiles, ByteFormatOptions, ByteVocabulary, json_error, known_or_given};
+use super::{ByteFiles, ByteFormatOptions, ByteVocabulary};
 use crate::base::byte_chars::printable;
 use crate::byte_bpe::ByteBpeParts;
 use crate::encode::bpe::merge_list::{ListOrder, Units};
 use crate::formats::Converted;
 use crate::formats::FileFormat;
-use crate::formats::error::{FormatError, Place};
+use crate::formats::error::{FormatError, Place, json_error, syntax};
 use crate::formats::tokenizer_json::{JsonVocab, Placement, vocabulary};
 
 const FORMAT: FileFormat = FileFormat::VocabMerges;

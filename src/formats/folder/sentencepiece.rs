@@ -253,6 +253,10 @@ struct Settings<'m> {
 }
 
 impl<'m> Settings<'m> {
+    fn unknown_id(&self) -> u32 {
+        u32::try_from(self.pieces.model.trainer_spec().unk_id()).unwrap_or(u32::MAX)
+    }
+
     fn new(
         folder: &Path,
         class: &'static Class,

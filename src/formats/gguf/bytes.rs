@@ -20,9 +20,9 @@ use crate::byte_bpe::{ByteBpe, ByteBpeParts, SpecialToken, TextForm};
 use crate::formats::Converted;
 use crate::formats::bytes::{
     ByteFiles, ByteFormatOptions, ByteVocabulary, PretokenRule, PrintableVocabulary, RankedTokens,
-    as_it_is_reasons, printable, spelled, syntax,
+    as_it_is_reasons, printable, spelled,
 };
-use crate::formats::error::{FormatError, Place};
+use crate::formats::error::{FormatError, Place, syntax};
 use crate::formats::tokenizer_json::{Placement, vocabulary};
 use crate::formats::{FileFormat, Reason, ReasonKind};
 use crate::pattern::{Pretokenizer, Split};

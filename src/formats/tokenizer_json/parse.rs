@@ -12,7 +12,7 @@ use std::ops::Deref;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use crate::formats::bytes::json_error;
+use crate::formats::error::json_error;
 use crate::formats::{FileFormat, FormatError};
 
 /// A text that is borrowed if it can be.

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::formats::bytes::PostProcessor;
 use crate::formats::{Reason, ReasonKind};
 use crate::piece::PieceId;
 
@@ -23,6 +22,24 @@ pub struct ReadPostProcessor {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopiedPostProcessor {
     pub(super) processor: Processor,
+}
+
+/// The post-processor of a `tokenizer.json`. It does not change the ids of a text, but can put
+/// special tokens around them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PostProcessor {
+    /// None.
+    #[default]
+    None,
+    /// `ByteLevel`.
+    ByteLevel {
+        /// Whether the offsets of a token leave out the white space around it.
+        trim_offsets: bool,
+    },
+    /// That of another file, from
+    /// [`ReadPostProcessor::with_ids`](crate::formats::ReadPostProcessor::with_ids).
+    Copied(CopiedPostProcessor),
 }
 
 /// A post-processor; the order of the fields is that of `tokenizers`.

@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::classes::unknown_id;
 use super::stages::{
     Stages, Template, bpe, metaspace, owned, replace_matches, replace_text, splits, step, unigram,
 };
@@ -39,7 +38,7 @@ fn of_model<'m>(settings: &Settings<'m>, is_unigram: bool) -> Stages<'m> {
         false => names_of_pieces(settings),
     };
     let mut model = match is_unigram {
-        true => unigram(pieces.scores(), unknown_id(settings), byte_fallback),
+        true => unigram(pieces.scores(), settings.unknown_id(), byte_fallback),
         false => bpe_by_score(settings, &names),
     };
     let named = pieces.pieces.iter().zip(&names);

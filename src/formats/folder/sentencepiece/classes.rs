@@ -503,7 +503,7 @@ fn xlnet<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         normalizer: bert_like(settings, true, settings.bool("do_lower_case", false)),
         pre_tokenizer: at_white_space("always"),
         decoder: vec![metaspace("always", true)],
-        model: unigram(settings.pieces.scores(), unknown_id(settings), false),
+        model: unigram(settings.pieces.scores(), settings.unknown_id(), false),
         extra: settings.symbols(),
         template: Template::Fixed([
             vec![Part::First(0), token(&sep, 0), token(&cls, 2)],
@@ -520,10 +520,6 @@ fn xlnet<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
 }
 
 /// The unknown piece that the model names.
-pub(super) fn unknown_id(settings: &Settings<'_>) -> u32 {
-    u32::try_from(settings.pieces.model.trainer_spec().unk_id()).unwrap_or(u32::MAX)
-}
-
 fn t5<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let eos = settings.role_text("eos_token");
     let token = || Part::Token(eos.clone(), 0);
@@ -728,7 +724,7 @@ fn deberta_v2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     let scheme = settings.always_or("first");
     let vocab = settings.pieces.scores();
     let unknown = unscored(&vocab, &settings.role_text("unk_token"), 0);
-    let unk_id = unknown.unwrap_or_else(|| unknown_id(settings));
+    let unk_id = unknown.unwrap_or_else(|| settings.unknown_id());
     let [cls, sep] = ["cls_token", "sep_token"].map(|field| settings.role_text(field));
     let lowers = settings
         .bool("do_lower_case", false)

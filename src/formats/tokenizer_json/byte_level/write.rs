@@ -8,13 +8,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Serialize, Serializer};
 
-use super::super::post_processor::Processor;
+use super::super::post_processor::{PostProcessor, Processor};
 use super::FORMAT;
 use crate::byte_bpe::{SpecialToken, TextForm};
-use crate::formats::bytes::{
-    ByteFileOptions, ByteFiles, PostProcessor, RankedTokens, json_error, printable, spelled,
-};
-use crate::formats::error::{FormatError, Place};
+use crate::formats::bytes::{ByteFileOptions, ByteFiles, RankedTokens, printable, spelled};
+use crate::formats::error::{FormatError, Place, json_error};
 use crate::formats::{FileFormat, Reason, ReasonKind};
 use crate::pattern::{PatternSyntax, Pretokenizer, Split, SplitBehavior};
 

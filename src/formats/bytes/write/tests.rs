@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::byte_bpe::{ByteBpeParts, ByteToken, SpecialToken, TextForm};
-use crate::formats::{ByteFormatOptions, ByteVocabulary, ReasonKind};
+use crate::formats::{ByteFormatOptions, ByteVocabulary, PostProcessor, ReasonKind};
 use crate::pattern::{Pattern, PatternSyntax, Pretokenizer, Split, SplitBehavior};
 use crate::tokenizer::{EncodeOptions, Tokenizer, TokenizerConfig};
 

@@ -1,0 +1,37 @@
+//! What a file does not say.
+
+use crate::byte_bpe::{SpecialToken, TextForm};
+use crate::formats::FileFormat;
+use crate::formats::error::FormatError;
+use crate::pattern::Pretokenizer;
+use crate::pipeline::BertNormalizer;
+
+/// What a vocabulary of tokens needs and its file lacks.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ByteFormatOptions {
+    /// What cuts text, for files that do not say it: `.tiktoken`, `vocab.json` and `merges.txt`.
+    pub pretokenizer: Option<Pretokenizer>,
+    /// The special tokens, for the same files.
+    pub special_tokens: Option<Vec<SpecialToken>>,
+    /// The normalizer, for the `vocab.txt` of BERT. Without it, text becomes lower case unless a
+    /// piece has an upper-case letter.
+    pub bert_normalizer: Option<BertNormalizer>,
+    /// What a folder says of the texts of its vocabulary.
+    pub(crate) text_form: Option<TextForm>,
+    pub(crate) adds_prefix_space: Option<bool>,
+}
+
+impl ByteFormatOptions {
+    /// Refuses options for a file that has its own pattern, special tokens and normalizer.
+    pub(crate) fn refuse_pattern(&self, format: FileFormat) -> Result<(), FormatError> {
+        match (
+            &self.pretokenizer,
+            &self.special_tokens,
+            &self.bert_normalizer,
+        ) {
+            (None, None, None) => Ok(()),
+            _ => Err(FormatError::PatternGiven { format }),
+        }
+    }
+}
