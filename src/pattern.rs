@@ -19,6 +19,7 @@ mod split;
 mod tests;
 mod within;
 
+pub(crate) use self::adjacency::Adjacency;
 use self::backtracking::BacktrackingMachine;
 use self::general::Machine;
 use self::known::Scanner;

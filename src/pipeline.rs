@@ -669,7 +669,7 @@ impl Pipeline {
         let keyed = KeyedText::new(text);
         let mut start = range.start;
         while start < range.end {
-            let end = chunks.end(&text[..range.end], start);
+            let end = chunks.end(self, &text[..range.end], start);
             let is_start = start == range.start && !goes_on;
             // Chunks that go on begin with a space. One at the start that does so can have other ids.
             let is_kept = match is_start {

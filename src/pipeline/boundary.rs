@@ -33,7 +33,7 @@ impl Pipeline {
         loop {
             let at = match (path, &self.chunks) {
                 (Some(path), _) => path.last_boundary(&text[..end])?,
-                (None, Some(chunks)) => chunks.last_start(&text[..end], start)?,
+                (None, Some(chunks)) => chunks.last_start(self, &text[..end], start)?,
                 (None, None) => return None,
             };
             if at <= start {
