@@ -14,6 +14,7 @@
 //! target.
 
 // In the order of the flow.
+mod sentence_counts;
 mod error;
 pub(crate) mod options;
 mod parallel;
@@ -49,7 +50,6 @@ use std::fmt;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::Arc;
 
-pub use batch::SentenceCounts;
 pub use bytes::{ByteTieOrder, ByteTrainOptions, ByteTrainer, ParseByteTieOrderError};
 pub use corpus::Corpus;
 pub use counts::{PlacedCount, Tally};
@@ -61,6 +61,7 @@ pub use options::{
     RETIRED_OPTIONS, RecordGap, RuleSet, SeedSize, SentenceSelection, SpecRecording, SpecialPiece,
     TrainFlags, TrainOptions, TrainingRecord, UnigramOptions,
 };
+pub use sentence_counts::SentenceCounts;
 pub use word_counts::{CountFingerprint, CountRows, CountsError, WordCounter, WordCounts};
 
 use crate::model::{Model, ModelType};

@@ -24,6 +24,7 @@ use super::io::{CliError, CliResult, is_standard_output};
 use super::progress::Messages;
 use spiece::byte_bpe::SpecialToken;
 use spiece::formats::ByteFormatOptions;
+use spiece::train::{OptionDescriptor, OptionKind};
 use spiece::{ExtraOption, Model, PatternSyntax, Pretokenizer, Tokenizer, TrainFlags};
 
 /// The help text of a flag that only older releases of SentencePiece have.
@@ -191,6 +192,16 @@ pub(crate) fn switch(name: &'static str, help: &'static str) -> Arg {
         .require_equals(true)
         .default_missing_value("true")
         .value_name("true|false")
+}
+
+/// The flag of an option of training, whose help does not have the default.
+pub(crate) fn flag_of(option: &OptionDescriptor) -> Arg {
+    let value = value(option.name, option.help);
+    match option.kind {
+        OptionKind::Flag => switch(option.name, option.help),
+        OptionKind::List => value.value_name("A,B,..."),
+        _ => value.value_name("VALUE"),
+    }
 }
 
 /// The value of the flag `name` on the command line, or its default; `None` if it has neither.

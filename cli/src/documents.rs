@@ -12,7 +12,6 @@ use clap::{Arg, ArgMatches};
 use super::args;
 use super::io::{CliError, CliResult};
 use super::progress::Messages;
-use super::training_flags::flag_without_note;
 use spiece::TrainFlags;
 use spiece::input::{Document, OnBadRecord};
 use spiece::input::{Documents, JsonField, record_error};
@@ -39,8 +38,8 @@ pub(crate) fn record_flags() -> impl Iterator<Item = Arg> {
     let options = TrainFlags::DESCRIPTORS.iter();
     let options = options.filter(|option| FLAGS.contains(&option.name));
     options.map(|option| match option.name {
-        "json_field" => flag_without_note(option).value_name("NAME"),
-        _ => flag_without_note(option),
+        "json_field" => args::flag_of(option).value_name("NAME"),
+        _ => args::flag_of(option),
     })
 }
 

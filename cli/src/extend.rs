@@ -22,7 +22,7 @@ use super::list_files;
 use super::model_files::{self, OutputSet, count};
 use super::progress::{Messages, Progress};
 use super::train::superwords;
-use super::training_flags::{self, flag_without_note, jobs, set_option, stop_on_signal};
+use super::training_flags::{self, jobs, set_option, stop_on_signal};
 use spiece::adapt::{ExtendError, ExtendOptions, ExtendSize, ExtendedModel, IdMap, NewCharacters};
 use spiece::{Corpus, Model, PieceId, TrainFlags, TrainOptions};
 
@@ -103,7 +103,7 @@ fn training_flag(name: &str) -> Option<Arg> {
     TrainFlags::DESCRIPTORS
         .iter()
         .find(|option| option.name == name)
-        .map(flag_without_note)
+        .map(args::flag_of)
 }
 
 /// Extends the model, checks, writes and reports.

@@ -19,15 +19,16 @@
 //!
 //! The modules besides the subcommands, in the order of the data flow: `reference` and
 //! `install_links` (names of the program), `args` and `training_flags` (flags), `documents` (what a
-//! document is), `input` (blocks of lines), `stream` (the parallel loop over blocks), `sheet` and
-//! `visible` (reports), `io` (standard streams and errors), `model_files` (changed and
-//! trained models), `progress` (messages).
+//! document is), `count_tables` (words and counts instead of text), `input` (blocks of lines),
+//! `stream` (the parallel loop over blocks), `sheet` and `visible` (reports), `io` (standard streams
+//! and errors), `model_files` (changed and trained models), `progress` (messages).
 
 mod args;
 mod byte_files;
 mod compare;
 mod convert;
 mod count;
+mod count_tables;
 mod decode;
 mod documents;
 mod edit;

@@ -28,7 +28,7 @@ use clap::{ArgMatches, Command};
 
 use self::superwords::SuperwordStage;
 use super::args;
-use super::count;
+use super::count_tables;
 use super::io::CliResult;
 use super::model_files::{OutputSet, warn_of_older_releases};
 use super::progress::Progress;
@@ -96,7 +96,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let mut flags = read_flags(matches, &messages)?;
     check_present("input", flags.input.is_empty())?;
     check_present("model_prefix", flags.model_prefix.is_empty())?;
-    let counts = count::counted_input(&mut flags)?;
+    let counts = count_tables::counted_input(&mut flags)?;
     let superwords = SuperwordStage::new(matches, &mut flags)?;
     if counts.is_some() && superwords.is_some() {
         return Err(superwords::needs_text());

@@ -15,7 +15,7 @@ use super::documents::note_json_lines;
 use super::io::CliResult;
 use super::list_files;
 use super::progress::Messages;
-use spiece::train::{OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording};
+use spiece::train::{RETIRED_OPTIONS, SpecRecording};
 use spiece::{Corpus, TrainFlags, Trainer};
 
 /// The most threads, as for the other subcommands.
@@ -50,7 +50,7 @@ pub(super) fn training_flags() -> impl Iterator<Item = Arg> {
     ];
     let options = TrainFlags::DESCRIPTORS.iter().map(|option| {
         let note = default_note(option.name);
-        flag_without_note(option).help(format!("{}{note}", option.help))
+        args::flag_of(option).help(format!("{}{note}", option.help))
     });
     let retired = RETIRED_OPTIONS.iter().map(|name| {
         let make = match RETIRED_SWITCHES.contains(name) {
@@ -60,16 +60,6 @@ pub(super) fn training_flags() -> impl Iterator<Item = Arg> {
         make(name, RETIRED_HELP).hide(true)
     });
     options.chain(files).chain(retired)
-}
-
-/// The flag of an option, whose help does not have the default.
-pub(super) fn flag_without_note(option: &OptionDescriptor) -> Arg {
-    let value = args::value(option.name, option.help);
-    match option.kind {
-        OptionKind::Flag => args::switch(option.name, option.help),
-        OptionKind::List => value.value_name("A,B,..."),
-        _ => value.value_name("VALUE"),
-    }
 }
 
 /// The default of an option in the help; empty if the default is blank.

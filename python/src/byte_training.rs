@@ -3,7 +3,6 @@
 //! Options come as texts by name, like the flags of other types. Those that concern characters,
 //! normalization or the `.model` file are refused.
 
-use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,40 +14,11 @@ use spiece::output::write_files;
 use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer, Summary};
 use spiece::{ByteBpe, Corpus, Tokenizer, TokenizerConfig, TrainError, TrainFlags};
 
-use crate::counts::{AnyCounts, PyCountRows};
 use crate::errors;
 use crate::loaded::Loaded;
 use crate::tokenizer::{PyTokenizer, threads_or_all};
-use crate::trainer::{Failure, LineEnds, PyObserver, PySentences, Request, set_flag, summary_dict};
-
-/// The options of byte-level BPE alone: name, description and default.
-pub const OPTIONS: [(&str, &str, &str); 5] = [
-    (
-        "pattern",
-        "byte_bpe: how text is cut into the parts that no token crosses: a name such as cl100k, an expression, or none",
-        "gpt2",
-    ),
-    (
-        "tie_order",
-        "byte_bpe: whose tokens and ids: hf (the library tokenizers), rustbpe or minbpe",
-        "hf",
-    ),
-    (
-        "min_frequency",
-        "byte_bpe: merge only pairs that occur so often",
-        "0",
-    ),
-    (
-        "max_token_length",
-        "byte_bpe: tokens have fewer bytes than this; two are always allowed",
-        "",
-    ),
-    (
-        "special_tokens",
-        "byte_bpe: the special tokens; with the order hf they have the first ids, otherwise the last",
-        "",
-    ),
-];
+use crate::trainer::{Failure, LineEnds, PyObserver, PySentences, Request, summary_dict};
+use crate::training_flags::set_flag;
 
 /// The options of other types that mean the same here.
 const SHARED_OPTIONS: [&str; 6] = [
@@ -112,10 +82,6 @@ fn most_threads(flags: &TrainFlags) -> Option<NonZeroUsize> {
     NonZeroUsize::new(cores.get().min(most))
 }
 
-fn refused(py: Python<'_>, message: impl Display) -> PyErr {
-    errors::exception(py, "TrainingOptionError", (message.to_string(),))
-}
-
 /// The exception for an option that byte-level BPE does not have.
 fn not_here(py: Python<'_>, name: &str, value: &str) -> PyErr {
     let remedy = REMEDIES.iter().find(|(option, _)| *option == name);
@@ -130,20 +96,10 @@ fn not_here(py: Python<'_>, name: &str, value: &str) -> PyErr {
         }
     }
     let remedy = remedy.map_or("leave it out", |(_, remedy)| remedy);
-    refused(
-        py,
-        format_args!(
-            "{name}: byte-level BPE, which has all bytes and takes text as it is, does not have this; {remedy}"
-        ),
-    )
-}
-
-/// The exception for an option that only byte-level BPE has.
-pub fn only_here(py: Python<'_>, name: &str) -> PyErr {
-    refused(
-        py,
-        format_args!("{name} is for byte-level BPE; add model_type='byte_bpe'"),
-    )
+    let message = format!(
+        "{name}: byte-level BPE, which has all bytes and takes text as it is, does not have this; {remedy}"
+    );
+    errors::exception(py, "TrainingOptionError", (message,))
 }
 
 fn python_tokenizer(trained: ByteBpe) -> PyTokenizer {
@@ -154,7 +110,7 @@ fn python_tokenizer(trained: ByteBpe) -> PyTokenizer {
 }
 
 /// A vocabulary and figures about the run.
-fn with_summary(
+pub fn with_summary(
     py: Python<'_>,
     (trained, summary): (ByteBpe, Summary),
 ) -> PyResult<(PyTokenizer, Bound<'_, PyDict>)> {
@@ -189,25 +145,6 @@ pub fn _train_byte_bpe<'py>(
     let progress = request.progress.map(Bound::unbind);
     let mut observer = PyObserver::new(progress, failure.clone());
     let trained = py.detach(|| trainer.train_observed(corpus, &mut observer));
-    with_summary(py, failure.or(py, trained)?)
-}
-
-/// Trains on rows of counted pretokens.
-#[pyfunction]
-pub fn _train_byte_counts<'py>(
-    py: Python<'py>,
-    rows: &PyCountRows,
-    flags: Vec<(String, String)>,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<(PyTokenizer, Bound<'py, PyDict>)> {
-    let ByteTraining { trainer, .. } = ByteTraining::new(py, &flags)?;
-    let counts = rows.take_counts(py)?;
-    let failure = Failure::default();
-    let mut observer = PyObserver::new(progress.map(Bound::unbind), failure.clone());
-    let trained = py.detach(|| match counts {
-        AnyCounts::Counted(counts) => trainer.train_counts_observed(counts, &mut observer),
-        AnyCounts::Placed(counts) => trainer.train_placed_counts_observed(counts, &mut observer),
-    });
     with_summary(py, failure.or(py, trained)?)
 }
 

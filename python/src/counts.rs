@@ -16,11 +16,13 @@ use spiece::{TrainError, TrainFlags};
 use crate::arguments::to_int_in;
 use crate::array_rows::{ArrayRows, elements};
 use crate::buffer::VectorBuffer;
-use crate::byte_training::ByteTraining;
+use crate::byte_training::{ByteTraining, with_summary};
 use crate::counting_thread::{BackgroundCounts, CountingError};
 use crate::errors;
 use crate::row_counts::{PlacedRows, PretokenRows, RowCounts, WordRows};
-use crate::trainer::{Failure, PyObserver, set_flags, summary_dict};
+use crate::tokenizer::PyTokenizer;
+use crate::trainer::{Failure, PyObserver, summary_dict};
+use crate::training_flags::set_flags;
 
 /// Rows as buffers: the bytes of all rows, the offsets of the rows, the counts, and the places if
 /// the rows have any.
@@ -151,7 +153,7 @@ enum AnyRows {
 }
 
 /// Counts of rows, without or with places.
-pub enum AnyCounts {
+enum AnyCounts {
     Counted(WordCounts),
     Placed(WordCounts<PlacedCount>),
 }
@@ -203,7 +205,7 @@ impl PyCountRows {
 
 impl PyCountRows {
     /// The counts of the rows, which are removed.
-    pub fn take_counts(&self, py: Python<'_>) -> PyResult<AnyCounts> {
+    fn take_counts(&self, py: Python<'_>) -> PyResult<AnyCounts> {
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = rows.take().ok_or_else(taken)?;
         let counts = py.detach(|| match rows {
@@ -266,4 +268,23 @@ pub fn _train_counts<'py>(
         PyBytes::new(py, &model.to_bytes()),
         summary_dict(py, &summary)?,
     ))
+}
+
+/// Trains on rows of counted pretokens.
+#[pyfunction]
+pub fn _train_byte_counts<'py>(
+    py: Python<'py>,
+    rows: &PyCountRows,
+    flags: Vec<(String, String)>,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<(PyTokenizer, Bound<'py, PyDict>)> {
+    let ByteTraining { trainer, .. } = ByteTraining::new(py, &flags)?;
+    let counts = rows.take_counts(py)?;
+    let failure = Failure::default();
+    let mut observer = PyObserver::new(progress.map(Bound::unbind), failure.clone());
+    let trained = py.detach(|| match counts {
+        AnyCounts::Counted(counts) => trainer.train_counts_observed(counts, &mut observer),
+        AnyCounts::Placed(counts) => trainer.train_placed_counts_observed(counts, &mut observer),
+    });
+    with_summary(py, failure.or(py, trained)?)
 }

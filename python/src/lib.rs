@@ -7,8 +7,9 @@
 //! drop-in:  processor -> arguments, settings -> encode, decode, nbest, scored, vocabulary, normalizer
 //! tiktoken: tiktoken
 //! rustbpe:  byte_training
-//! modern:   tokenizer, model, byte_training, editing, counts
-//! all:      loaded (tokenizer and ready objects), byte_level, tokens, spans, text, ids, buffer, pool, random, trainer, errors
+//! modern:   tokenizer, byte_training, editing, counts
+//! all:      loaded (tokenizer and ready objects), byte_level, tokens, spans, text, ids, buffer, pool, random, trainer,
+//!           training_flags, errors
 //! ```
 
 mod arguments;
@@ -39,6 +40,7 @@ mod tiktoken;
 mod tokenizer;
 mod tokens;
 mod trainer;
+mod training_flags;
 mod vocabulary;
 
 use std::sync::atomic::Ordering;
@@ -71,15 +73,15 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tokenizer::EncodeStream>()?;
     module.add_class::<tiktoken::CoreBpe>()?;
     module.add_function(wrap_pyfunction!(trainer::_train, module)?)?;
-    module.add_function(wrap_pyfunction!(trainer::_options, module)?)?;
+    module.add_function(wrap_pyfunction!(training_flags::_options, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::_save_with_vocab, module)?)?;
     module.add_function(wrap_pyfunction!(byte_training::_train_byte_bpe, module)?)?;
-    module.add_function(wrap_pyfunction!(byte_training::_train_byte_counts, module)?)?;
     module.add_function(wrap_pyfunction!(byte_training::_train_rustbpe, module)?)?;
     module.add_function(wrap_pyfunction!(byte_training::_save_byte_level, module)?)?;
     module.add_class::<counts::PyWordCounter>()?;
     module.add_class::<counts::PyCountRows>()?;
     module.add_function(wrap_pyfunction!(counts::_train_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(counts::_train_byte_counts, module)?)?;
     module.add_function(wrap_pyfunction!(editing::_edit, module)?)?;
     module.add_function(wrap_pyfunction!(editing::_merge, module)?)?;
     module.add_function(wrap_pyfunction!(editing::_prune, module)?)?;

@@ -16,13 +16,13 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyString};
 use spiece::input::Document;
-use spiece::train::{Event, Observer, OptionError, Summary};
+use spiece::train::{Event, Observer, Summary};
 use spiece::{Corpus, Model, NormalizerSpec, TrainError, TrainFlags};
 
-use crate::byte_training;
 use crate::errors;
 use crate::text::Text;
 use crate::tokenizer::threads_or_all;
+use crate::training_flags::set_flags;
 
 /// The number of sentences that are taken from an iterator at once, unless they are long.
 const BATCH_SENTENCES: usize = 1000;
@@ -338,32 +338,6 @@ pub struct Request<'py> {
     for_schema: bool,
 }
 
-/// Sets flags by name.
-pub fn set_flags(
-    py: Python<'_>,
-    flags: &mut TrainFlags,
-    values: &[(String, String)],
-) -> PyResult<()> {
-    for (name, value) in values {
-        set_flag(py, flags, name, value)?;
-    }
-    Ok(())
-}
-
-/// Sets one flag by name.
-pub fn set_flag(py: Python<'_>, flags: &mut TrainFlags, name: &str, value: &str) -> PyResult<()> {
-    flags.set(name, value).map_err(|error| match error {
-        OptionError::Unknown { .. } if is_of_byte_level(name) => byte_training::only_here(py, name),
-        error => errors::of_option(py, &error),
-    })
-}
-
-fn is_of_byte_level(name: &str) -> bool {
-    byte_training::OPTIONS
-        .iter()
-        .any(|(option, ..)| *option == name)
-}
-
 impl Request<'_> {
     /// What is read: the sentences, or the files that the flags name. `has_document` says whether
     /// an option says what a text of files is.
@@ -483,18 +457,6 @@ pub fn _train<'py>(
         PyBytes::new(py, &model.to_bytes()),
         summary_dict(py, &summary)?,
     ))
-}
-
-/// The options of training: name, description and default; at last those of byte-level BPE alone.
-#[pyfunction]
-pub fn _options() -> Vec<(&'static str, &'static str, String)> {
-    let defaults = TrainFlags::default();
-    let options = TrainFlags::DESCRIPTORS.iter();
-    let default = |name| defaults.get(name).unwrap_or_default();
-    let options = options.map(|option| (option.name, option.help, default(option.name)));
-    let own = byte_training::OPTIONS.iter();
-    let own = own.map(|(name, help, default)| (*name, *help, (*default).to_owned()));
-    options.chain(own).collect()
 }
 
 /// Writes PREFIX.model and PREFIX.vocab together.

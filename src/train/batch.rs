@@ -24,6 +24,7 @@ use memchr::memmem;
 use crate::base::UNKNOWN_MARK;
 use crate::train::TrainError;
 use crate::train::options::{InputFormat, TrainOptions};
+use crate::train::sentence_counts::SentenceCounts;
 
 /// Some sentences with their counts, or bytes of whole lines.
 #[derive(Debug)]
@@ -246,33 +247,6 @@ impl Batch {
             path: self.kind.path().cloned(),
             line: self.kind.first_line() + number as u64,
         }
-    }
-}
-
-/// Sentences read, by what became of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct SentenceCounts {
-    /// Used in training.
-    pub used: u64,
-    /// Skipped because they were empty.
-    pub empty: u64,
-    /// Skipped because they were longer than `max_sentence_length`.
-    pub too_long: u64,
-    /// Skipped because they contain U+2585.
-    pub reserved: u64,
-    /// Records of JSON Lines that were skipped because they have no text; see
-    /// [`OnBadRecord::Skip`](crate::input::OnBadRecord::Skip).
-    pub bad_records: u64,
-}
-
-impl SentenceCounts {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.used += other.used;
-        self.empty += other.empty;
-        self.too_long += other.too_long;
-        self.reserved += other.reserved;
-        self.bad_records += other.bad_records;
     }
 }
 

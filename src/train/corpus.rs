@@ -26,16 +26,12 @@ use self::raw_reader::RawReader;
 use crate::input::record_texts::RecordTexts;
 use crate::input::{Document, Documents, InputWarning, OpenText, plain_size, without_line_ends};
 use crate::input::{JsonField, OnBadRecord};
-use crate::train::batch::{Batch, SentenceCounts, SentenceRules};
+use crate::train::batch::{Batch, SentenceRules};
 use crate::train::observer::{Event, Reporter};
 use crate::train::sample::SentenceCursor;
+use crate::train::sentence_counts::SentenceCounts;
 use crate::train::words::PretokenSource;
 use crate::train::{OptionError, TrainError};
-
-/// The target size of a batch: small enough to distribute work evenly, large enough to amortize the
-/// overhead. It is also less than what glibc maps by itself: after larger blocks have been freed,
-/// the tables of words come from its heap, and their memory is not returned when they are freed.
-pub(crate) const BATCH_BYTES: usize = 1 << 16;
 
 /// The text to train on: files, a reader, or an iterator of texts.
 ///

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::batch::SentenceCounts;
 use super::options::OptionError;
+use super::sentence_counts::SentenceCounts;
 use super::word_counts::CountsError;
 use crate::byte_bpe::ByteBpeError;
 use crate::error::reading_remedy;

@@ -23,11 +23,15 @@ use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
 use crate::model::ModelType;
 use crate::train::TrainError;
-use crate::train::corpus::BATCH_BYTES;
 use crate::train::options::TrainOptions;
 
 /// The maximum number of threads of a run; each has its own buffers.
 const MAX_THREADS: usize = 1024;
+
+/// The target size of a batch: small enough to distribute work evenly, large enough to amortize the
+/// overhead. It is also less than what glibc maps by itself: after larger blocks have been freed,
+/// the tables of words come from its heap, and their memory is not returned when they are freed.
+pub(crate) const BATCH_BYTES: usize = 1 << 16;
 
 /// Large enough that small corpora need no temporary file, which a web page cannot have.
 const SPOOL_MEMORY: usize = if cfg!(target_family = "wasm") {

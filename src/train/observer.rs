@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use crate::input::InputWarning;
 use crate::train::TrainError;
 use crate::train::alphabet::Alphabet;
-use crate::train::batch::SentenceCounts;
 use crate::train::bpe::merge::LearnedMerge;
 use crate::train::execution::Threads;
+use crate::train::sentence_counts::SentenceCounts;
 
 /// The stages of a training run, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -41,10 +41,10 @@ use std::ops::RangeInclusive;
 
 use self::convert::OptionValue;
 pub use self::error::OptionError;
+pub(crate) use self::error::conflict;
 use self::flag_value::{FlagValue, parse_single};
 pub use self::record::{RecordGap, TrainingRecord};
 use self::validate::check_bounds;
-pub(crate) use self::validate::conflict;
 pub use self::values::{
     InputFormat, NormalizationRules, PruningMethod, RuleSet, SeedSize, SentenceSelection,
     SpecialPiece, UnigramOptions,

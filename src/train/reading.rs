@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::Trainer;
-use super::batch::{Batch, SentenceCounts, SentenceRules};
+use super::batch::{Batch, SentenceRules};
 use super::corpus::{Batches, Corpus, ReadAs};
 use super::counts::WordTable;
 use super::execution::ExecutionConfig;
@@ -22,6 +22,7 @@ use super::observer::{Reporter, Run, Stage};
 use super::options::{InputFormat, SentenceSelection, TrainOptions};
 use super::prepare::Preparation;
 use super::sample::{DEFAULT_SEED, Reservoir, SentenceCursor};
+use super::sentence_counts::SentenceCounts;
 use super::sentence_list::SentencePreparer;
 use super::split::kept_pairs::KeptPairs;
 use super::split::parts::PartRules;

@@ -24,7 +24,8 @@ use std::ops::ControlFlow;
 
 use crate::base::rng::SplitMix64;
 use crate::train::TrainError;
-use crate::train::batch::{Batch, SentenceCounts, SentenceRules};
+use crate::train::batch::{Batch, SentenceRules};
+use crate::train::sentence_counts::SentenceCounts;
 
 /// The seed of a sample if `random_seed` is not given.
 pub(crate) const DEFAULT_SEED: u64 = 12_345_678;

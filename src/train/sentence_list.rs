@@ -7,8 +7,9 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::batch::{Batch, SentenceCounts, SentenceRules};
+use super::batch::{Batch, SentenceRules};
 use super::prepare::Preparation;
+use super::sentence_counts::SentenceCounts;
 use super::unigram::sentences::CountedTexts;
 use crate::train::TrainError;
 

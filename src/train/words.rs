@@ -39,9 +39,10 @@ pub(crate) use self::pattern_cuts::{PatternCuts, PretokenSource};
 pub(crate) use self::prepared_cuts::PreparedCuts;
 use self::worker::Worker;
 use crate::train::TrainError;
-use crate::train::batch::{Batch, SentenceCounts, SentenceRules};
+use crate::train::batch::{Batch, SentenceRules};
 use crate::train::counts::{TableAdder, Tally, WordTable};
 use crate::train::parallel::result_of;
+use crate::train::sentence_counts::SentenceCounts;
 use crate::train::split::parts::PartRules;
 
 /// What is counted of prepared text.

@@ -16,7 +16,7 @@ use clap::{Arg, ArgMatches};
 use super::superwords::{self, ByteSuperwordStage, SUPERWORD_PATTERN};
 use crate::args::{self, PATTERN};
 use crate::byte_files::{self, ByteFormat, FORMAT, SPECIAL_TOKENS};
-use crate::count;
+use crate::count_tables;
 use crate::io::{CliError, CliResult};
 use crate::model_files::OutputSet;
 use crate::progress::{Messages, Progress};
@@ -179,7 +179,7 @@ fn options(matches: &ArgMatches, messages: &Messages) -> CliResult<(ByteTrainOpt
     let given = given.filter(|flag| {
         !matches!(
             *flag,
-            (PATTERN, "") | ("input_format", count::COUNTS_FORMAT)
+            (PATTERN, "") | ("input_format", count_tables::COUNTS_FORMAT)
         )
     });
     let options = ByteTrainOptions::from_flags(given).map_err(args::invalid_option)?;
@@ -217,7 +217,7 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
     let mut trainer = trainer_with(options, matches, &flags)?;
     check_present("input", flags.input.is_empty())?;
     check_present("model_prefix", flags.model_prefix.is_empty())?;
-    let counts = count::counted_input(&mut flags)?;
+    let counts = count_tables::counted_input(&mut flags)?;
     if let Some(count) = args::given_number(matches, "min_word_count")? {
         trainer = trainer.with_min_word_count(count);
     }

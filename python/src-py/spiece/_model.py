@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from . import _native
 from ._progress import Progress, callback
-from ._tokenizer import Tokenizer
+from ._tokenizer import HasTokenizer, Tokenizer
 from ._training import flag_text, is_byte_level, request
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Model", "Trainer", "train"]
 
 
-class Model:
+class Model(HasTokenizer):
     """A model: the content of a ``.model`` file, or a byte-level vocabulary. It does not change; methods that edit it return another model.
 
     ``summary`` has figures about the run for a model that was just trained, and is ``None`` for others.
@@ -27,9 +27,8 @@ class Model:
     True
     """
 
-    __slots__ = ("_tokenizer", "summary")
+    __slots__ = ("summary",)
 
-    _tokenizer: Tokenizer
     summary: dict[str, Any] | None
 
     def __init__(self, model: str | os.PathLike[str] | Buffer | Model | Tokenizer) -> None:
@@ -76,10 +75,6 @@ class Model:
     def model_type(self) -> str:
         """The algorithm: 'bpe', 'unigram', 'word', 'char', 'byte_bpe', 'wordpiece' or 'word_level'."""
         return self._tokenizer.model_type
-
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer of the model."""
-        return self._tokenizer
 
     def pieces(self) -> list[tuple[str, float, str]]:
         """All pieces: a list of (text, score, kind)."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Buffer
 
-    from ._model import Model
-
 __all__ = ["DecodeStream", "EncodeStream", "Ragged", "Tokenizer"]
 
 
@@ -141,6 +139,18 @@ def _array(buffer: Buffer, dtype: str) -> Any:
     return load("numpy", "numpy", "arrays").frombuffer(buffer, dtype=dtype)
 
 
+class HasTokenizer:
+    """What a :class:`Tokenizer` can be made of because it has one: the base class of :class:`spiece.Model`."""
+
+    __slots__ = ("_tokenizer",)
+
+    _tokenizer: Tokenizer
+
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the model."""
+        return self._tokenizer
+
+
 class Tokenizer(_native.Tokenizer):
     """Encodes and decodes with a model or a byte-level vocabulary. It does not change, and any number of threads can use it.
 
@@ -154,15 +164,13 @@ class Tokenizer(_native.Tokenizer):
 
     __slots__ = ()
 
-    def __new__(cls, model: str | os.PathLike[str] | Buffer | Model | _native.Tokenizer) -> Self:
+    def __new__(cls, model: str | os.PathLike[str] | Buffer | HasTokenizer | _native.Tokenizer) -> Self:
         """The tokenizer of a model: a path, the bytes of a file, a :class:`spiece.Model`, or another tokenizer."""
-        from ._model import Model
-
         if isinstance(model, (str, os.PathLike)):
             return cls._of_file(model, None, None)
         if isinstance(model, (bytes, bytearray, memoryview)):
             return cls._of_bytes(bytes(model), None, None)
-        if isinstance(model, Model):
+        if isinstance(model, HasTokenizer):
             model = model.tokenizer()
         if isinstance(model, _native.Tokenizer):
             return super().__new__(cls, model)

@@ -9,11 +9,12 @@ use super::{ByteTieOrder, ByteTrainer, PretokenReader};
 use crate::byte_bpe::ByteBpe;
 use crate::pattern::{PatternSyntax, Pretokenizer, Split, SplitBehavior};
 use crate::train::TrainError;
-use crate::train::batch::{Batch, SentenceCounts, SentenceRules};
+use crate::train::batch::{Batch, SentenceRules};
 use crate::train::bpe::merge::LearnedMerge;
 use crate::train::corpus::Corpus;
 use crate::train::counts::{PlacedCount, Tally, WordTable};
 use crate::train::observer::{Observer, Reporter, Run, SilentObserver, Summary};
+use crate::train::sentence_counts::SentenceCounts;
 use crate::train::word_counts::{
     CountFingerprint, CountsBatches, CountsError, WordCounter, WordCounts,
 };

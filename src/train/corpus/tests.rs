@@ -1,4 +1,5 @@
 use super::*;
+use crate::train::execution::BATCH_BYTES;
 
 fn lines_of(corpus: Corpus<'_>, line_limit: usize) -> Vec<Vec<u8>> {
     let read_as = ReadAs::Sentences { line_limit };

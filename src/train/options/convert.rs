@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use super::validate::{invalid_value, out_of_range};
+use super::error::{invalid_value, out_of_range};
 use super::{
     InputFormat, NormalizationRules, PruningMethod, RuleSet, SeedSize, SentenceSelection,
     TrainFlags, TrainOptions,

@@ -74,3 +74,35 @@ impl From<DocumentConflict> for OptionError {
         }
     }
 }
+
+/// The error for an option that conflicts with others, or whose value is unusable.
+pub(crate) fn conflict(option: &'static str, problem: &str, remedy: &'static str) -> OptionError {
+    OptionError::Conflict {
+        option,
+        problem: problem.to_owned(),
+        remedy,
+    }
+}
+
+/// The error for a value that is not one of the option's values.
+pub(super) fn invalid_value(
+    option: &'static str,
+    value: &str,
+    expected: &'static str,
+) -> OptionError {
+    OptionError::Value {
+        option,
+        value: value.to_owned(),
+        expected,
+    }
+}
+
+/// The error for a value outside `low..=high`.
+pub(super) fn out_of_range(option: &'static str, value: f64, low: f64, high: f64) -> OptionError {
+    OptionError::Range {
+        option,
+        value,
+        low,
+        high,
+    }
+}

@@ -3,9 +3,9 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use super::error::{OptionError, conflict, invalid_value, out_of_range};
 use super::{PruningMethod, TrainFlags, TrainOptions};
 use crate::model::ModelType;
-use crate::train::OptionError;
 
 /// Samples of this many sentences or fewer are refused.
 const MAX_TOO_FEW: u64 = 100;
@@ -103,15 +103,6 @@ impl TrainOptions {
     }
 }
 
-/// The error for an option that conflicts with others, or whose value is unusable.
-pub(crate) fn conflict(option: &'static str, problem: &str, remedy: &'static str) -> OptionError {
-    OptionError::Conflict {
-        option,
-        problem: problem.to_owned(),
-        remedy,
-    }
-}
-
 /// Refuses a value outside the range, and NaN. The bounds are compared as doubles: the float 0.98
 /// is a little more than the bound 0.98.
 pub(super) fn check_bounds<Value: Copy + Into<f64> + Display, Bound: Copy + Into<f64>>(
@@ -131,29 +122,6 @@ pub(super) fn check_bounds<Value: Copy + Into<f64> + Display, Bound: Copy + Into
         low,
         high,
     ))
-}
-
-/// The error for a value that is not one of the option's values.
-pub(crate) fn invalid_value(
-    option: &'static str,
-    value: &str,
-    expected: &'static str,
-) -> OptionError {
-    OptionError::Value {
-        option,
-        value: value.to_owned(),
-        expected,
-    }
-}
-
-/// The error for a value outside `low..=high`.
-pub(crate) fn out_of_range(option: &'static str, value: f64, low: f64, high: f64) -> OptionError {
-    OptionError::Range {
-        option,
-        value,
-        low,
-        high,
-    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::validate::invalid_value;
-use crate::train::OptionError;
+use super::error::{OptionError, invalid_value};
 
 /// The form of an input line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

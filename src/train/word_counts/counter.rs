@@ -8,9 +8,10 @@ use std::fmt;
 
 use super::WordCounts;
 use crate::train::TrainError;
-use crate::train::batch::{Batch, SentenceCounts};
-use crate::train::corpus::BATCH_BYTES;
+use crate::train::batch::Batch;
 use crate::train::counts::WordTable;
+use crate::train::execution::BATCH_BYTES;
+use crate::train::sentence_counts::SentenceCounts;
 
 /// Bytes of sentences that are counted together, to amortize the cost of starting the counting
 /// threads.

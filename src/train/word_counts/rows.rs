@@ -30,8 +30,8 @@
 use std::collections::BTreeSet;
 
 use super::{CountFingerprint, WordCounts};
-use crate::train::batch::SentenceCounts;
 use crate::train::counts::{PlacedCount, Tally};
+use crate::train::sentence_counts::SentenceCounts;
 use crate::train::{CountsError, TrainError};
 
 /// The first byte of rows that are not words.

@@ -16,9 +16,10 @@ use std::sync::mpsc::Receiver;
 
 use super::Cuts;
 use crate::train::TrainError;
-use crate::train::batch::{Batch, PLACES_PER_BYTE, SentenceCounts, SentenceRules};
+use crate::train::batch::{Batch, PLACES_PER_BYTE, SentenceRules};
 use crate::train::counts::{TableAdder, TextCounts, TextLookup};
 use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
+use crate::train::sentence_counts::SentenceCounts;
 use crate::train::swar::Block16;
 
 /// The number of raw chunks too long for the [`RawChunkCache`] that a thread holds before it adds

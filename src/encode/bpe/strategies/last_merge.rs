@@ -12,7 +12,7 @@
 //! of 8 bytes per piece is allocated when the first of them comes.
 
 use super::heap_merge::{HeapMerge, MergeObserver};
-use super::last_merge_table::LastMerge;
+use super::last_merge_table::{LastMerge, MAX_SYMBOL_BYTES};
 use super::merge_context::MergeContext;
 use super::short_merge::ShortMerge;
 use crate::encode::bpe::spelling::Spelling;
@@ -43,10 +43,6 @@ pub(in crate::encode::bpe) enum LastPair {
     None,
     TooLong,
 }
-
-/// The longest text of a symbol whose last merge is computed. The parts of a symbol are computed
-/// first, one call inside the other, so that the limit bounds the stack.
-pub(in crate::encode::bpe) const MAX_SYMBOL_BYTES: usize = 512;
 
 /// Merges the text of a piece alone. Not inlined, since its buffers would be on the stack of each
 /// level of [`compute_last_merge`].

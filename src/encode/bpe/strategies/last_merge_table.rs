@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::base::num::{high_u32, low_u32};
 
+/// The longest text of a symbol whose last merge is computed. The parts of a symbol are computed
+/// first, one call inside the other, so that the limit bounds the stack.
+pub(super) const MAX_SYMBOL_BYTES: usize = 512;
+
 /// How a symbol is made when its text is merged alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::encode::bpe) enum LastMerge {
@@ -20,7 +24,7 @@ pub(in crate::encode::bpe) enum LastMerge {
     Unreachable,
     /// It is merged from two symbols that do not meet the condition of [`Pair`](Self::Pair).
     OutOfRankOrder,
-    /// The text is longer than [`MAX_SYMBOL_BYTES`](super::last_merge::MAX_SYMBOL_BYTES).
+    /// The text is longer than [`MAX_SYMBOL_BYTES`].
     TooLong,
 }
 

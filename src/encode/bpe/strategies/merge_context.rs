@@ -1,8 +1,7 @@
 //! What merging needs to know about a model: the structs that the strategies pass on. They are in a
 //! file of their own so that no strategy imports from the module that chooses among the strategies.
 
-use super::last_merge::MAX_SYMBOL_BYTES;
-use super::last_merge_table::LastMergeTable;
+use super::last_merge_table::{LastMergeTable, MAX_SYMBOL_BYTES};
 use crate::encode::bpe::lookup::pair_cache::{PairCache, PairLookup};
 use crate::encode::bpe::lookup::symbol_table::SymbolTable;
 use crate::piece::{PieceId, PieceTable};
