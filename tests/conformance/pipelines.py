@@ -26,6 +26,8 @@ ALPHABET = [
     *"abcxyzABZ019 .,-'_é", "日", "本", "ー", "ひ", "한", "İ", "ß", "①", "ﬁ", "\u0301", "\u0323", "▁", "Ġ", "😀", "\n", "\t",
     "\u200d", "\u00a0",
 ]  # fmt: skip
+# Letters of languages with spaces, and what joins them; of later seeds than the recorded ones.
+LETTERS = [*"жийωקكकक्षकेㄱㅏ각가", "и\u0306", "e\u0301", "\u0627\u0651", "\u1100\u1161\u11A8", "\u0600", "ﬀ", "Å"]
 EXPRESSIONS = [
     r"\s+", r" {2,}", r"\w+", r"[^\s]+", r"\d{1,3}(?=(?:\d{3})*\b)", r"(?<=a)b", r"\p{L}+", r"\p{N}", r"x+", r"(?i:ab)",
     r"[aeiou]", r".", r"\p{Han}+|\p{Hiragana}", r"a|ab", r"(a)\1", r"(?>a+)b", r"[[:punct:]]", r"\s+(?!\S)|\s+", r"\p{Lu}",
@@ -82,7 +84,8 @@ class Maker:
         return self.random.random() < share
 
     def text(self, length):
-        return "".join(self.random.choice(ALPHABET) for _ in range(self.random.randint(0, length)))
+        alphabet = ALPHABET + LETTERS * (self.seed > RECORDED)
+        return "".join(self.random.choice(alphabet) for _ in range(self.random.randint(0, length)))
 
     def pattern(self):
         return Regex(self.random.choice(EXPRESSIONS)) if self.is_on() else self.text(2) or "a"
@@ -136,7 +139,8 @@ class Maker:
         return ["".join(self.random.choices(chars, k=self.random.randint(2, 5))) for _ in range(count)]
 
     def model(self):
-        chars = [c for c in ALPHABET if self.is_on(0.8)] + [c for c in BYTES if self.is_on(0.9)] * self.is_on(0.3)
+        alphabet = ALPHABET + [c for c in LETTERS if len(c) == 1] * (self.seed > RECORDED)
+        chars = [c for c in alphabet if self.is_on(0.8)] + [c for c in BYTES if self.is_on(0.9)] * self.is_on(0.3)
         chars = list(dict.fromkeys(chars))
         byte_tokens = [f"<0x{byte:02X}>" for byte in range(256)] * self.is_on(0.3)
         kind = self.random.choice(["bpe", "bpe", "unigram", "wordpiece", "word level"])
@@ -227,7 +231,11 @@ class Maker:
         texts = [self.text(length) for length in [3, 8, 20, 40] for _ in range(3)]
         parts = [*names, " ", *self.words("abcxyzABZ019.,-'_", 6)]
         texts += ["".join(self.random.choices(parts, k=5)) for _ in range(4)]
-        return texts + [" ".join(self.random.choices(parts, k=8)) for _ in range(3)]
+        texts += [" ".join(self.random.choices(parts, k=8)) for _ in range(3)]
+        if self.seed > RECORDED:
+            words = ["".join(self.random.choices(LETTERS, k=self.random.randint(1, 3))) for _ in range(6)]
+            texts += [" ".join(self.random.choices(words, k=8)) for _ in range(4)]
+        return texts
 
 
 def results(tokenizer, text):
