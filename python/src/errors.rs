@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 use spiece::adapt::{EditError, ExtendError, MergeError, PruneError};
 use spiece::model::OtherContent;
 use spiece::output::WriteError;
+use spiece::pipeline::TruncationError;
 use spiece::train::OptionError;
 use spiece::{DecodeError, EncodeError, ModelError, TrainError, TrainFlags};
 
@@ -130,6 +131,17 @@ pub fn of_encode(py: Python<'_>, error: &EncodeError) -> PyErr {
         _ => "EncodeError",
     };
     exception(py, class, (error.to_string(),))
+}
+
+pub fn of_truncation(py: Python<'_>, error: &TruncationError) -> PyErr {
+    let message = match error {
+        TruncationError::NoSecondText => {
+            "truncation: strategy is only_second, and there is one text; use longest_first"
+                .to_owned()
+        }
+        _ => error.to_string(),
+    };
+    exception(py, "OptionValueError", (message,))
 }
 
 pub fn of_option(py: Python<'_>, error: &OptionError) -> PyErr {

@@ -2,6 +2,7 @@
 //! copies: a *ragged batch* is two arrays, the ids of all texts and the offset of each text in
 //! them.
 
+mod length;
 mod ragged;
 mod segments;
 mod stream;
@@ -222,6 +223,18 @@ impl PyTokenizer {
         Ok(special)
     }
 
+    /// How a tokenizer.json says that long texts are cut, or None; `post_process` does it.
+    #[getter]
+    fn truncation<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.truncation_of_file(py)
+    }
+
+    /// How a tokenizer.json says that short texts are filled up, or None; `post_process` does it.
+    #[getter]
+    fn padding<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.padding_of_file(py)
+    }
+
     /// The ids of a text, as a list.
     ///
     /// `allowed_special` names control pieces or special tokens that the text may contain;
@@ -417,6 +430,18 @@ impl PyTokenizer {
         let options = self.options((add_bos, add_eos), (None, false), true)?;
         let ids = self.segment_ids(segments, options, refuse_special)?;
         self.loaded.list(segments.py(), &ids)
+    }
+
+    /// The ids of texts cut, in the template and filled up: for each text its ids, their types, the
+    /// attention mask and the parts of the overflow.
+    fn _post_process<'py>(
+        &self,
+        batch: &Bound<'py, PyAny>,
+        add_special_tokens: bool,
+        truncation: &Bound<'py, PyAny>,
+        padding: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        self.finish(batch, add_special_tokens, truncation, padding)
     }
 
     /// An encoder of a text that grows at its end.

@@ -15,12 +15,17 @@ import spiece.tiktoken
 README = pathlib.Path(__file__).parents[1] / "README.md"
 
 
+WORDS = b"""{"pre_tokenizer": {"type": "WhitespaceSplit"},
+    "model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1, "[PAD]": 2}, "unk_token": "b"}}"""
+
+
 def test_examples_of_docstrings_give_what_they_say(bpe_path):
     names = {
         "spiece": spiece,
         "model_path": bpe_path,
         "tokenizer": spiece.Tokenizer.open(bpe_path),
         "Tokenizer": spiece.Tokenizer,
+        "words": spiece.Tokenizer.from_bytes(WORDS),
     }
     for module in (spiece, spiece._model, spiece._tokenizer, spiece.counts, spiece.rustbpe, spiece.tiktoken):
         result = doctest.testmod(module, extraglobs=names)

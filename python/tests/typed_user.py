@@ -36,6 +36,15 @@ def mean_length(tokenizer: spiece.Tokenizer, texts: list[bytes]) -> float:
     return float(tokenizer.count_batch(texts).mean()) + float(sum(lengths))
 
 
+def padded(tokenizer: spiece.Tokenizer, texts: list[str]) -> list[list[int]]:
+    assert_type(tokenizer.truncation, dict[str, Any] | None)
+    batch = tokenizer.encode_ragged(texts)
+    processed = tokenizer.post_process(batch, truncation=None, padding={"pad_id": tokenizer.pad_id or 0})
+    assert_type(processed, list[spiece.ProcessedText])
+    assert_type(processed[0].overflowing, list[spiece.ProcessedText])
+    return [text.attention_mask for text in tokenizer.post_process([[1, 2]], padding=tokenizer.padding)]
+
+
 def special(tokenizer: spiece.Tokenizer) -> int:
     eos = tokenizer.eos_id
     if eos is None:

@@ -3,7 +3,7 @@
     python3 tests/conformance/record_lengths.py > testdata/pipelines/lengths.jsonl
 
 Each line has the settings as in a tokenizer.json, the texts as ids, and the results of `encode_batch`; an error is
-null. A unit test of `src/pipeline` repeats them. Needs tokenizers 0.23.3.
+null. A unit test of `src/pipeline` repeats them, and `python/tests/test_lengths.py`. Needs tokenizers 0.23.3.
 """
 
 import json

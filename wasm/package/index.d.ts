@@ -25,12 +25,33 @@ export interface Token {
   end: number;
 }
 
+/** A part of a text. A surrogate pair has to be in one part. */
+export interface Segment {
+  text: string;
+  /** The tokenizer whose options say what is found in this part, from `withOptions`; by default the one that encodes. */
+  tokenizer?: Tokenizer;
+}
+
+/** What text that was appended changed: the first `kept` ids stay, `added` follows them. */
+export interface Appended {
+  kept: number;
+  added: Uint32Array;
+}
+
 /** Encodes and decodes; made by {@link load}. Keep one for each vocabulary. */
 export class Tokenizer {
   private constructor();
   /** The ids of a text. A lone surrogate is encoded as U+FFFD. */
   encode(text: string): Uint32Array;
   encodeBatch(texts: Iterable<string>): Uint32Array[];
+  /**
+   * The ids of one text that is given in segments, such as a chat: in text of the template special tokens are found, and in
+   * text of users they are not. The ids are those of the whole text in which only the tokens are found that are inside of a
+   * segment that allows them. Of the option `extra`, that of this tokenizer counts.
+   */
+  encodeSegments(segments: Iterable<Segment>): Uint32Array;
+  /** An encoder of a text that grows at its end, with these options but `extra`. */
+  appendingEncoder(): AppendingEncoder;
   /** The number of ids of a text. */
   count(text: string): number;
   /** The tokens of a text with their spans. */
@@ -59,6 +80,21 @@ export class Tokenizer {
   /** The text as the model sees it, before it is cut into pieces. */
   normalize(text: string): string;
   /** Frees the memory at once; without it, it is freed when the tokenizer is garbage. */
+  free(): void;
+}
+
+/** Encodes a text that grows at its end, such as a prompt; made by {@link Tokenizer.appendingEncoder}. */
+export class AppendingEncoder {
+  private constructor();
+  /**
+   * Appends text, which takes the time for it and a few words before it; with some vocabularies, that for all of the text. After
+   * an error, the text is as before. A surrogate pair has to be in one part.
+   */
+  push(text: string): Appended;
+  /** The ids of the text so far: those of `encode`. */
+  readonly ids: Uint32Array;
+  /** Begins another text. */
+  clear(): void;
   free(): void;
 }
 

@@ -2,5 +2,5 @@
 import * as bindings from "./dist/core.js";
 import { loaders } from "./tokenizer.js";
 
-export { Decoder, Tokenizer } from "./tokenizer.js";
+export { AppendingEncoder, Decoder, Tokenizer } from "./tokenizer.js";
 export const { load, loadVocabAndMerges } = loaders(bindings, () => new URL("./dist/core_bg.wasm", import.meta.url));

@@ -1,4 +1,4 @@
-// What both modules of the package share: tokenizers and decoders over the bindings of a WebAssembly module.
+// What both modules of the package share: tokenizers, decoders and encoders over the bindings of a WebAssembly module.
 
 const MAX_ID = 0xffffffff;
 const encoder = new TextEncoder();
@@ -60,6 +60,32 @@ export class Decoder {
   }
 }
 
+/** Encodes a text that grows at its end. */
+export class AppendingEncoder {
+  #core;
+
+  constructor(core) {
+    this.#core = core;
+  }
+
+  push(text) {
+    const kept = this.#core.push(checkedText(text));
+    return { kept, added: this.#core.ids(kept) };
+  }
+
+  get ids() {
+    return this.#core.ids(0);
+  }
+
+  clear() {
+    this.#core.clear();
+  }
+
+  free() {
+    this.#core.free();
+  }
+}
+
 /** Encodes and decodes; made by `load`. */
 export class Tokenizer {
   #core;
@@ -74,6 +100,19 @@ export class Tokenizer {
 
   encodeBatch(texts) {
     return Array.from(texts, (text) => this.encode(text));
+  }
+
+  encodeSegments(segments) {
+    const given = this.#core.segments();
+    try {
+      for (const { text, tokenizer = this } of segments) {
+        if (!(tokenizer instanceof Tokenizer)) throw new TypeError("the tokenizer of a segment is one that load or withOptions gave");
+        given.push(checkedText(text), tokenizer.#core);
+      }
+      return this.#core.encodeSegments(given);
+    } finally {
+      given.free();
+    }
   }
 
   count(text) {
@@ -103,6 +142,10 @@ export class Tokenizer {
 
   decoder() {
     return new Decoder(this.#core.decoder());
+  }
+
+  appendingEncoder() {
+    return new AppendingEncoder(this.#core.appendingEncoder());
   }
 
   withOptions({ allowedSpecial = [], refuseSpecial = false, userDefinedSymbols = true, extra = "" } = {}) {

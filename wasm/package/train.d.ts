@@ -1,6 +1,6 @@
 import { LoadOptions, Tokenizer as Encoder } from "./index.js";
 
-export { Decoder, EncodeOptions, LoadOptions, Token } from "./index.js";
+export { Appended, AppendingEncoder, Decoder, EncodeOptions, LoadOptions, Segment, Token } from "./index.js";
 
 /** A merge in the text of a piece: the id that it makes, and the bytes of the piece that its parts have. */
 export interface Merge {

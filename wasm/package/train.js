@@ -3,7 +3,7 @@ import * as bindings from "./dist/train.js";
 import { loaders } from "./tokenizer.js";
 import { trainers } from "./trainers.js";
 
-export { Decoder, Tokenizer } from "./tokenizer.js";
+export { AppendingEncoder, Decoder, Tokenizer } from "./tokenizer.js";
 const { initialize, ...functions } = loaders(bindings, () => new URL("./dist/train_bg.wasm", import.meta.url));
 export const { load, loadVocabAndMerges } = functions;
 export const { train, trainBytes } = trainers(bindings, initialize);

@@ -47,8 +47,8 @@ fn index(position: usize) -> u32 {
 /// A tokenizer and the options that its methods encode with.
 #[wasm_bindgen(js_name = CoreTokenizer)]
 pub struct CoreTokenizer {
-    tokenizer: Rc<Tokenizer>,
-    options: PreparedOptions,
+    pub(crate) tokenizer: Rc<Tokenizer>,
+    pub(crate) options: PreparedOptions,
     /// The ids of the last text; kept so that short texts need no new memory.
     ids: RefCell<Vec<u32>>,
 }

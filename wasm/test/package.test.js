@@ -96,6 +96,65 @@ test("special tokens are text unless they are allowed, or refused", async () => 
   assert.deepEqual([framed[0], framed.at(-1)], [tokenizer.pieceId("<s>"), end]);
 });
 
+/** A text in about as many parts, between characters. */
+function parts(text, count) {
+  const [chars, length] = [[...text], Math.max(1, Math.ceil([...text].length / count))];
+  return Array.from({ length: Math.ceil(chars.length / length) }, (_, part) => chars.slice(part * length, (part + 1) * length).join(""));
+}
+
+for (const name of ["golden/llama2.model", "run/unigram.model", "bytes/gpt2.json"]) {
+  test(`${name}: the ids of a text in parts are those of the text`, async () => {
+    // User-defined symbols are found inside of segments only.
+    const tokenizer = (await open(`testdata/${name}`)).withOptions({ userDefinedSymbols: false });
+    const encoder = tokenizer.appendingEncoder();
+    for (const line of LINES) {
+      const expected = tokenizer.encode(line);
+      assert.deepEqual(tokenizer.encodeSegments(parts(line, 3).map((text) => ({ text }))), expected, JSON.stringify(line));
+      let [text, before] = ["", new Uint32Array()];
+      for (const part of parts(line, 5)) {
+        text += part;
+        const { kept, added } = encoder.push(part);
+        assert.deepEqual(encoder.ids, tokenizer.encode(text), JSON.stringify(text));
+        assert.deepEqual([...before.subarray(0, kept), ...added], [...encoder.ids]);
+        before = encoder.ids;
+      }
+      assert.deepEqual(before, expected);
+      encoder.clear();
+      assert.equal(encoder.ids.length, 0);
+    }
+    tokenizer.free();
+    assert.ok(encoder.push("the encoder does not need it").added.length > 0);
+    encoder.free();
+  });
+}
+
+test("each segment finds the special tokens that its tokenizer allows", async () => {
+  const tokenizer = await open("testdata/golden/llama2.model");
+  const template = tokenizer.withOptions({ allowedSpecial: "all" });
+  const [begin, end] = ["<s>", "</s>"].map((piece) => tokenizer.pieceId(piece));
+  const segments = [{ text: "<s>the ri", tokenizer: template }, { text: "ght</s>" }, { text: "</s>", tokenizer: template }];
+  const expected = [begin, ...tokenizer.encode("the right</s>"), end];
+  assert.deepEqual([...tokenizer.encodeSegments(segments)], expected);
+  // A generator, and the extra ids of the tokenizer that encodes.
+  const framed = tokenizer.withOptions({ extra: "eos" }).encodeSegments(segments.values());
+  assert.deepEqual([...framed], [...expected, end]);
+  assert.equal(tokenizer.encodeSegments([]).length, 0);
+  const strict = tokenizer.withOptions({ refuseSpecial: true });
+  assert.throws(() => strict.encodeSegments([{ text: "a</s>" }]), /<\/s>/);
+  const refusing = strict.appendingEncoder();
+  refusing.push("a</");
+  assert.throws(() => refusing.push("s>"), /<\/s>/);
+  assert.deepEqual(refusing.ids, tokenizer.encode("a</"));
+  // Special tokens of another vocabulary.
+  const other = (await open("testdata/bytes/gpt2.json")).withOptions({ allowedSpecial: "all" });
+  assert.throws(() => tokenizer.encodeSegments([{ text: "a", tokenizer: other }]), /endoftext/);
+  for (const wrong of ["a", [{}], [{ text: 5 }], [{ text: "a", tokenizer: {} }], [["a", template]], 5]) {
+    assert.throws(() => tokenizer.encodeSegments(wrong), TypeError, JSON.stringify(wrong));
+  }
+  assert.throws(() => refusing.push(5), TypeError);
+  assert.deepEqual(tokenizer.encodeSegments([{ text: "the right" }]), tokenizer.encode("the right"));
+});
+
 test("what is no text, no id or no file is refused, and the instance goes on", async () => {
   const tokenizer = await open("testdata/golden/llama2.model");
   for (const text of [undefined, null, 5, {}, ["a"]]) {

@@ -26,7 +26,7 @@ from ._errors import (
     TrainingOptionError,
 )
 from ._model import Model, Trainer, train
-from ._tokenizer import DecodeStream, EncodeStream, Ragged, Tokenizer
+from ._tokenizer import DecodeStream, EncodeStream, ProcessedText, Ragged, Tokenizer
 
 __version__ = _native.__version__
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "Model",
     "ModelError",
     "OptionValueError",
+    "ProcessedText",
     "Ragged",
     "SpieceError",
     "Tokenizer",

@@ -1,7 +1,7 @@
 """The native module. Only :mod:`spiece` and :mod:`spiece.sentencepiece` use it."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar, Literal, Self, final
 
@@ -15,6 +15,7 @@ _Changed = tuple["Tokenizer", dict[str, Any]]
 _Flags = list[tuple[str, str]]
 _Text = str | bytes
 _Allowed = Literal["all"] | Iterable[_Text] | None
+_Lengths = Mapping[str, Any] | Literal["file"] | None
 
 @final
 class VectorBuffer:
@@ -67,6 +68,12 @@ class Tokenizer:
     @property
     def special_tokens(self) -> dict[str, int]:
         """The special tokens of a byte-level vocabulary, or the control pieces: ids by texts."""
+    @property
+    def truncation(self) -> dict[str, Any] | None:
+        """How a tokenizer.json says that long texts are cut, or None; `post_process` does it."""
+    @property
+    def padding(self) -> dict[str, Any] | None:
+        """How a tokenizer.json says that short texts are filled up, or None; `post_process` does it."""
     def to_bytes(self) -> bytes:
         """The bytes of the model file."""
     def encode(
@@ -145,6 +152,13 @@ class Tokenizer:
         for a chat, "all" for text of the template and None for text of users. The ids are those of the whole text
         in which only the tokens are found that are inside of a segment that allows them.
         """
+    def _post_process(
+        self,
+        batch: Iterable[Iterable[int] | Buffer] | Buffer,
+        add_special_tokens: bool,
+        truncation: _Lengths,
+        padding: _Lengths,
+    ) -> list[tuple[list[int], list[int], list[int], list[Any]]]: ...
     def encode_stream(
         self, *, allowed_special: _Allowed = None, refuse_special: bool = False, user_defined_symbols: bool = True
     ) -> EncodeStream:

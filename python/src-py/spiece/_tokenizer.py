@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
 from . import _native
 from ._native import DecodeStream, EncodeStream
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Buffer
 
-__all__ = ["DecodeStream", "EncodeStream", "Ragged", "Tokenizer"]
+__all__ = ["DecodeStream", "EncodeStream", "ProcessedText", "Ragged", "Tokenizer"]
 
 
 class Ragged(Sequence[list[int]]):
@@ -123,6 +123,24 @@ class Ragged(Sequence[list[int]]):
     def to_lists(self) -> list[list[int]]:
         """The ids of each text as lists."""
         return list(self)
+
+
+class ProcessedText(NamedTuple):
+    """The ids of a text as a network takes them, in four lists with the names that tokenizers gives them."""
+
+    ids: list[int]
+    """The ids, with those of the template and of the padding."""
+    type_ids: list[int]
+    """The type of each id."""
+    attention_mask: list[int]
+    """1 for each id of the text and of the template, 0 for padding."""
+    overflowing: list[ProcessedText]
+    """What was cut off, in parts; these have no overflow."""
+
+    @classmethod
+    def _of_native(cls, parts: tuple[list[int], list[int], list[int], list[Any]]) -> Self:
+        ids, type_ids, mask, overflow = parts
+        return cls(ids, type_ids, mask, [cls._of_native(part) for part in overflow])
 
 
 def _view(numbers: Buffer, name: str, size: int) -> memoryview[int]:
@@ -277,6 +295,33 @@ class Tokenizer(_native.Tokenizer):
             raise ValueError(f"unit: {unit!r} is not 'chars' or 'bytes'")
         ids, begins, ends = self._encode_spans(text, unit == "bytes", allowed_special, refuse_special)
         return _array(ids, "int32"), _array(begins, "int64"), _array(ends, "int64")
+
+    def post_process(
+        self,
+        batch: Iterable[Iterable[int] | Buffer] | Buffer,
+        *,
+        add_special_tokens: bool = True,
+        truncation: Mapping[str, Any] | Literal["file"] | None = "file",
+        padding: Mapping[str, Any] | Literal["file"] | None = "file",
+    ) -> list[ProcessedText]:
+        """The ids of texts cut, with special tokens around them, and filled up, as ``encode_batch`` of tokenizers does it.
+
+        ``batch`` has the ids of each text alone, such as :meth:`encode_batch` and :meth:`encode_ragged` give, or lists of
+        :meth:`encode_segments`. The special tokens are those of the template of a ``tokenizer.json``; other files are refused.
+
+        Settings are those of the file, none for ``None``, or a dict with keys of :attr:`truncation` and :attr:`padding`, as
+        tokenizers has them: ``max_length``, ``stride`` (0), ``strategy`` (``"longest_first"``) and ``direction``
+        (``"right"``); ``pad_id``, ``length`` (``None``: that of the longest text), ``pad_to_multiple_of`` (``None``),
+        ``pad_type_id`` (0) and ``direction`` (``"right"``). ``max_length`` and ``pad_id`` have no default.
+
+        >>> batch = words.encode_batch(["a b a b", "a"])
+        >>> one, two = words.post_process(batch, truncation={"max_length": 3, "stride": 1}, padding={"pad_id": 2})
+        >>> one.ids, one.overflowing[0].ids
+        ([0, 1, 0], [0, 1, 2])
+        >>> two.ids, two.attention_mask
+        ([0, 2, 2], [1, 0, 0])
+        """
+        return [ProcessedText._of_native(text) for text in self._post_process(batch, add_special_tokens, truncation, padding)]
 
     def count_batch(self, texts: Iterable[str | bytes], *, threads: int | None = None) -> npt.NDArray[np.int64]:
         """The number of ids of each text, as an array of NumPy."""

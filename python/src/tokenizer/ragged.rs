@@ -207,6 +207,20 @@ impl PyTokenizer {
         checked(ids.py(), numbers, pieces, |at| format!("ids[{at}]: "))
     }
 
+    /// The ids of the texts of a batch, and the offset of each text in them.
+    pub(super) fn checked_batch(
+        &self,
+        py: Python<'_>,
+        ragged: RaggedNumbers,
+    ) -> PyResult<(Vec<PieceId>, Vec<usize>)> {
+        let offsets = ragged.offsets;
+        let ids = checked(py, ragged.numbers, self.vocab_size(), |at| {
+            let text = offsets.partition_point(|offset| *offset <= at).max(1) - 1;
+            format!("batch[{text}][{}]: ", at - offsets[text])
+        })?;
+        Ok((ids, offsets))
+    }
+
     /// The texts of a batch of ids.
     pub(super) fn decode_numbers<'py>(
         &self,
@@ -215,11 +229,7 @@ impl PyTokenizer {
         threads: Option<&Bound<'_, PyAny>>,
         skip_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        let offsets = ragged.offsets;
-        let ids = checked(py, ragged.numbers, self.vocab_size(), |at| {
-            let text = offsets.partition_point(|offset| *offset <= at).max(1) - 1;
-            format!("batch[{text}][{}]: ", at - offsets[text])
-        })?;
+        let (ids, offsets) = self.checked_batch(py, ragged)?;
         let left_out = match skip_special_tokens {
             true => self.loaded.tokenizer.special_ids(),
             false => HashSet::new(),
