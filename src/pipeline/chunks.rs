@@ -129,20 +129,17 @@ impl Chunks {
     /// Whether a text is cut before the space at a position, which is not the first one.
     #[inline]
     fn is_cut(&self, pipeline: &Pipeline, text: &[u8], at: usize) -> bool {
-        let byte = |at: usize| text.get(at).copied().unwrap_or_default();
-        let around = [at.wrapping_sub(2), at - 1, at + 1, at + 2, at + 3].map(byte);
-        if !around.iter().all(u8::is_ascii) {
+        let around = text.get(at.wrapping_sub(2)..).and_then(<[u8]>::first_chunk);
+        let Some([_, before, _, after, next, _]) = around.filter(|it| it.is_ascii()) else {
             return self.is_cut_between(pipeline, text, at);
-        }
-        let [_, before, after, next, _] = around.map(|byte| self.ascii[usize::from(byte)]);
-        // The text can end after the character after the space.
-        let stays = next.has(Sides::AFTER) || matches!(around[3], b' ' | 0);
-        before.has(Sides::BEFORE)
-            && after.has(Sides::AFTER)
-            && (stays || !self.conditions.ask_for_after)
+        };
+        let sides = |byte: u8| self.ascii[usize::from(byte)];
+        sides(*before).has(Sides::BEFORE)
+            && sides(*after).has(Sides::AFTER)
+            && (!self.conditions.ask_for_after || *next == b' ' || sides(*next).has(Sides::AFTER))
     }
 
-    /// As [`is_cut`](Self::is_cut), for any characters.
+    /// As [`is_cut`](Self::is_cut), for any characters and at the ends of a text.
     fn is_cut_between(&self, pipeline: &Pipeline, text: &[u8], at: usize) -> bool {
         let (left, right) = (&text[..at], &text[at + 1..]);
         let Some((before, rest)) = last_char(left) else {

@@ -93,6 +93,11 @@ impl PrecompiledRules {
 
     /// What the shortest rule at the start of a text makes of it.
     fn transform(&self, text: &str) -> Option<&str> {
+        if let [byte] = text.as_bytes()
+            && self.kept[usize::from(*byte)]
+        {
+            return None;
+        }
         std::str::from_utf8(self.charsmap.shortest_match(text.as_bytes())?).ok()
     }
 }
@@ -150,6 +155,11 @@ impl Normalizer {
             Self::Unicode(_) | Self::StripAccents => true,
             Self::Precompiled(rules) => rules.keep_ascii(text.as_bytes()),
             Self::Lowercase => !text.bytes().any(|byte| byte.is_ascii_uppercase()),
+            Self::Strip { left, right } => {
+                let is_blank = |c: Option<char>| c.is_some_and(char::is_whitespace);
+                let (first, last) = (text.chars().next(), text.chars().next_back());
+                !(*left && is_blank(first) || *right && is_blank(last))
+            }
             Self::Replace { pattern, .. } => match &pattern.target {
                 MatcherTarget::Text(needle) => {
                     !needle.is_empty() && !text.contains(needle.as_str())
@@ -297,44 +307,62 @@ fn nmt_space(c: char) -> char {
 /// otherwise each character.
 fn precompiled(charsmap: &PrecompiledRules, part: &mut PartWriter<'_>) {
     let text = part.part().text;
-    let mut changes: Vec<Change> = Vec::with_capacity(text.len());
-    let mut is_changed = false;
-    let mut replace = |changes: &mut Vec<Change>, old: &str, new: &str| {
-        is_changed = true;
+    let mut changes = RuleChanges {
+        changes: Vec::with_capacity(text.len()),
+        is_changed: false,
+    };
+    // Each is a cluster by itself.
+    if text.is_ascii() && !text.contains('\r') {
+        changes.replace_chars(charsmap, text);
+    } else {
+        for cluster in text.graphemes(true) {
+            match charsmap.transform(cluster).filter(|_| cluster.len() < 6) {
+                Some(new) => changes.replace(cluster, new),
+                None => changes.replace_chars(charsmap, cluster),
+            }
+        }
+    }
+    match changes.is_changed {
+        true => part.change(changes.changes, 0),
+        false => part.keep(),
+    }
+}
+
+/// What rules make of a text.
+struct RuleChanges {
+    changes: Vec<Change>,
+    is_changed: bool,
+}
+
+impl RuleChanges {
+    fn replace_chars(&mut self, charsmap: &PrecompiledRules, text: &str) {
+        for (at, c) in text.char_indices() {
+            let old = &text[at..at + c.len_utf8()];
+            match charsmap.transform(old) {
+                Some(new) => self.replace(old, new),
+                None => self.changes.push(Change::new(c, 0)),
+            }
+        }
+    }
+
+    fn replace(&mut self, old: &str, new: &str) {
+        self.is_changed = true;
         let count = |text: &str| isize::try_from(text.chars().count()).unwrap_or(isize::MAX);
         let more = count(new) - count(old);
-        changes.extend(new.chars().map(|c| Change::new(c, 0)));
+        let new = new.chars().map(|c| Change::new(c, 0));
+        self.changes.extend(new);
         match more {
             1.. => {
-                let added = changes.iter_mut().rev().take(more.unsigned_abs());
+                let added = self.changes.iter_mut().rev().take(more.unsigned_abs());
                 added.for_each(|change| change.shift = 1);
             }
             // What nothing stands for at the start is not counted, as in the library.
             _ => {
-                if let Some(last) = changes.last_mut() {
+                if let Some(last) = self.changes.last_mut() {
                     last.shift += more;
                 }
             }
         }
-    };
-    for cluster in text.graphemes(true) {
-        if cluster.len() < 6
-            && let Some(new) = charsmap.transform(cluster)
-        {
-            replace(&mut changes, cluster, new);
-            continue;
-        }
-        for (at, c) in cluster.char_indices() {
-            let old = &cluster[at..at + c.len_utf8()];
-            match charsmap.transform(old) {
-                Some(new) => replace(&mut changes, old, new),
-                None => changes.push(Change::new(c, 0)),
-            }
-        }
-    }
-    match is_changed {
-        true => part.change(changes, 0),
-        false => part.keep(),
     }
 }
 

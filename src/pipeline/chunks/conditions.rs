@@ -12,7 +12,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::super::characters::{is_number, is_punctuation};
+use super::super::characters::{is_number, is_punctuation, is_removed, is_space};
 use super::super::matcher::MatcherTarget;
 use super::super::model::PipelineModel;
 use super::super::text::{Malformed, MappedText};
@@ -109,9 +109,10 @@ impl Conditions {
 
 /// Whether a character is visible, and none that is one with others.
 fn is_plain(c: char) -> bool {
+    let is_blank = |c: char| c.is_whitespace() || is_space(c) || is_removed(c);
     match c.is_ascii() {
         true => c.is_ascii_graphic(),
-        false => c.is_alphanumeric() && !joins(c) && !leads(c),
+        false => !is_blank(c) && !joins(c) && !leads(c),
     }
 }
 

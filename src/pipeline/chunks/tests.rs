@@ -9,7 +9,7 @@ use crate::pipeline::{Pipeline, PipelineState};
 use crate::special::Scope;
 
 /// What could see across a cut, or change what stands beside one.
-const PARTS: [&str; 26] = [
+const PARTS: [&str; 30] = [
     " ",
     " ",
     "a",
@@ -35,6 +35,10 @@ const PARTS: [&str; 26] = [
     "\u{1}",
     ".",
     "ﬁ",
+    "\u{2014}",
+    "\u{201C}",
+    "\u{A0}",
+    "→",
     "Å",
 ];
 

@@ -51,8 +51,15 @@ const UNREACHED: Node = Node {
 #[derive(Debug, Default)]
 pub(super) struct UnigramState {
     nodes: Vec<Node>,
-    /// The pieces from right to left, with whether they are unknown.
-    pieces: Vec<(Range<usize>, bool)>,
+    /// From right to left.
+    pieces: Vec<Piece>,
+}
+
+/// A piece of a part, or unknown text, which has no id.
+#[derive(Debug)]
+struct Piece {
+    range: Range<usize>,
+    id: Option<u32>,
 }
 
 impl UnigramModel {
@@ -113,15 +120,21 @@ impl UnigramModel {
         let mut end = part.len();
         while end > 0 {
             let Node { begin, id, .. } = nodes[end];
-            let is_unknown = self.unknown.is_some() && id == self.unknown;
+            let id = id.filter(|_| id != self.unknown);
             match pieces.last_mut() {
-                Some((after, true)) if is_unknown => after.start = begin,
-                _ => pieces.push((begin..end, is_unknown)),
+                Some(Piece { range, id: None }) if id.is_none() => range.start = begin,
+                _ => pieces.push(Piece {
+                    range: begin..end,
+                    id,
+                }),
             }
             end = begin;
         }
-        while let Some((range, _)) = pieces.pop() {
-            self.push(part, range, out)?;
+        while let Some(piece) = pieces.pop() {
+            match piece.id {
+                Some(id) => out.push(ModelToken::new(id, piece.range)),
+                None => self.push_unknown(part, piece.range, out)?,
+            }
         }
         Ok(())
     }
@@ -179,8 +192,8 @@ impl UnigramModel {
         Ok(())
     }
 
-    /// The tokens of a piece or of unknown text.
-    fn push(
+    /// The tokens of unknown text.
+    fn push_unknown(
         &self,
         part: &str,
         range: Range<usize>,
