@@ -52,12 +52,12 @@ const UNREACHED: Node = Node {
 pub(super) struct UnigramState {
     nodes: Vec<Node>,
     /// From right to left.
-    pieces: Vec<Piece>,
+    pieces: Vec<FoundPiece>,
 }
 
 /// A piece of a part, or unknown text, which has no id.
 #[derive(Debug)]
-struct Piece {
+struct FoundPiece {
     range: Range<usize>,
     id: Option<u32>,
 }
@@ -122,8 +122,8 @@ impl UnigramModel {
             let Node { begin, id, .. } = nodes[end];
             let id = id.filter(|_| id != self.unknown);
             match pieces.last_mut() {
-                Some(Piece { range, id: None }) if id.is_none() => range.start = begin,
-                _ => pieces.push(Piece {
+                Some(FoundPiece { range, id: None }) if id.is_none() => range.start = begin,
+                _ => pieces.push(FoundPiece {
                     range: begin..end,
                     id,
                 }),
