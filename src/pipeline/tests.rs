@@ -10,6 +10,7 @@ use crate::formats::{FormatError, pipeline_of_folder, read_pipeline};
 use crate::piece::PieceId;
 use crate::special::Scope;
 use crate::tokenizer::{EncodeOptions, ExtraOption, Tokenizer, TokenizerConfig};
+use crate::{Model, OpenError};
 
 /// Written by `tests/conformance/pipelines.py 1 40` with tokenizers 0.23.3.
 const CASES: &str = include_str!("../../testdata/pipelines/cases.jsonl");
@@ -54,7 +55,7 @@ fn compare(cases: &str) -> (usize, Vec<String>) {
         };
         let file = match &case["path"] {
             Value::String(path) if Path::new(path).is_dir() => {
-                match pipeline_of_folder(Path::new(path)) {
+                match pipeline_of_folder(Path::new(path), Model::open, OpenError::in_file) {
                     Ok(pipeline) => pipeline.unwrap().to_tokenizer_json().unwrap(),
                     Err(error) => {
                         let source = std::error::Error::source(&error);

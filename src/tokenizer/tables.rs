@@ -33,9 +33,9 @@ use crate::encode::EncodeError;
 #[cfg(feature = "formats")]
 use crate::encode::ModelEncoder;
 use crate::encode::vocabulary::Vocabulary;
+use crate::model::Model;
 #[cfg(feature = "formats")]
 use crate::model::Piece;
-use crate::model::{Model, ModelError};
 #[cfg(feature = "formats")]
 use crate::normalize::Normalizer;
 use crate::piece::PieceId;
@@ -390,20 +390,14 @@ fn nearest_f32(score: f64) -> f32 {
 
 impl Tokenizer {
     /// The model with its tables.
-    ///
-    /// # Errors
-    /// [`ModelError::ByteLevel`], `ModelError::Pipeline`
-    pub(crate) fn model_tables(&self) -> Result<&ModelTables, ModelError> {
+    pub(crate) fn model_tables(&self) -> Option<&ModelTables> {
         match &self.tables {
-            Tables::Model(tables) => Ok(tables),
+            Tables::Model(tables) => Some(tables),
             #[cfg(feature = "formats")]
             Tables::Pipeline(tables) => {
                 let equal = tables.equal_model.as_ref();
-                match equal.filter(|equal| equal.has_added_tokens) {
-                    Some(equal) => Ok(&equal.tables),
-                    None if tables.pipeline.has_byte_strings() => Err(ModelError::ByteLevel),
-                    None => Err(ModelError::Pipeline),
-                }
+                let equal = equal.filter(|equal| equal.has_added_tokens)?;
+                Some(&equal.tables)
             }
         }
     }

@@ -35,7 +35,7 @@ use crate::pipeline::PipelineToken;
 /// let tokens = tokenizer.encode_to_tokens("the right");
 /// assert_eq!((tokens[1].begin, tokens[1].end), (3, 9));
 /// assert_eq!(tokens, tokenizer.encode_to_tokens("the right"));
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -62,7 +62,7 @@ pub struct Token {
 /// let second = tokens.get(1).expect("there are two words");
 /// assert_eq!(second.piece(), "\u{2581}right".as_bytes());
 /// assert_eq!(second.surface(), b" right");
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 #[derive(Clone, Copy)]
 pub struct Tokens<'e> {

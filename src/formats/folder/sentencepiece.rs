@@ -35,7 +35,7 @@ use super::{CONFIG, ROLES, read_json};
 use crate::formats::FileFormat;
 use crate::formats::error::{FormatError, Place};
 use crate::formats::tokenizer_json::{JsonAddedToken, JsonPipeline, JsonText, with_equal_model};
-use crate::model::{Model, ModelError};
+use crate::model::Model;
 use crate::piece::PieceKind;
 use crate::pipeline::Pipeline;
 
@@ -75,8 +75,13 @@ const CLEAN_UP: [[&str; 2]; 10] = [
 ];
 
 /// The pipeline that `AutoTokenizer.from_pretrained` of transformers 5.24 makes of a folder with a
-/// `.model`; `None` if it has no such file.
-pub(crate) fn pipeline_of_folder(folder: &Path) -> Result<Option<Pipeline>, ModelError> {
+/// `.model`; `None` if it has no such file. `open` opens the `.model`, and `in_file` adds its name to
+/// an error.
+pub(crate) fn pipeline_of_folder<E: From<FormatError>>(
+    folder: &Path,
+    open: impl FnOnce(&Path) -> Result<Model, E>,
+    in_file: impl FnOnce(E, &Path) -> E,
+) -> Result<Option<Pipeline>, E> {
     let has = |name: &&str| folder.join(name).is_file();
     let named = CLASSES.iter().filter_map(|class| class.file);
     if !std::iter::once(COMMON_FILE)
@@ -102,11 +107,11 @@ pub(crate) fn pipeline_of_folder(folder: &Path) -> Result<Option<Pipeline>, Mode
         return Err(unsupported("tokenizer_class", found, remedy).into());
     };
     let path = folder.join(file);
-    let model = Model::from_file(Model::read_file(&path)?).map_err(|error| error.in_file(&path))?;
+    let model = open(&path)?;
     let pieces = Pieces::new(&model, &path)?;
     let settings = Settings::new(folder, class, config.unwrap_or_default(), &pieces)?;
-    let pipeline = settings.into_pipeline().map_err(ModelError::from);
-    pipeline.map(Some).map_err(|error| error.in_file(&path))
+    let pipeline = settings.into_pipeline().map(Some);
+    pipeline.map_err(|error| in_file(error.into(), &path))
 }
 
 fn unsupported(field: &str, found: String, remedy: &'static str) -> FormatError {
