@@ -20,7 +20,7 @@
 
 use std::hint::black_box;
 
-use spiece::{EncodeOptions, ModelError, PieceId, Tokenizer};
+use spiece::{EncodeOptions, OpenError, PieceId, Tokenizer};
 
 #[path = "../benches/peers/measure.rs"]
 mod measure;
@@ -157,7 +157,7 @@ fn decode(tokenizer: &Tokenizer, ids: &[Vec<PieceId>], mut sum: Option<&mut Dige
     }
 }
 
-fn load(model: &str, sum: Option<&mut Digest>) -> Result<Tokenizer, ModelError> {
+fn load(model: &str, sum: Option<&mut Digest>) -> Result<Tokenizer, OpenError> {
     let tokenizer = Tokenizer::open(model)?;
     if sum.is_some() {
         encode(&tokenizer, &[measure::GREETING], sum);

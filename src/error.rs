@@ -3,7 +3,8 @@
 //! Each operation has an error type of its own, beside it. The conventions for all of them: the
 //! variants carry facts, not sentences; the message names the file, option or piece and says what
 //! is wrong and what to do; the cause, if there is one, is also the
-//! [`source`](std::error::Error::source); enums are `#[non_exhaustive]`; no type of a dependency is
+//! [`source`](std::error::Error::source), but a variant whose whole message is that of another
+//! error has the source of that error; enums are `#[non_exhaustive]`; no type of a dependency is
 //! public. Those of encoding and decoding implement `Display` by hand: a derive macro would bring
 //! six crates into programs that only encode.
 

@@ -40,7 +40,7 @@ mod wordpiece;
 pub(crate) use self::bytes::printable;
 pub use self::bytes::{ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, Missing};
 pub use self::error::{FormatError, Place};
-pub(crate) use self::folder::{options_of_folder, pipeline_of_folder};
+pub(crate) use self::folder::{ModelFolder, options_of_folder};
 pub use self::format::{FileFormat, ParseFileFormatError};
 pub(crate) use self::gguf::GgufContent;
 pub use self::gguf::{GgufOptions, GgufVocab};

@@ -26,7 +26,7 @@
 //! let statistics = counter.finish();
 //! assert_eq!(statistics.words, 6);
 //! assert_eq!(statistics.tokens, tokenizer.count("All human beings are born free.") as u64);
-//! # Ok::<(), spiece::ModelError>(())
+//! # Ok::<(), spiece::OpenError>(())
 //! ```
 //!
 //! # Cost
@@ -67,9 +67,9 @@ pub use self::statistics::{ExtremeLine, FragmentedWord, TextStatistics};
 pub use self::text_counter::TextCounter;
 use std::borrow::Cow;
 
-use crate::model::{ModelError, ModelType};
+use crate::model::ModelType;
 use crate::piece::{PieceId, PieceKind};
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{NoModelError, Tokenizer};
 
 /// The contents of a model and its problems.
 #[derive(Debug, Clone, PartialEq)]
@@ -131,7 +131,7 @@ impl Inspection {
     ///
     /// # Errors
     /// None at present: there is a report on every tokenizer.
-    pub fn new(tokenizer: &Tokenizer) -> Result<Self, ModelError> {
+    pub fn new(tokenizer: &Tokenizer) -> Result<Self, NoModelError> {
         let (unreachable, details) = unreachable_and_details(tokenizer)?;
         Ok(Self {
             piece_count: pieces(tokenizer).count(),
@@ -148,7 +148,7 @@ impl Inspection {
 
 fn unreachable_and_details(
     tokenizer: &Tokenizer,
-) -> Result<(Vec<UnreachablePiece>, InspectionDetails), ModelError> {
+) -> Result<(Vec<UnreachablePiece>, InspectionDetails), NoModelError> {
     if let Some(bpe) = tokenizer.byte_bpe() {
         let (details, unreachable) = inspect_bytes(bpe);
         return Ok((unreachable, InspectionDetails::ByteLevel(details)));
@@ -157,7 +157,7 @@ fn unreachable_and_details(
         let (details, unreachable) = inspect_pipeline(tokenizer, pipeline);
         return Ok((unreachable, InspectionDetails::Pipeline(details)));
     }
-    let tables = tokenizer.model_tables()?;
+    let tables = tokenizer.require_model_tables()?;
     let unproduced = find_unproduced(tokenizer, tables);
     let model = tables.model();
     let trainer_vocab_size = model.trainer_spec().vocab_size();
@@ -187,7 +187,7 @@ fn as_lossy_text<S: serde::Serializer>(text: &[u8], serializer: S) -> Result<S::
 /// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
 /// let id = tokenizer.encode("the")[0];
 /// assert_eq!(*piece_text(&tokenizer, id), *"\u{2581}the".as_bytes());
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 pub fn piece_text(tokenizer: &Tokenizer, id: PieceId) -> Cow<'_, [u8]> {
     let bytes = tokenizer.byte_bpe().map(|bpe| bpe.id_to_bytes(id));
@@ -230,7 +230,7 @@ fn pieces_of_kind(
 /// of them: models with byte fallback load it as unused, because the reference never gives it.
 fn pieces_for_text(tokenizer: &Tokenizer) -> impl Iterator<Item = InspectedPiece<'_>> {
     let model = tokenizer.model();
-    let has_byte_fallback = model.is_ok_and(|model| model.trainer_spec().byte_fallback());
+    let has_byte_fallback = model.is_some_and(|model| model.trainer_spec().byte_fallback());
     pieces(tokenizer).filter(move |piece| {
         piece.kind.is_given_for_text() || (has_byte_fallback && *piece.text == [0])
     })

@@ -156,13 +156,15 @@ pub use model::text_normalizer::{Normalized, TextNormalizer};
 pub use model::{
     Model, ModelBuilder, ModelEditor, ModelError, ModelType, NormalizerSpec, Piece, TrainerSpec,
 };
+pub use open::OpenError;
 #[cfg(feature = "formats")]
 pub use pattern::{Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
 pub use piece::{PieceId, PieceKind};
 pub use tokenizer::{
     Appended, AppendingEncoder, EncodeCache, EncodeOptions, EncodedLines, Encoder, ExtraOption,
-    IncrementalDecoder, PreparedOptions, SampleOptions, SampleReplacement, ScoredSampleOptions,
-    TextSegment, Token, TokenRef, Tokenizer, TokenizerConfig, Tokens, TokensIter,
+    IncrementalDecoder, NoModelError, PreparedOptions, SampleOptions, SampleReplacement,
+    ScoredSampleOptions, TextSegment, Token, TokenRef, Tokenizer, TokenizerConfig, Tokens,
+    TokensIter,
 };
 #[cfg(feature = "train")]
 pub use train::{Corpus, TrainError, TrainFlags, TrainOptions, Trainer};

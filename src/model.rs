@@ -32,7 +32,7 @@ mod builder;
 mod canonical;
 mod editor;
 mod error;
-mod file;
+pub(crate) mod file;
 mod model_type;
 mod normalizer;
 mod other_content;
@@ -45,11 +45,8 @@ mod restrict;
 pub(crate) mod wire;
 
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 #[cfg(feature = "train")]
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::builder::ModelBuilder;
@@ -60,7 +57,7 @@ pub(crate) use self::file::Specs;
 pub(crate) use self::file::kind_number;
 pub use self::model_type::{ModelType, ParseModelTypeError};
 use self::normalizer::{charsmap_rules, parse_charsmap};
-use self::other_content::MAGIC_BYTES;
+pub(crate) use self::other_content::MAGIC_BYTES;
 pub use self::other_content::OtherContent;
 use self::piece_lookup::PieceLookup;
 pub use self::spec::{BytesList, NormalizerSpec, TrainerSpec};
@@ -85,7 +82,7 @@ use crate::piece::{PieceHashes, PieceId, PieceKind, PieceTable};
 /// let piece = model.piece(id).unwrap();
 /// assert_eq!(piece.kind, PieceKind::Control);
 /// assert!(!model.normalizer_spec().remove_extra_whitespaces());
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 #[derive(Clone)]
 pub struct Model {
@@ -117,33 +114,6 @@ pub struct Piece<'m> {
 }
 
 impl Model {
-    /// The bytes of a file, for [`Model::from_file`].
-    ///
-    /// # Errors
-    /// [`ModelError::Read`], or [`ModelError::NotAModel`] for a folder and for large files that are
-    /// no models.
-    pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, ModelError> {
-        let unreadable = |source| match path.is_dir() {
-            true => ModelError::NotAModel {
-                content: OtherContent::of_folder(path),
-            }
-            .in_file(path),
-            false => ModelError::Read {
-                path: path.to_owned(),
-                source,
-            },
-        };
-        let mut file = File::open(path).map_err(unreadable)?;
-        let mut bytes = Vec::new();
-        let start = file.by_ref().take(MAGIC_BYTES as u64);
-        { start }.read_to_end(&mut bytes).map_err(unreadable)?;
-        if let Some(content) = OtherContent::of_start(&bytes) {
-            return Err(ModelError::NotAModel { content }.in_file(path));
-        }
-        file.read_to_end(&mut bytes).map_err(unreadable)?;
-        Ok(bytes)
-    }
-
     /// A builder of models, without pieces.
     pub fn builder() -> ModelBuilder {
         ModelBuilder::new()
@@ -157,28 +127,21 @@ impl Model {
 
     /// Reads and checks the content of a `.model` file.
     pub(crate) fn from_file(file: Vec<u8>) -> Result<Self, ModelError> {
-        let (pieces, specs) = match file::read(&file) {
-            Ok((pieces, specs)) if pieces.len() > 0 => (pieces, specs),
-            refused => match OtherContent::of_file(&file) {
-                Some(content) => return Err(ModelError::NotAModel { content }),
-                None => refused?,
-            },
-        };
-        Self::check_and_assemble(file, pieces, specs)
+        let parsed = file::read(&file)?;
+        Self::from_parsed(file, parsed)
     }
 
     /// Makes a model of unchecked pieces and specs, and checks them by the rules for files.
     fn from_unchecked_parts(pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
         (0..pieces.len()).try_for_each(|id| file::check_not_empty(id, pieces.text(id)))?;
         let file = file::write(&pieces, &specs);
-        Self::check_and_assemble(file, pieces, specs)
+        Self::from_parsed(file, (pieces, specs))
     }
 
-    /// Checks the content of a file.
-    fn check_and_assemble(
+    /// Checks the content of a file, with what [`file::read`] has read of it.
+    pub(crate) fn from_parsed(
         file: Vec<u8>,
-        mut pieces: PieceTable,
-        specs: Specs,
+        (mut pieces, specs): (PieceTable, Specs),
     ) -> Result<Self, ModelError> {
         let trainer_spec = specs.trainer.unwrap_or_default();
         if trainer_spec.byte_fallback() {

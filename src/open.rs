@@ -5,45 +5,51 @@
 //! This module stands above the model, the tokenizer and the other formats, which do not know of
 //! it.
 
+mod error;
+
 #[cfg(feature = "formats")]
 use std::borrow::Cow;
-#[cfg(feature = "formats")]
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+
+pub use self::error::OpenError;
 
 #[cfg(feature = "formats")]
 use crate::formats::{
     self, ByteFormatOptions, ByteVocabulary, Converted, FileContent, FileFormat, FormatError,
     GgufContent, OpenedFile, Verdict,
 };
-#[cfg(feature = "formats")]
-use crate::model::OtherContent;
-use crate::model::{Model, ModelError};
+use crate::model::{MAGIC_BYTES, Model, OtherContent, file};
 use crate::tokenizer::Tokenizer;
 #[cfg(feature = "formats")]
-use crate::tokenizer::TokenizerConfig;
+use crate::tokenizer::{NoModelError, TokenizerConfig};
 
 impl Model {
     /// Reads a `.model` file, or with the feature `formats` a `tokenizer.json` that is equal to one, or
     /// the header of a GGUF file.
     ///
     /// # Errors
-    /// The file cannot be read ([`ModelError::Read`]), or its content is refused
-    /// ([`ModelError::InFile`]); see [`Model::from_bytes`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
+    /// The file cannot be read ([`OpenError::Read`]), or its content is refused
+    /// ([`OpenError::InFile`]); see [`Model::from_bytes`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         Self::open_path(path.as_ref())
     }
 
     /// The generic function would be compiled again, with all that it calls, where it is called; so
     /// would those below.
-    fn open_path(path: &Path) -> Result<Self, ModelError> {
+    fn open_path(path: &Path) -> Result<Self, OpenError> {
         #[cfg(feature = "formats")]
-        let model = Converted::<Self>::open_path(path)?
+        return Converted::<Self>::open_path(path)?
             .into_exact()
-            .map_err(ModelError::from);
+            .map_err(|error| OpenError::from(error).in_file(path));
         #[cfg(not(feature = "formats"))]
-        let model = Self::from_file(Self::read_file(path)?);
-        model.map_err(|error| error.in_file(path))
+        Self::open_model_file(path)
+    }
+
+    /// Reads a `.model` file, and no other format.
+    fn open_model_file(path: &Path) -> Result<Self, OpenError> {
+        Self::of_content(read_file(path)?).map_err(|error| error.in_file(path))
     }
 
     /// Reads and checks the bytes of a `.model` file. The bytes are copied.
@@ -55,13 +61,44 @@ impl Model {
     /// # Errors
     /// SentencePiece would refuse to load the model too. The error names the piece or spec and the
     /// rule that it breaks.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, OpenError> {
         let file = bytes.to_vec();
         #[cfg(feature = "formats")]
         return Ok(Converted::<Self>::from_content(file)?.into_exact()?);
         #[cfg(not(feature = "formats"))]
-        Self::from_file(file)
+        Self::of_content(file)
     }
+
+    /// The model of the content of a `.model` file.
+    fn of_content(content: Vec<u8>) -> Result<Self, OpenError> {
+        let parsed = file::read(&content);
+        let has_pieces = parsed.as_ref().is_ok_and(|(pieces, _)| pieces.len() > 0);
+        if !has_pieces && let Some(content) = OtherContent::of_file(&content) {
+            return Err(OpenError::NotATokenizer { content });
+        }
+        Ok(Self::from_parsed(content, parsed?)?)
+    }
+}
+
+/// The bytes of a file. Folders, and large files that are no models, are refused by their start.
+fn read_file(path: &Path) -> Result<Vec<u8>, OpenError> {
+    let not_a_tokenizer = |content| OpenError::NotATokenizer { content }.in_file(path);
+    let unreadable = |source| match path.is_dir() {
+        true => not_a_tokenizer(OtherContent::of_folder(path)),
+        false => OpenError::Read {
+            path: path.to_owned(),
+            source,
+        },
+    };
+    let mut file = File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    let start = file.by_ref().take(MAGIC_BYTES as u64);
+    { start }.read_to_end(&mut bytes).map_err(unreadable)?;
+    if let Some(content) = OtherContent::of_start(&bytes) {
+        return Err(not_a_tokenizer(content));
+    }
+    file.read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(bytes)
 }
 
 impl Tokenizer {
@@ -70,8 +107,8 @@ impl Tokenizer {
     ///
     /// # Errors
     /// The file cannot be read, is no tokenizer, or is one that its own program refuses; see
-    /// [`ModelError`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
+    /// [`OpenError`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         #[cfg(feature = "formats")]
         return Self::open_with(path, &ByteFormatOptions::default());
         #[cfg(not(feature = "formats"))]
@@ -95,28 +132,30 @@ impl Tokenizer {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open). A byte-level vocabulary is refused with a
-    /// [`FormatError`](crate::formats::FormatError) as the source of the error; options for
-    /// a file that needs none are refused.
+    /// As [`open`](Self::open). What other files than `.model` lack is an [`OpenError::Format`];
+    /// options for a file that needs none are refused.
     #[cfg(feature = "formats")]
     pub fn open_with(
         path: impl AsRef<Path>,
         options: &ByteFormatOptions,
-    ) -> Result<Self, ModelError> {
+    ) -> Result<Self, OpenError> {
         Self::open_path(path.as_ref(), options)
     }
 
     #[cfg(feature = "formats")]
-    fn open_path(path: &Path, options: &ByteFormatOptions) -> Result<Self, ModelError> {
+    fn open_path(path: &Path, options: &ByteFormatOptions) -> Result<Self, OpenError> {
         let Some(file) = OpenedFile::open(path, &formats::FILES_OF_FOLDERS)? else {
             if let Some(file) = OpenedFile::open(path, &formats::RANKS_OF_FOLDERS)?
                 && file.format == FileFormat::Tiktoken
             {
                 let file_path = file.path.clone();
                 let opened = Self::of_opened(file, options);
-                return opened.map_err(|error| in_file(error, &file_path));
+                return opened.map_err(|error| error.in_file(&file_path));
             }
-            if let Some(pipeline) = formats::pipeline_of_folder(path)? {
+            let in_folder = |error| OpenError::from(error).in_file(path);
+            if let Some(folder) = formats::ModelFolder::find(path).map_err(in_folder)? {
+                let model = Model::open_model_file(&folder.file)?;
+                let pipeline = folder.into_pipeline(&model).map_err(in_folder)?;
                 options.refuse_pattern(FileFormat::Folder)?;
                 return Ok(Self::from_pipeline(pipeline, TokenizerConfig::default()));
             }
@@ -128,14 +167,14 @@ impl Tokenizer {
             true => formats::options_of_folder(path, file.format, options),
             false => Ok(Cow::Borrowed(options)),
         };
-        let options = options.map_err(|error| in_file(error.into(), path))?;
-        Self::of_opened(file, &options).map_err(|error| in_file(error, &file_path))
+        let options = options.map_err(|error| OpenError::from(error).in_file(path))?;
+        Self::of_opened(file, &options).map_err(|error| error.in_file(&file_path))
     }
 
     #[cfg(feature = "formats")]
-    fn of_opened(file: OpenedFile, options: &ByteFormatOptions) -> Result<Self, ModelError> {
+    fn of_opened(file: OpenedFile, options: &ByteFormatOptions) -> Result<Self, OpenError> {
         if let Some(content) = OtherContent::of_start(file.start()) {
-            return Err(ModelError::NotAModel { content });
+            return Err(OpenError::NotATokenizer { content });
         }
         // The weights are not read.
         if file.format == FileFormat::Gguf {
@@ -149,14 +188,14 @@ impl Tokenizer {
     fn of_content(
         content: FileContent<'_>,
         options: &ByteFormatOptions,
-    ) -> Result<Self, ModelError> {
+    ) -> Result<Self, OpenError> {
         let config = TokenizerConfig::default();
         let bytes = &content.bytes[..];
         match content.format {
             FileFormat::TokenizerJson => {
                 let pipeline = formats::read_pipeline(bytes);
                 let pipeline = pipeline.map_err(|error| match OtherContent::of_file(bytes) {
-                    Some(content) if error.is_syntax() => ModelError::NotAModel { content },
+                    Some(content) if error.is_syntax() => OpenError::NotATokenizer { content },
                     _ => error.into(),
                 })?;
                 options.refuse_pattern(content.format)?;
@@ -170,7 +209,7 @@ impl Tokenizer {
             _ => match ByteVocabulary::of_content(&content, options)? {
                 Some(vocabulary) => Ok(Self::from_pipeline(vocabulary.into_bpe()?, config)),
                 None => {
-                    let model = Model::from_file(content.bytes.into_owned())?;
+                    let model = Model::of_content(content.bytes.into_owned())?;
                     options.refuse_pattern(FileFormat::Model)?;
                     Ok(Self::new(model))
                 }
@@ -179,7 +218,7 @@ impl Tokenizer {
     }
 
     #[cfg(feature = "formats")]
-    fn of_gguf(reader: impl Read, options: &ByteFormatOptions) -> Result<Self, ModelError> {
+    fn of_gguf(reader: impl Read, options: &ByteFormatOptions) -> Result<Self, OpenError> {
         match GgufContent::read(reader, options)? {
             GgufContent::Bytes(vocabulary) => {
                 let bpe = vocabulary.into_bpe()?;
@@ -198,13 +237,13 @@ impl Tokenizer {
     /// ```
     /// let bytes = std::fs::read("testdata/golden/llama2.model")?;
     /// let tokenizer = spiece::Tokenizer::from_bytes(&bytes)?;
-    /// assert_eq!(tokenizer.vocab_size(), tokenizer.model()?.len());
+    /// assert_eq!(tokenizer.model().map(spiece::Model::len), Some(tokenizer.vocab_size()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// The bytes are not a model, or are a model that the reference refuses.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, OpenError> {
         #[cfg(feature = "formats")]
         return Self::from_bytes_with(bytes, &ByteFormatOptions::default());
         #[cfg(not(feature = "formats"))]
@@ -219,18 +258,18 @@ impl Tokenizer {
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
     /// let copy = spiece::Tokenizer::from_bytes(&tokenizer.to_bytes()?)?;
     /// assert_eq!(copy.encode("the right"), tokenizer.encode("the right"));
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     ///
     /// # Errors
     /// A byte-level vocabulary that no `tokenizer.json` holds: its pattern has no form that means
     /// the same to Oniguruma, or tokenizers would give a special token another id.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
+    pub fn to_bytes(&self) -> Result<Vec<u8>, OpenError> {
         #[cfg(feature = "formats")]
         if let Some(pipeline) = self.pipeline() {
             return Ok(pipeline.tokenizer_json_as_usual()?);
         }
-        Ok(self.model()?.to_bytes())
+        Ok(self.require_model()?.to_bytes())
     }
 
     /// Like [`open_with`](Tokenizer::open_with), for the bytes of a file, which are copied.
@@ -238,29 +277,8 @@ impl Tokenizer {
     /// # Errors
     /// As [`open_with`](Self::open_with).
     #[cfg(feature = "formats")]
-    pub fn from_bytes_with(bytes: &[u8], options: &ByteFormatOptions) -> Result<Self, ModelError> {
+    pub fn from_bytes_with(bytes: &[u8], options: &ByteFormatOptions) -> Result<Self, OpenError> {
         Self::of_content(FileContent::of_bytes(bytes), options)
-    }
-}
-
-/// The error with the name of the file, which errors of reading have.
-#[cfg(feature = "formats")]
-fn in_file(error: ModelError, path: &Path) -> ModelError {
-    match error {
-        ModelError::Read { .. } | ModelError::InFile { .. } => error,
-        error => error.in_file(path),
-    }
-}
-
-#[cfg(feature = "formats")]
-impl From<FormatError> for ModelError {
-    fn from(error: FormatError) -> Self {
-        match error {
-            FormatError::Read { path, source } => Self::Read { path, source },
-            error => Self::Converted {
-                source: Box::new(error),
-            },
-        }
     }
 }
 
@@ -271,28 +289,28 @@ impl Converted<Model> {
     ///
     /// # Errors
     /// The file cannot be read, or is no model.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         Self::open_path(path.as_ref())
     }
 
-    fn open_path(path: &Path) -> Result<Self, ModelError> {
+    fn open_path(path: &Path) -> Result<Self, OpenError> {
         // The weights of a GGUF file are not read.
         if let Some(read) = Model::read_gguf(path) {
-            return read.map_err(|error| ModelError::from(error).in_file(path));
+            return read.map_err(|error| OpenError::from(error).in_file(path));
         }
-        let file = Model::read_file(path)?;
+        let file = read_file(path)?;
         Self::from_content(file).map_err(|error| error.in_file(path))
     }
 
-    fn from_content(file: Vec<u8>) -> Result<Self, ModelError> {
+    fn from_content(file: Vec<u8>) -> Result<Self, OpenError> {
         let read: Option<Result<Self, FormatError>> = match FileFormat::of_content(&file) {
             FileFormat::TokenizerJson => Some(Model::from_tokenizer_json(&file)),
             FileFormat::Gguf => Some(Model::from_gguf(&file[..])),
-            FileFormat::VocabTxt => return Err(ModelError::WordPiece),
+            FileFormat::VocabTxt => return Err(NoModelError::WordPiece.into()),
             _ => None,
         };
         let Some(read) = read else {
-            let model = Model::from_file(file)?;
+            let model = Model::of_content(file)?;
             let verdict = Verdict::default();
             return Ok(Self {
                 value: model,
@@ -300,7 +318,7 @@ impl Converted<Model> {
             });
         };
         read.map_err(|error| match (&error, OtherContent::of_file(&file)) {
-            (error, Some(content)) if error.is_syntax() => ModelError::NotAModel { content },
+            (error, Some(content)) if error.is_syntax() => OpenError::NotATokenizer { content },
             _ => error.into(),
         })
     }

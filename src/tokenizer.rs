@@ -36,6 +36,7 @@ mod raw_spans;
 mod token;
 mod tokens;
 mod encoder;
+mod error;
 mod segments;
 mod appending;
 mod sampling;
@@ -56,6 +57,7 @@ pub use self::cache::EncodeCache;
 pub use self::config::TokenizerConfig;
 use self::context::{CheckedOptions, EncodeContext, NO_OPTIONS};
 pub use self::encoder::Encoder;
+pub use self::error::NoModelError;
 pub use self::incremental::IncrementalDecoder;
 pub(crate) use self::model_tables::ModelTables;
 #[cfg(feature = "formats")]
@@ -80,7 +82,7 @@ use crate::decode::Decoder;
 use crate::encode::EncodeError;
 pub use crate::encode::encoded_lines::EncodedLines;
 use crate::model::text_normalizer::Normalized;
-use crate::model::{Model, ModelError, Piece};
+use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 #[cfg(feature = "formats")]
 use crate::pipeline::Pipeline;
@@ -133,8 +135,8 @@ impl Tokenizer {
     /// use spiece::{Model, Tokenizer};
     /// let model = Model::open("testdata/golden/llama2.model")?;
     /// let tokenizer = Tokenizer::new(model);
-    /// assert_eq!(tokenizer.vocab_size(), tokenizer.model()?.len());
-    /// # Ok::<(), spiece::ModelError>(())
+    /// assert_eq!(tokenizer.model().map(Model::len), Some(tokenizer.vocab_size()));
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn new(model: Model) -> Self {
         Self::with_config(model, TokenizerConfig::default())
@@ -200,13 +202,28 @@ impl Tokenizer {
         }
     }
 
-    /// The SentencePiece model.
+    /// The SentencePiece model; `None` for any other tokenizer, which needs the feature `formats`.
+    pub fn model(&self) -> Option<&Model> {
+        Some(self.model_tables()?.model())
+    }
+
+    /// The SentencePiece model, for what needs one.
     ///
     /// # Errors
-    /// [`ModelError::ByteLevel`](crate::ModelError): it is a byte-level tokenizer; see `byte_bpe`.
-    /// [`ModelError::Pipeline`](crate::ModelError): see `pipeline`. Both need the feature `formats`.
-    pub fn model(&self) -> Result<&Model, ModelError> {
-        Ok(self.model_tables()?.model())
+    /// The tokenizer has none; the error says what it is.
+    pub fn require_model(&self) -> Result<&Model, NoModelError> {
+        Ok(self.require_model_tables()?.model())
+    }
+
+    pub(crate) fn require_model_tables(&self) -> Result<&ModelTables, NoModelError> {
+        if let Some(tables) = self.model_tables() {
+            return Ok(tables);
+        }
+        #[cfg(feature = "formats")]
+        if !self.pipeline().is_some_and(|it| it.has_byte_strings()) {
+            return Err(NoModelError::Pipeline);
+        }
+        Err(NoModelError::ByteLevel)
     }
 
     /// The byte-level vocabulary; `None` for any other tokenizer.
@@ -261,7 +278,7 @@ impl Tokenizer {
     /// `word`, `char`), `byte_bpe`, `wordpiece` or `word_level`.
     pub fn model_type_name(&self) -> &'static str {
         match (&self.tables, self.model()) {
-            (_, Ok(model)) => model.model_type().name(),
+            (_, Some(model)) => model.model_type().name(),
             #[cfg(feature = "formats")]
             (Tables::Pipeline(tables), _) => tables.pipeline.model_type_name(),
             (Tables::Model(tables), _) => tables.model().model_type().name(),
@@ -285,7 +302,7 @@ impl Tokenizer {
     /// let ids = tokenizer.encode("the right");
     /// let pieces = ids.iter().filter_map(|id| tokenizer.id_to_piece(*id));
     /// assert!(pieces.eq(["\u{2581}the".as_bytes(), "\u{2581}right".as_bytes()]));
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn encode(&self, text: impl AsRef<[u8]>) -> Vec<PieceId> {
         let mut ids = Vec::new();
@@ -306,7 +323,7 @@ impl Tokenizer {
     /// let tokens = tokenizer.encode_to_tokens(text);
     /// let parts: Vec<&str> = tokens.iter().map(|token| &text[token.begin..token.end]).collect();
     /// assert_eq!(parts, ["the", " right", ",", " a"]);
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn encode_to_tokens(&self, text: impl AsRef<[u8]>) -> Vec<Token> {
         self.encoder().tokens(text.as_ref()).as_slice().to_vec()
@@ -317,7 +334,7 @@ impl Tokenizer {
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
     /// assert_eq!(tokenizer.count("the right"), 2);
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn count(&self, text: impl AsRef<[u8]>) -> usize {
         self.encoder().count(text)
@@ -328,7 +345,7 @@ impl Tokenizer {
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
     /// assert_eq!(tokenizer.normalize("Hello, world"), "\u{2581}Hello,\u{2581}world");
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn normalize(&self, text: impl AsRef<[u8]>) -> String {
         lossy_string(self.encoder().normalize(text))
@@ -341,7 +358,7 @@ impl Tokenizer {
     /// let normalized = tokenizer.normalize_with_offsets("a b");
     /// assert_eq!(normalized.as_bytes(), "\u{2581}a\u{2581}b".as_bytes());
     /// assert_eq!(normalized.to_original(7), 2);
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn normalize_with_offsets(&self, text: impl AsRef<[u8]>) -> Normalized {
         let mut normalized = Normalized {
@@ -391,7 +408,7 @@ impl Tokenizer {
     /// tokenizer.encode_with(&mut cache, "one", &mut ids);
     /// tokenizer.encode_with(&mut cache, "two", &mut ids);
     /// assert_eq!(ids, [tokenizer.encode("one"), tokenizer.encode("two")].concat());
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn encode_with(
         &self,
@@ -411,7 +428,7 @@ impl Tokenizer {
     /// let tokens = tokenizer.tokens_with(&mut cache, "the right");
     /// let surfaces: Vec<&[u8]> = tokens.iter().map(|token| token.surface()).collect();
     /// assert_eq!(surfaces, [&b"the"[..], b" right"]);
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn tokens_with<'e, T: AsRef<[u8]> + ?Sized>(
         &'e self,
@@ -458,7 +475,7 @@ impl Tokenizer {
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
     /// let id = tokenizer.encode("the")[0];
     /// assert_eq!(tokenizer.id_to_piece(id), Some("\u{2581}the".as_bytes()));
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn id_to_piece(&self, id: PieceId) -> Option<&[u8]> {
         match &self.tables {
@@ -475,7 +492,7 @@ impl Tokenizer {
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
     /// assert_eq!(tokenizer.piece_to_id("<s>"), tokenizer.bos_id());
     /// assert_eq!(tokenizer.piece_to_id("not a piece"), None);
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn piece_to_id(&self, piece: impl AsRef<[u8]>) -> Option<PieceId> {
         match &self.tables {
@@ -513,10 +530,10 @@ impl Tokenizer {
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
     /// let texts: Vec<&[u8]> = tokenizer.special_tokens().map(|(_, text)| text).collect();
     /// assert_eq!(texts, [b"<s>" as &[u8], b"</s>"]);
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn special_tokens(&self) -> impl Iterator<Item = (PieceId, &[u8])> {
-        let pieces = self.model().is_ok().then(|| self.pieces());
+        let pieces = self.model().map(|_| self.pieces());
         let control = pieces
             .into_iter()
             .flatten()
@@ -562,7 +579,7 @@ impl From<Model> for Tokenizer {
 impl std::fmt::Debug for Tokenizer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tokenizer")
-            .field("model_type", &self.model().ok().map(Model::model_type))
+            .field("model_type", &self.model().map(Model::model_type))
             .field("vocab_size", &self.vocab_size())
             .finish_non_exhaustive()
     }

@@ -43,7 +43,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         other => return Err(args::invalid("output_format", other, "vocab or syms")),
     };
     let tokenizer = args::tokenizer(matches)?;
-    if let Ok(model) = tokenizer.model() {
+    if let Some(model) = tokenizer.model() {
         warn_of_broken_vocab(&args::messages(matches)?, model);
         if !has_ids {
             return io::write_output(args::output_file(matches), &model.to_vocab(true));

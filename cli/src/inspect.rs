@@ -173,7 +173,7 @@ fn write_flags(matches: &ArgMatches) -> CliResult {
     }
     let messages = args::messages(matches)?;
     let (_, tokenizer) = open_argument(matches, "model")?;
-    let record = tokenizer.model()?.training_record();
+    let record = tokenizer.require_model()?.training_record();
     for gap in &record.gaps {
         messages.warn(&gap.to_string());
     }

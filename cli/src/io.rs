@@ -23,7 +23,7 @@ use spiece::formats::FormatError;
 use spiece::input::{OpenText, reading_remedy};
 use spiece::output::WriteError;
 use spiece::output::write_files;
-use spiece::{EncodeError, ModelError, TrainError};
+use spiece::{EncodeError, ModelError, NoModelError, OpenError, TrainError};
 
 /// What may help after an error of writing.
 const WRITING_REMEDY: &str = "check the disk and the permissions";
@@ -125,18 +125,34 @@ impl From<TrainError> for CliError {
     }
 }
 
-/// A model that cannot be read is a failure of the operation.
-impl From<ModelError> for CliError {
-    fn from(error: ModelError) -> Self {
-        Self::Error(format!("{error}{}", flag_of(&error)))
+/// A file that cannot be opened is a failure of the operation.
+impl From<OpenError> for CliError {
+    fn from(error: OpenError) -> Self {
+        let flag = match error.without_path() {
+            OpenError::Format(error) => flag_of(error),
+            _ => "",
+        };
+        Self::Error(format!("{error}{flag}"))
     }
 }
 
-/// The flag that gives what an error, or its cause, says is missing.
-pub(crate) fn flag_of(error: &(dyn std::error::Error + 'static)) -> &'static str {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let mut formats = causes.filter_map(|error| error.downcast_ref::<FormatError>());
-    match formats.any(FormatError::lacks_pattern) {
+/// So is a model that cannot be made.
+impl From<ModelError> for CliError {
+    fn from(error: ModelError) -> Self {
+        Self::Error(error.to_string())
+    }
+}
+
+/// So is a tokenizer that has no model.
+impl From<NoModelError> for CliError {
+    fn from(error: NoModelError) -> Self {
+        Self::Error(error.to_string())
+    }
+}
+
+/// The flag that gives what an error says is missing.
+pub(crate) fn flag_of(error: &FormatError) -> &'static str {
+    match error.lacks_pattern() {
         true => " (--pattern=gpt2)",
         false => "",
     }

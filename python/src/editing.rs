@@ -298,7 +298,7 @@ pub fn _prune<'py>(
 /// Counts how often texts use the pieces of a model, or the tokens of a vocabulary.
 fn usage(py: Python<'_>, tokenizer: &Tokenizer, held: &HeldTexts) -> PyResult<PieceUsage> {
     if held.texts().is_empty()
-        && let Ok(model) = tokenizer.model()
+        && let Some(model) = tokenizer.model()
     {
         return Ok(PieceUsage::none(model));
     }
@@ -434,7 +434,7 @@ pub fn _inspect<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let tokenizer = &tokenizer.get().loaded.tokenizer;
     let found = py.detach(|| Inspection::new(tokenizer));
-    let found = found.map_err(|error| errors::of_model(py, &error))?;
+    let found = found.map_err(|error| errors::refused(py, &error))?;
     let report = PyDict::new(py);
     report.set_item("pieces", found.piece_count)?;
     let kinds = PyDict::new(py);

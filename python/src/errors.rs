@@ -21,7 +21,7 @@ use spiece::model::OtherContent;
 use spiece::output::WriteError;
 use spiece::pipeline::TruncationError;
 use spiece::train::OptionError;
-use spiece::{DecodeError, EncodeError, ModelError, TrainError, TrainFlags};
+use spiece::{DecodeError, EncodeError, ModelError, OpenError, TrainError, TrainFlags};
 
 /// A part of the message for a refused model that transformers searches for.
 const REFERENCE_SOURCE: &str = "sentencepiece_processor.cc";
@@ -71,38 +71,33 @@ fn file_error(py: Python<'_>, path: &Path, error: &io::Error, message: String) -
     make().unwrap_or_else(|error| error)
 }
 
-fn is_folder(error: &ModelError) -> bool {
-    matches!(
-        error,
-        ModelError::NotAModel {
-            content: OtherContent::Folder { .. }
-        }
-    )
-}
-
-/// A model that cannot be loaded.
-pub fn of_model(py: Python<'_>, error: &ModelError) -> PyErr {
-    match error {
-        ModelError::Read { path, source } => file_error(py, path, source, error.to_string()),
-        ModelError::InFile { path, source } if is_folder(source) => {
+/// A file that cannot be opened.
+pub fn of_open(py: Python<'_>, error: &OpenError) -> PyErr {
+    match (error, error.without_path()) {
+        (OpenError::Read { path, source }, _) => file_error(py, path, source, error.to_string()),
+        (
+            OpenError::InFile { path, .. },
+            OpenError::NotATokenizer {
+                content: OtherContent::Folder { .. },
+            },
+        ) => {
             let cause = io::ErrorKind::IsADirectory.into();
             file_error(py, path, &cause, error.to_string())
         }
-        _ if is_of_other_format(error) => refused(py, error),
-        _ => {
-            let message = format!("{error} [{REFERENCE_SOURCE}]");
-            exception(py, "ModelError", (message,))
-        }
+        // The reference does not read such a file.
+        (_, OpenError::Format(_)) => refused(py, error),
+        _ => refused_by_reference(py, error),
     }
 }
 
-/// Whether a file is refused that the reference does not read.
-fn is_of_other_format(error: &ModelError) -> bool {
-    match error {
-        ModelError::Converted { .. } | ModelError::ByteLevel => true,
-        ModelError::InFile { source, .. } => is_of_other_format(source),
-        _ => false,
-    }
+/// A model that is refused.
+pub fn of_model(py: Python<'_>, error: &ModelError) -> PyErr {
+    refused_by_reference(py, error)
+}
+
+fn refused_by_reference(py: Python<'_>, error: &dyn std::error::Error) -> PyErr {
+    let message = format!("{error} [{REFERENCE_SOURCE}]");
+    exception(py, "ModelError", (message,))
 }
 
 pub fn of_write(py: Python<'_>, error: &WriteError) -> PyErr {
@@ -156,16 +151,7 @@ pub fn of_option(py: Python<'_>, error: &OptionError) -> PyErr {
 pub fn of_train(py: Python<'_>, error: &TrainError) -> PyErr {
     match error {
         TrainError::Read { path, source } => file_error(py, path, source, error.to_string()),
-        TrainError::Rules {
-            path: Some(path),
-            source,
-            ..
-        } => match source.downcast_ref() {
-            Some(source) => file_error(py, path, source, error.to_string()),
-            None => exception(py, "TrainingError", (error.to_string(),)),
-        },
         TrainError::Option(error) => of_option(py, error),
-        TrainError::Model(error @ ModelError::Read { .. }) => of_model(py, error),
         _ => exception(py, "TrainingError", (error.to_string(),)),
     }
 }

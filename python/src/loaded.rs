@@ -67,8 +67,8 @@ impl Loaded {
 
     /// The SentencePiece model.
     pub fn model(&self, py: Python<'_>) -> PyResult<&Model> {
-        let model = self.tokenizer.model();
-        model.map_err(|error| errors::of_model(py, &error))
+        let model = self.tokenizer.require_model();
+        model.map_err(|error| errors::refused(py, &error))
     }
 
     /// Bytes that are equal for equal models only.

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-use spiece::{ModelError, Normalized, NormalizerSpec, TextNormalizer};
+use spiece::{ModelError, Normalized, NormalizerSpec, OpenError, TextNormalizer};
 
 use crate::errors;
 use crate::loaded::{detached_if, is_long};
@@ -50,7 +50,7 @@ impl Normalizer {
 fn read(py: Python<'_>, path: &std::path::Path) -> PyResult<Vec<u8>> {
     std::fs::read(path).map_err(|source| {
         let path = path.to_owned();
-        errors::of_model(py, &ModelError::Read { path, source })
+        errors::of_open(py, &OpenError::Read { path, source })
     })
 }
 

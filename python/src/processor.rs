@@ -68,7 +68,7 @@ impl Processor {
     /// Reads a model file.
     fn _load_file(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<bool> {
         let opened = py.detach(|| Tokenizer::open(&path));
-        let tokenizer = opened.map_err(|error| errors::of_model(py, &error))?;
+        let tokenizer = opened.map_err(|error| errors::of_open(py, &error))?;
         self.load(tokenizer, None);
         Ok(true)
     }
@@ -77,7 +77,7 @@ impl Processor {
     fn _load_bytes(&self, py: Python<'_>, serialized: &Bound<'_, PyBytes>) -> PyResult<bool> {
         let bytes = serialized.as_bytes();
         let opened = py.detach(|| Tokenizer::from_bytes(bytes));
-        let tokenizer = opened.map_err(|error| errors::of_model(py, &error))?;
+        let tokenizer = opened.map_err(|error| errors::of_open(py, &error))?;
         self.load(tokenizer, None);
         Ok(true)
     }

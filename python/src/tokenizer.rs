@@ -55,10 +55,10 @@ impl PyTokenizer {
 /// An instance of `class`, which is the native class or a subclass.
 fn instance<'py>(
     class: &Bound<'py, PyType>,
-    opened: Result<Tokenizer, spiece::ModelError>,
+    opened: Result<Tokenizer, spiece::OpenError>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = class.py();
-    let tokenizer = opened.map_err(|error| errors::of_model(py, &error))?;
+    let tokenizer = opened.map_err(|error| errors::of_open(py, &error))?;
     let native = Bound::new(py, PyTokenizer::of(tokenizer))?;
     let native_class = py.get_type::<PyTokenizer>();
     native_class.call_method1("__new__", (class, native))
@@ -138,7 +138,7 @@ impl PyTokenizer {
     /// The bytes of the model file, or of the tokenizer.json of a byte-level vocabulary.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| self.loaded.tokenizer.to_bytes());
-        let bytes = bytes.map_err(|error| errors::of_model(py, &error))?;
+        let bytes = bytes.map_err(|error| errors::of_open(py, &error))?;
         Ok(PyBytes::new(py, &bytes))
     }
 

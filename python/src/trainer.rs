@@ -466,8 +466,7 @@ pub fn _save_with_vocab(
     model: &Bound<'_, PyBytes>,
     prefix: std::path::PathBuf,
 ) -> PyResult<()> {
-    let model =
-        Model::from_bytes(model.as_bytes()).map_err(|error| errors::of_model(py, &error))?;
+    let model = Model::from_bytes(model.as_bytes()).map_err(|error| errors::of_open(py, &error))?;
     let saved = py.detach(|| model.save_with_vocab(prefix));
     saved.map_err(|error| errors::of_write(py, &error))
 }

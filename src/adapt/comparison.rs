@@ -42,7 +42,7 @@ impl LineCounts {
 /// comparison.add("and to liberty");
 /// let counts = comparison.finish();
 /// assert_eq!((counts.lines, counts.equal), (2, 1));
-/// # Ok::<(), spiece::adapt::EditError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct LineComparison<'t> {

@@ -148,7 +148,7 @@ impl Model {
     /// assert_eq!(edited.model().len(), model.len() + 1);
     /// assert!(edited.ids().moved().next().is_none());
     /// assert!(edited.text_change().is_none()); // every text has the same ids as before
-    /// # Ok::<(), spiece::adapt::EditError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors

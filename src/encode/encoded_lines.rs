@@ -21,7 +21,7 @@ use crate::piece::PieceId;
 /// let ids: Vec<_> = lines.iter().collect();
 /// assert_eq!(ids, [tokenizer.encode("one"), vec![], tokenizer.encode("two three")]);
 /// assert_eq!(lines.ids(), ids.concat());
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EncodedLines {

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-pub(crate) use self::sentencepiece::pipeline_of_folder;
+pub(crate) use self::sentencepiece::ModelFolder;
 use super::FileFormat;
 use super::bytes::ByteFormatOptions;
 use crate::byte_bpe::{SpecialToken, TextForm};

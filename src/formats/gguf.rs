@@ -38,7 +38,6 @@ use super::bytes::{ByteFormatOptions, ByteVocabulary};
 use super::{Converted, FileFormat, Verdict};
 use crate::formats::error::FormatError;
 use crate::model::Model;
-use crate::model::ModelError;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -153,7 +152,10 @@ pub(crate) enum GgufContent {
 }
 impl GgufContent {
     /// Reads the header.
-    pub(crate) fn read(reader: impl Read, options: &ByteFormatOptions) -> Result<Self, ModelError> {
+    pub(crate) fn read(
+        reader: impl Read,
+        options: &ByteFormatOptions,
+    ) -> Result<Self, FormatError> {
         let header = header::Header::read(BufReader::with_capacity(1 << 16, reader))?;
         match bytes::read(&header, options)? {
             Some(vocabulary) => Ok(Self::Bytes(vocabulary)),

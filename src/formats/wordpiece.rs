@@ -103,7 +103,9 @@ mod tests {
     use super::*;
     use crate::model::Model;
     use crate::piece::PieceId;
-    use crate::{EncodeError, EncodeOptions, ExtraOption, SampleOptions, Tokenizer};
+    use crate::{
+        EncodeError, EncodeOptions, ExtraOption, NoModelError, OpenError, SampleOptions, Tokenizer,
+    };
 
     const VOCAB: &str = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##able\n##s\n.\nzoe\n";
 
@@ -273,7 +275,10 @@ mod tests {
             assert_eq!(FileFormat::of_content(file.as_bytes()), format, "{file:?}");
         }
         let error = Model::from_bytes(VOCAB.as_bytes()).unwrap_err();
-        assert!(matches!(error, crate::ModelError::WordPiece), "{error}");
+        assert!(
+            matches!(error, OpenError::NoModel(NoModelError::WordPiece)),
+            "{error}"
+        );
         let refused = Tokenizer::from_bytes(b"[UNK]\n\xFF\n")
             .unwrap_err()
             .to_string();

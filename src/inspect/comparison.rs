@@ -185,7 +185,7 @@ impl VocabularyComparison {
 /// let comparison = counter.finish();
 /// assert_eq!(comparison.sums.lines, 1);
 /// assert!(!comparison.sums.has_equal_ids());
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 #[derive(Debug)]
 pub struct ComparisonCounter<'t> {

@@ -58,7 +58,7 @@ impl Model {
     /// let model = spiece::Model::open("testdata/golden/no_unk.model")?;
     /// let problems = model.older_release_problems();
     /// assert_eq!(problems, [spiece::inspect::OlderReleaseProblem::NoUnknownPiece]);
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn older_release_problems(&self) -> Vec<OlderReleaseProblem> {
         let mut problems = Vec::new();

@@ -35,7 +35,7 @@ pub struct PieceMerge {
 /// let merges = piece_merges(&tokenizer, the)?;
 /// let made = merges.iter().filter_map(|merge| tokenizer.id_to_piece(merge.id));
 /// assert!(made.eq(["\u{2581}t", "\u{2581}th", "\u{2581}the"].map(str::as_bytes)));
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 ///
 /// # Errors
@@ -48,7 +48,7 @@ pub fn piece_merges(tokenizer: &Tokenizer, id: PieceId) -> Result<Vec<PieceMerge
         return Ok(byte_merges(bpe, id));
     }
     match tokenizer.model() {
-        Ok(model) if model.model_type() == ModelType::Bpe => model_merges(model, id),
+        Some(model) if model.model_type() == ModelType::Bpe => model_merges(model, id),
         _ => Ok(Vec::new()),
     }
 }

@@ -189,7 +189,7 @@ impl WordRole {
 /// second.add_line(2, b"to life");
 /// first.merge(second);
 /// assert_eq!(first.finish().words, 4);
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 #[derive(Debug)]
 pub struct TextCounter<'t> {
@@ -342,7 +342,7 @@ fn word_roles(tokenizer: &Tokenizer) -> Vec<WordRole> {
         }
         return roles;
     }
-    let tables = tokenizer.model_tables().ok();
+    let tables = tokenizer.model_tables();
     let mark = match (tables, is_byte_level(tokenizer)) {
         (_, true) => b" ",
         (Some(tables), false) => tables.normalizer().mark(),

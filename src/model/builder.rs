@@ -25,7 +25,7 @@ use crate::piece::{PieceId, PieceKind, PieceTable};
 /// let tokenizer = Tokenizer::from_bytes(&model.to_bytes())?;
 /// let ids: Vec<u32> = tokenizer.encode("abb").into_iter().map(u32::from).collect();
 /// assert_eq!(ids, [2, 1, 4]); // ▁ ab b
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 #[derive(Clone, Default)]
 pub struct ModelBuilder {

@@ -33,7 +33,7 @@ impl Model {
     /// ```
     /// let model = spiece::Model::open("testdata/golden/llama2.model")?;
     /// assert_eq!(model.to_reference_bytes()?, model.to_bytes());
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn to_reference_bytes(&self) -> Result<Vec<u8>, ModelError> {
         let retires_nul = self.trainer_spec.byte_fallback();

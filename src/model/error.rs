@@ -1,48 +1,20 @@
-//! Errors of loading, building and editing models.
+//! Errors of parsing, building and editing models.
 
 use std::error::Error;
 use std::fmt;
-use std::io;
-use std::path::{Path, PathBuf};
 
-use crate::error::reading_remedy;
-use crate::model::OtherContent;
-
-/// A file that is not a SentencePiece model, or a model that breaks a rule.
-///
-/// Errors of [`Model::open`](crate::Model::open) name the file: either [`ModelError::Read`], or
-/// [`ModelError::InFile`] around [`ModelError::NotAModel`] or another error that
-/// [`Model::from_bytes`](crate::Model::from_bytes) would give.
+/// The content of a model that is damaged or breaks a rule. Opening a file has the error
+/// [`OpenError`](crate::OpenError), which holds this one.
 ///
 /// ```
 /// use spiece::{Model, ModelError};
 ///
-/// // Field 1 (a piece) claims five bytes, but only two follow.
-/// let error = Model::from_bytes(b"\x0a\x05ab").unwrap_err();
-/// assert!(matches!(error, ModelError::Format { offset: 0, .. }));
+/// let error = Model::builder().build().unwrap_err();
+/// assert!(matches!(error, ModelError::NoUnknownPiece));
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The file could not be read.
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
-    /// The file was read, but its content was refused.
-    InFile {
-        /// The file.
-        path: PathBuf,
-        /// Why the content was refused.
-        source: Box<Self>,
-    },
-    /// The file is no model, but something else that is known.
-    NotAModel {
-        /// What the file is.
-        content: OtherContent,
-    },
     /// The bytes are not the protobuf message of a model.
     Format {
         /// The position of the field that could not be read: bytes from the start of the file.
@@ -84,19 +56,6 @@ pub enum ModelError {
     },
     /// The trie of the pieces would need more units than its format can number.
     TrieTooLarge,
-    /// A tokenizer is byte-level BPE, and has no SentencePiece model.
-    ByteLevel,
-    /// A tokenizer has a WordPiece vocabulary, and no SentencePiece model.
-    WordPiece,
-    /// The tokenizer is a pipeline and has no SentencePiece model.
-    #[cfg(feature = "formats")]
-    Pipeline,
-    /// A file in another format, such as `tokenizer.json`, is damaged or has no equivalent model.
-    #[cfg(feature = "formats")]
-    Converted {
-        /// Why it could not be converted.
-        source: Box<dyn Error + Send + Sync>,
-    },
     /// A precompiled charsmap is damaged, or normalization rules are refused.
     Charsmap {
         /// The spec that contains it.
@@ -105,9 +64,6 @@ pub enum ModelError {
         source: Box<dyn Error + Send + Sync>,
     },
 }
-
-/// How the pieces of a file are changed that breaks a rule.
-const FILE_REMEDY: &str = " (SentencePiece refuses this file, too; make the model again, or change its pieces as messages: ModelProto in sentencepiece_model_pb2 of the Python package sentencepiece, or the feature proto of the crate spiece)";
 
 /// The rule that a piece breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,16 +93,8 @@ pub enum PieceProblem {
 }
 
 impl ModelError {
-    /// The same error with the name of the file.
-    pub(crate) fn in_file(self, path: &Path) -> Self {
-        Self::InFile {
-            path: path.to_owned(),
-            source: Box::new(self),
-        }
-    }
-
     /// Whether the content of a model breaks a rule, so that its pieces have to be changed.
-    fn breaks_rule(&self) -> bool {
+    pub(crate) fn breaks_rule(&self) -> bool {
         matches!(
             self,
             Self::Piece { .. }
@@ -160,20 +108,6 @@ impl ModelError {
 impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Read { path, source } => {
-                let remedy = reading_remedy(source);
-                write!(f, "cannot read {}: {source}; {remedy}", path.display())
-            }
-            Self::InFile { path, source } => {
-                write!(f, "{}: {source}", path.display())?;
-                match source.breaks_rule() {
-                    // `spiece edit` and `Model::edit` do not open such a file either.
-                    true => f.write_str(FILE_REMEDY),
-                    false => Ok(()),
-                }
-            }
-            // JSON never was a file of SentencePiece.
-            Self::NotAModel { content } => write!(f, "not a tokenizer: {content}"),
             Self::Format { offset, problem } => write!(
                 f,
                 "not a SentencePiece model: {problem}, at byte {offset} (the file is damaged, or no .model file; fetch it again)"
@@ -196,22 +130,9 @@ impl fmt::Display for ModelError {
                 f,
                 "the texts of the pieces have {bytes} bytes; {limit} are the limit; remove some of the pieces"
             ),
-            #[cfg(feature = "formats")]
-            Self::Pipeline => f.write_str(
-                "the tokenizer is a pipeline of a tokenizer.json, and no SentencePiece model; this needs \
-                 a .model file",
-            ),
-            Self::WordPiece => f.write_str(
-                "the tokenizer has a WordPiece vocabulary; this needs a SentencePiece model",
-            ),
-            Self::ByteLevel => f.write_str(
-                "the tokenizer is byte-level BPE; this needs a SentencePiece model",
-            ),
             Self::TrieTooLarge => f.write_str(
                 "the pieces need a trie of more than 2^29 cells; remove some of the pieces",
             ),
-            #[cfg(feature = "formats")]
-            Self::Converted { source } => source.fmt(f),
             Self::Charsmap { field, source } => write!(f, "{field}: {source}"),
         }
     }
@@ -220,10 +141,6 @@ impl fmt::Display for ModelError {
 impl Error for ModelError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Read { source, .. } => Some(source),
-            Self::InFile { source, .. } => Some(source),
-            #[cfg(feature = "formats")]
-            Self::Converted { source } => Some(&**source),
             Self::Charsmap { source, .. } => Some(&**source),
             _ => None,
         }

@@ -77,7 +77,7 @@ impl<'b> PieceMessage<'b> {
 /// # Errors
 /// The bytes are not a message, or a piece is empty. Empty pieces are refused here because a small
 /// file can have many of them, whose table would take many times the memory of the file.
-pub(super) fn read(file: &[u8]) -> Result<(PieceTable, Specs), ModelError> {
+pub(crate) fn read(file: &[u8]) -> Result<(PieceTable, Specs), ModelError> {
     // A piece of a trained model takes about 15 bytes, of which 9 are not text.
     let mut pieces = PieceTable::with_capacity(file.len() / 12, file.len() / 2);
     let mut specs = Specs::default();

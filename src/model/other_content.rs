@@ -11,10 +11,10 @@ use std::path::Path;
 ///
 /// ```
 /// use spiece::model::OtherContent;
-/// use spiece::{Model, ModelError};
+/// use spiece::{Model, OpenError};
 ///
 /// let error = Model::from_bytes(b"version https://git-lfs.github.com/spec/v1\n").unwrap_err();
-/// assert!(matches!(error, ModelError::NotAModel { content: OtherContent::GitLfsPointer }));
+/// assert!(matches!(error, OpenError::NotATokenizer { content: OtherContent::GitLfsPointer }));
 /// assert!(error.to_string().contains("git lfs pull"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ const MODEL_NAMES: [&str; 5] = [
 /// The number of bytes at the start of a file that tell whether it is text.
 const START_BYTES: usize = 1 << 16;
 /// The number of bytes at its start that [`OtherContent::of_start`] looks at.
-pub(super) const MAGIC_BYTES: usize = 512;
+pub(crate) const MAGIC_BYTES: usize = 512;
 
 impl OtherContent {
     /// What a refused file contains; `None` if it is not known.
@@ -167,7 +167,7 @@ impl OtherContent {
     }
 
     /// The content of a path that is a folder.
-    pub(super) fn of_folder(path: &Path) -> Self {
+    pub(crate) fn of_folder(path: &Path) -> Self {
         let mut names = MODEL_NAMES.into_iter();
         Self::Folder {
             model: names.find(|name| path.join(name).is_file()),
@@ -283,12 +283,11 @@ impl fmt::Display for OtherContent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Model, ModelError};
+    use crate::{Model, OpenError};
 
-    fn content(error: ModelError) -> OtherContent {
-        match error {
-            ModelError::NotAModel { content } => content,
-            ModelError::InFile { source, .. } => content(*source),
+    fn content(error: &OpenError) -> OtherContent {
+        match error.without_path() {
+            OpenError::NotATokenizer { content } => content.clone(),
             other => panic!("{other:?}"),
         }
     }
@@ -348,7 +347,7 @@ mod tests {
         let folder = std::env::temp_dir();
         for (number, (file, expected)) in rows.iter().enumerate() {
             assert_eq!(
-                content(Model::from_bytes(file).unwrap_err()),
+                content(&Model::from_bytes(file).unwrap_err()),
                 *expected,
                 "row {number}"
             );
@@ -367,7 +366,7 @@ mod tests {
                 let message = error.to_string();
                 assert!(message.contains("spiece-other-content"), "{message}");
                 assert!(message.ends_with(&expected.to_string()), "{message}");
-                assert_eq!(content(error), *expected, "row {number}");
+                assert_eq!(content(&error), *expected, "row {number}");
             }
         }
     }
@@ -376,14 +375,14 @@ mod tests {
     fn folders_are_named_with_the_model_in_them() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let error = Model::open(root.join("testdata")).unwrap_err();
-        assert_eq!(content(error), OtherContent::Folder { model: None });
+        assert_eq!(content(&error), OtherContent::Folder { model: None });
         let folder = std::env::temp_dir().join(format!("spiece-folder-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
         std::fs::write(folder.join("tokenizer.model"), b"").unwrap();
         let error = Model::open(&folder).unwrap_err();
         std::fs::remove_dir_all(&folder).unwrap();
         let model = Some("tokenizer.model");
-        assert_eq!(content(error), OtherContent::Folder { model });
+        assert_eq!(content(&error), OtherContent::Folder { model });
     }
 
     #[test]
@@ -392,7 +391,7 @@ mod tests {
         let file = std::fs::read(format!("{root}/testdata/golden/llama2.model")).unwrap();
         for end in [10, 100, 1000, file.len() - 1] {
             let error = Model::from_bytes(&file[..end]).unwrap_err();
-            assert!(!matches!(error, ModelError::NotAModel { .. }), "{error}");
+            assert!(!matches!(error, OpenError::NotATokenizer { .. }), "{error}");
         }
     }
 

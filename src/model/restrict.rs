@@ -29,7 +29,7 @@ impl Model {
     /// let count = |model: &Model, text: &str| Tokenizer::new(model.clone()).count(text);
     /// assert_eq!(count(&restricted, "droits"), 1);
     /// assert!(count(&restricted, "personne") > count(&model, "personne"));
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     ///
     /// # Errors

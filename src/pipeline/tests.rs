@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{FinishedText, Pipeline, PipelineError, PipelineState};
 use crate::encode::EncodeError;
-use crate::formats::{FormatError, pipeline_of_folder, read_pipeline};
+use crate::formats::{FormatError, read_pipeline};
 use crate::piece::PieceId;
 use crate::special::Scope;
 use crate::tokenizer::{EncodeOptions, ExtraOption, Tokenizer, TokenizerConfig};
@@ -53,16 +53,14 @@ fn compare(cases: &str) -> (usize, Vec<String>) {
             _ => format!("seed {}", case["seed"]),
         };
         let file = match &case["path"] {
-            Value::String(path) if Path::new(path).is_dir() => {
-                match pipeline_of_folder(Path::new(path)) {
-                    Ok(pipeline) => pipeline.unwrap().to_tokenizer_json().unwrap(),
-                    Err(error) => {
-                        let source = std::error::Error::source(&error);
-                        differing.push(format!("{name}: {error}: {source:?}"));
-                        continue;
-                    }
+            Value::String(path) if Path::new(path).is_dir() => match Tokenizer::open(path) {
+                Ok(opened) => opened.pipeline().unwrap().to_tokenizer_json().unwrap(),
+                Err(error) => {
+                    let source = std::error::Error::source(&error);
+                    differing.push(format!("{name}: {error}: {source:?}"));
+                    continue;
                 }
-            }
+            },
             Value::String(path) => std::fs::read(path).unwrap(),
             _ => case["file"].to_string().into_bytes(),
         };

@@ -56,7 +56,7 @@ pub(super) struct OwnerTag;
 /// let mut ids = Vec::new();
 /// worker.tokenizer.encode_with(&mut worker.cache, "Hello, world!", &mut ids);
 /// assert_eq!(ids, worker.tokenizer.encode("Hello, world!"));
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 pub struct EncodeCache {
     owner: Owner,
@@ -108,7 +108,7 @@ impl EncodeCache {
     /// let before = cache.memory_usage();
     /// tokenizer.encode_with(&mut cache, "some words to remember", &mut Vec::new());
     /// assert!(cache.memory_usage() > before);
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn memory_usage(&self) -> usize {
         let parts = &self.parts;

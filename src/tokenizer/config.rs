@@ -19,7 +19,7 @@
 /// let model = Model::open("testdata/golden/llama2.model")?;
 /// let tokenizer = Tokenizer::with_config(model, config);
 /// assert_eq!(tokenizer.config().max_pooled_caches, 4);
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -175,7 +175,7 @@ impl Tokenizer {
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
     /// assert_eq!(tokenizer.decode_pieces(&["\u{2581}the", "<0x21>"]), "the!");
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn decode_pieces<P: AsRef<[u8]>>(&self, pieces: &[P]) -> String {
         self.decoder().to_text(self.decode_pieces_to_bytes(pieces))
@@ -188,7 +188,7 @@ impl Tokenizer {
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
     /// assert_eq!(tokenizer.decode_pieces_to_bytes(&[b"\xFF"]), b"\xFF");
     /// assert_eq!(tokenizer.decode_pieces(&[b"\xFF"]), "\u{FFFD}");
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn decode_pieces_to_bytes<P: AsRef<[u8]>>(&self, pieces: &[P]) -> Vec<u8> {
         let pieces = pieces.iter().map(AsRef::as_ref);
@@ -246,7 +246,7 @@ impl Tokenizer {
     /// let decoded = tokenizer.decode_pieces_to_tokens(&pieces);
     /// assert_eq!(decoded.text(), b"the!");
     /// assert_eq!(decoded.tokens()[1].span, 3..4);
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn decode_pieces_to_tokens<'p, P: AsRef<[u8]>>(&self, pieces: &'p [P]) -> DecodedText<'p> {
         let pieces = pieces.iter().map(|piece| self.given_text(piece.as_ref()));

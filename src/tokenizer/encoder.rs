@@ -121,7 +121,7 @@ impl<'t> Encoder<'t> {
     /// # let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
     /// let mut encoder = tokenizer.encoder();
     /// assert_eq!(encoder.encode("Hello"), tokenizer.encode("Hello"));
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn encode(&mut self, text: impl AsRef<[u8]>) -> &[PieceId] {
         let (context, cache) = self.parts();
@@ -137,7 +137,7 @@ impl<'t> Encoder<'t> {
     /// encoder.encode_into("one", &mut ids);
     /// encoder.encode_into("two", &mut ids);
     /// assert_eq!(ids, [tokenizer.encode("one"), tokenizer.encode("two")].concat());
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn encode_into(&mut self, text: impl AsRef<[u8]>, ids: &mut Vec<PieceId>) {
         let (context, cache) = self.parts();
@@ -154,7 +154,7 @@ impl<'t> Encoder<'t> {
     /// let mut encoder = tokenizer.encoder();
     /// let lines = encoder.encode_lines("one line\nand another\n");
     /// assert!(lines.iter().eq([tokenizer.encode("one line"), tokenizer.encode("and another")]));
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn encode_lines(&mut self, text: impl AsRef<[u8]>) -> &EncodedLines {
         let (context, cache) = self.parts();
@@ -166,7 +166,7 @@ impl<'t> Encoder<'t> {
     /// ```
     /// # let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
     /// assert_eq!(tokenizer.encoder().count("the right"), 2);
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn count(&mut self, text: impl AsRef<[u8]>) -> usize {
         self.encode(text).len()
@@ -178,7 +178,7 @@ impl<'t> Encoder<'t> {
     /// ```
     /// # let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
     /// assert_eq!(tokenizer.encoder().normalize("a b"), "\u{2581}a\u{2581}b".as_bytes());
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn normalize(&mut self, text: impl AsRef<[u8]>) -> &[u8] {
         let (context, cache) = self.parts();
@@ -192,7 +192,7 @@ impl<'t> Encoder<'t> {
     /// let mut encoder = tokenizer.encoder();
     /// let spans: Vec<_> = encoder.tokens("the right").iter().map(|token| token.span()).collect();
     /// assert_eq!(spans, [0..3, 3..9]);
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn tokens<'e, T: AsRef<[u8]> + ?Sized>(&'e mut self, text: &'e T) -> Tokens<'e> {
         let (context, cache) = self.parts();

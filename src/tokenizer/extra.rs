@@ -71,7 +71,7 @@ impl Tokenizer {
                 _ => continue,
             };
             if id.is_none() {
-                let Ok(model) = self.model() else {
+                let Some(model) = self.model() else {
                     return Err(EncodeError::NoTextEnds { option });
                 };
                 let piece = lossy_string(piece(model.trainer_spec()));

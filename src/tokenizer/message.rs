@@ -32,7 +32,7 @@ impl Tokens<'_> {
     /// let message = encoder.tokens("a").to_message(None);
     /// // text "a"; a piece "▁a" with id 263, surface "a", begin 0, end 1
     /// assert_eq!(&message[..5], b"\x0a\x01a\x12\x10");
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     pub fn to_message(&self, score: Option<f32>) -> Vec<u8> {
         let mut message = Vec::new();

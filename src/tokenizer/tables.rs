@@ -20,7 +20,6 @@ use super::model_tables::{ModelContext, ModelTables};
 #[cfg(feature = "formats")]
 use super::pipeline_tables::PipelineTables;
 use crate::encode::EncodeError;
-use crate::model::ModelError;
 
 /// See the [module page](self).
 #[derive(Debug, Clone)]
@@ -73,20 +72,14 @@ impl Tables {
 
 impl Tokenizer {
     /// The model with its tables.
-    ///
-    /// # Errors
-    /// [`ModelError::ByteLevel`], `ModelError::Pipeline`
-    pub(crate) fn model_tables(&self) -> Result<&ModelTables, ModelError> {
+    pub(crate) fn model_tables(&self) -> Option<&ModelTables> {
         match &self.tables {
-            Tables::Model(tables) => Ok(tables),
+            Tables::Model(tables) => Some(tables),
             #[cfg(feature = "formats")]
             Tables::Pipeline(tables) => {
                 let equal = tables.equal_model.as_ref();
-                match equal.filter(|equal| equal.has_added_tokens) {
-                    Some(equal) => Ok(&equal.tables),
-                    None if tables.pipeline.has_byte_strings() => Err(ModelError::ByteLevel),
-                    None => Err(ModelError::Pipeline),
-                }
+                let equal = equal.filter(|equal| equal.has_added_tokens)?;
+                Some(&equal.tables)
             }
         }
     }

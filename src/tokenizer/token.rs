@@ -30,7 +30,7 @@ use crate::pipeline::PipelineToken;
 /// let tokens = tokenizer.encode_to_tokens("the right");
 /// assert_eq!((tokens[1].begin, tokens[1].end), (3, 9));
 /// assert_eq!(tokens, tokenizer.encode_to_tokens("the right"));
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

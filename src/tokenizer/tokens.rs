@@ -23,7 +23,7 @@ use crate::piece::{PieceId, PieceKind};
 /// let second = tokens.get(1).expect("there are two words");
 /// assert_eq!(second.piece(), "\u{2581}right".as_bytes());
 /// assert_eq!(second.surface(), b" right");
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 #[derive(Clone, Copy)]
 pub struct Tokens<'e> {

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use spiece::{
-    EncodeOptions, Encoder, Model, ModelError, PieceId, Rng, SampleOptions, ScoredSampleOptions,
-    Tokenizer,
+    EncodeOptions, Encoder, Model, ModelError, OpenError, PieceId, Rng, SampleOptions,
+    ScoredSampleOptions, Tokenizer,
 };
 
 use crate::support::testdata;
@@ -240,12 +240,12 @@ fn models_that_the_reference_refuses_are_refused_for_the_right_reason() {
         let error = Model::open(&path).unwrap_err();
         let message = error.to_string();
         assert!(message.contains(&path.display().to_string()), "{message}");
-        let ModelError::InFile { source, .. } = error else {
+        let OpenError::Model(error) = error.without_path() else {
             panic!("{name}: {error:?}")
         };
         let (expected_id, expected) = refusal(name);
-        let (id, found) = match *source {
-            ModelError::Piece { id, problem, .. } => (Some(id), Refusal::Piece(problem)),
+        let (id, found) = match error {
+            ModelError::Piece { id, problem, .. } => (Some(*id), Refusal::Piece(*problem)),
             ModelError::NoBytePiece { .. } => (None, Refusal::NoBytePiece),
             ModelError::NoUnknownPiece => (None, Refusal::NoUnknownPiece),
             ModelError::Charsmap { field, source } => {

@@ -41,7 +41,7 @@ impl<'t> InspectReport<'t> {
             vocabulary: match (tokenizer.byte_bpe(), tokenizer.pipeline()) {
                 (Some(bpe), _) => InspectedVocabulary::ByteLevel(bpe),
                 (None, Some(_)) => InspectedVocabulary::Pipeline,
-                (None, None) => InspectedVocabulary::Model(tokenizer.model()?),
+                (None, None) => InspectedVocabulary::Model(tokenizer.require_model()?),
             },
             stages: match tokenizer.pipeline() {
                 Some(pipeline) => serde_json::from_str(&pipeline.stages_to_json())

@@ -104,7 +104,7 @@ impl PieceUsage {
 /// counter.add("the right, the left");
 /// let the = tokenizer.piece_to_id("\u{2581}the").unwrap();
 /// assert_eq!(counter.finish().count(the), 2);
-/// # Ok::<(), spiece::ModelError>(())
+/// # Ok::<(), spiece::OpenError>(())
 /// ```
 #[derive(Debug)]
 pub struct UsageCounter<'t> {
@@ -122,7 +122,7 @@ impl<'t> UsageCounter<'t> {
         let mut usage = PieceUsage::of_size(tokenizer.vocab_size());
         let mut tracer = None;
         // Unused pieces are made, but not given. Byte-level vocabularies have none.
-        if let Ok(model) = tokenizer.model()
+        if let Some(model) = tokenizer.model()
             && model.model_type() == ModelType::Bpe
             && has_unused_pieces(model)
         {

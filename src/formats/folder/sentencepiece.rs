@@ -25,7 +25,7 @@ mod stages;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -35,7 +35,7 @@ use super::{CONFIG, ROLES, read_json};
 use crate::formats::FileFormat;
 use crate::formats::error::{FormatError, Place};
 use crate::formats::tokenizer_json::{JsonAddedToken, JsonPipeline, JsonText, with_equal_model};
-use crate::model::{Model, ModelError};
+use crate::model::Model;
 use crate::piece::PieceKind;
 use crate::pipeline::Pipeline;
 
@@ -74,39 +74,57 @@ const CLEAN_UP: [[&str; 2]; 10] = [
     [" 're", "'re"],
 ];
 
-/// The pipeline that `AutoTokenizer.from_pretrained` of transformers 5.24 makes of a folder with a
-/// `.model`; `None` if it has no such file.
-pub(crate) fn pipeline_of_folder(folder: &Path) -> Result<Option<Pipeline>, ModelError> {
-    let has = |name: &&str| folder.join(name).is_file();
-    let named = CLASSES.iter().filter_map(|class| class.file);
-    if !std::iter::once(COMMON_FILE)
-        .chain(named)
-        .any(|name| has(&name))
-    {
-        return Ok(None);
+/// A folder with a `.model`, of which `AutoTokenizer.from_pretrained` of transformers 5.24 makes a
+/// pipeline.
+pub(crate) struct ModelFolder {
+    folder: PathBuf,
+    class: &'static Class,
+    config: Option<Value>,
+    /// The `.model`.
+    pub(crate) file: PathBuf,
+}
+
+impl ModelFolder {
+    /// `None` if a folder has no `.model`.
+    pub(crate) fn find(folder: &Path) -> Result<Option<Self>, FormatError> {
+        let has = |name: &&str| folder.join(name).is_file();
+        let named = CLASSES.iter().filter_map(|class| class.file);
+        if !std::iter::once(COMMON_FILE)
+            .chain(named)
+            .any(|name| has(&name))
+        {
+            return Ok(None);
+        }
+        let config = read_json(folder, CONFIG)?;
+        let class = class_of_folder(folder, config.as_ref())?;
+        let file = [Some(COMMON_FILE), class.file]
+            .into_iter()
+            .flatten()
+            .find(has);
+        let Some(file) = file else {
+            let is_named = text_field(config.as_ref(), "tokenizer_class").is_some();
+            let class_name = if is_named { class.name } else { "missing" };
+            let found = format!(
+                "{class_name}, without {}",
+                class.file.unwrap_or(COMMON_FILE)
+            );
+            let remedy = "name the class of the file that is there, or open that file itself";
+            return Err(unsupported("tokenizer_class", found, remedy));
+        };
+        Ok(Some(Self {
+            file: folder.join(file),
+            folder: folder.to_owned(),
+            class,
+            config,
+        }))
     }
-    let config = read_json(folder, CONFIG)?;
-    let class = class_of_folder(folder, config.as_ref())?;
-    let file = [Some(COMMON_FILE), class.file]
-        .into_iter()
-        .flatten()
-        .find(has);
-    let Some(file) = file else {
-        let is_named = text_field(config.as_ref(), "tokenizer_class").is_some();
-        let class_name = if is_named { class.name } else { "missing" };
-        let found = format!(
-            "{class_name}, without {}",
-            class.file.unwrap_or(COMMON_FILE)
-        );
-        let remedy = "name the class of the file that is there, or open that file itself";
-        return Err(unsupported("tokenizer_class", found, remedy).into());
-    };
-    let path = folder.join(file);
-    let model = Model::from_file(Model::read_file(&path)?).map_err(|error| error.in_file(&path))?;
-    let pieces = Pieces::new(&model, &path)?;
-    let settings = Settings::new(folder, class, config.unwrap_or_default(), &pieces)?;
-    let pipeline = settings.into_pipeline().map_err(ModelError::from);
-    pipeline.map(Some).map_err(|error| error.in_file(&path))
+
+    /// The pipeline of the model in the file.
+    pub(crate) fn into_pipeline(self, model: &Model) -> Result<Pipeline, FormatError> {
+        let pieces = Pieces::new(model, &self.file)?;
+        let config = self.config.unwrap_or_default();
+        Settings::new(&self.folder, self.class, config, &pieces)?.into_pipeline()
+    }
 }
 
 fn unsupported(field: &str, found: String, remedy: &'static str) -> FormatError {

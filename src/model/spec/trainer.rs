@@ -18,7 +18,7 @@ spec! {
     /// assert_eq!(spec.bos_piece(), b"<s>");
     /// // The file does not have the field, which old releases wrote.
     /// assert_eq!(spec.mining_sentence_size, None);
-    /// # Ok::<(), spiece::ModelError>(())
+    /// # Ok::<(), spiece::OpenError>(())
     /// ```
     TrainerSpec {
         /// Files that the model was trained on.

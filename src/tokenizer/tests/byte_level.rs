@@ -2,11 +2,10 @@
 
 use crate::base::num::low_usize;
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken, TextForm};
-use crate::model::ModelError;
 use crate::piece::PieceKind;
 use crate::{
-    DecodeError, EncodeError, EncodeOptions, ExtraOption, Pattern, PieceId, Pretokenizer, Rng,
-    SampleOptions, Token, Tokenizer, TokenizerConfig,
+    DecodeError, EncodeError, EncodeOptions, ExtraOption, NoModelError, Pattern, PieceId,
+    Pretokenizer, Rng, SampleOptions, Token, Tokenizer, TokenizerConfig,
 };
 
 const TEXTS: [&str; 8] = [
@@ -312,7 +311,9 @@ fn pieces_have_texts_ids_and_kinds() {
 #[test]
 fn what_only_models_have_is_refused() {
     let tokenizer = tokenizer();
-    assert!(matches!(tokenizer.model(), Err(ModelError::ByteLevel)));
+    assert!(tokenizer.model().is_none());
+    let refused = tokenizer.require_model().unwrap_err();
+    assert_eq!(refused, NoModelError::ByteLevel);
     assert!(tokenizer.byte_bpe().is_some());
     let mut encoder = tokenizer.encoder();
     assert_eq!(encoder.nbest("a", 2).map(|_| ()), Err(EncodeError::NoNbest));
