@@ -75,11 +75,11 @@ pub use self::model::{
 };
 pub(crate) use self::model::{MergeNotInVocabulary, NoUnknownToken};
 use self::model::{ModelState, ModelToken};
-pub use self::normalizer::{Normalizer, PrecompiledRules, UnicodeForm};
+pub use self::normalizer::{NormalizerStep, PrecompiledRules, UnicodeForm};
 pub(crate) use self::part_texts::{PartEncoder, PartTexts};
-pub use self::pre_tokenizer::{Metaspace, PreTokenizer, PrependScheme};
+pub use self::pre_tokenizer::{Metaspace, PreTokenizerStep, PrependScheme};
 pub(crate) use self::template::TextEnds;
-pub use self::template::{PostProcessor, Template, TemplatePart};
+pub use self::template::{PostProcessorStep, Template, TemplatePart};
 use self::text::{Malformed, MappedText};
 use crate::added::{AddedTokens, FoundTokens, Search, SpecialToken};
 use crate::base::byte_chars::byte_of;
@@ -100,12 +100,12 @@ const MIN_PART_BYTES: usize = 128 << 10;
 pub(crate) struct PipelineParts {
     /// The added tokens, in the order of the file; their ids are found again.
     pub(crate) added_tokens: Vec<SpecialToken>,
-    pub(crate) normalizer: Vec<Normalizer>,
-    pub(crate) pre_tokenizer: Vec<PreTokenizer>,
+    pub(crate) normalizer: Vec<NormalizerStep>,
+    pub(crate) pre_tokenizer: Vec<PreTokenizerStep>,
     pub(crate) model: PipelineModel,
     /// The tokens of the model; more than those of the vocabulary if it has equal ones.
     pub(crate) model_size: u32,
-    pub(crate) post_processor: Vec<PostProcessor>,
+    pub(crate) post_processor: Vec<PostProcessorStep>,
     /// `None`: texts of tokens are joined by spaces.
     pub(crate) decoder: Option<Vec<DecoderStep>>,
     pub(crate) truncation: Option<Truncation>,
@@ -115,13 +115,13 @@ pub(crate) struct PipelineParts {
 /// The stages with the tables of the first.
 struct Stages {
     added: Arc<AddedTokens>,
-    normalizer: Vec<Normalizer>,
-    pre_tokenizer: Vec<PreTokenizer>,
+    normalizer: Vec<NormalizerStep>,
+    pre_tokenizer: Vec<PreTokenizerStep>,
     model: PipelineModel,
     byte_path: Option<BytePath>,
     /// One more than the largest id.
     size: usize,
-    post_processor: Vec<PostProcessor>,
+    post_processor: Vec<PostProcessorStep>,
     decoder: Option<Vec<DecoderStep>>,
     truncation: Option<Truncation>,
     padding: Option<Padding>,
@@ -131,10 +131,10 @@ struct Stages {
 #[derive(Debug)]
 pub struct Pipeline {
     added: Arc<AddedTokens>,
-    normalizer: Vec<Normalizer>,
-    pre_tokenizer: Vec<PreTokenizer>,
+    normalizer: Vec<NormalizerStep>,
+    pre_tokenizer: Vec<PreTokenizerStep>,
     model: PipelineModel,
-    post_processor: Vec<PostProcessor>,
+    post_processor: Vec<PostProcessorStep>,
     decoder: Option<Vec<DecoderStep>>,
     truncation: Option<Truncation>,
     padding: Option<Padding>,
@@ -313,7 +313,7 @@ impl Pipeline {
         })?;
         let ids = added.tokens().iter().map(|token| token.id);
         let largest = ids.chain(model.vocabulary().largest_id()).max();
-        let byte_path = match normalizer.iter().any(Normalizer::may_insert_at_start) {
+        let byte_path = match normalizer.iter().any(NormalizerStep::may_insert_at_start) {
             true => None,
             false => BytePath::of(&pre_tokenizer, &model),
         };
@@ -346,10 +346,10 @@ impl Pipeline {
         } = stages;
         let is_byte_level = normalizer
             .iter()
-            .any(|step| matches!(step, Normalizer::ByteLevel))
+            .any(|step| matches!(step, NormalizerStep::ByteLevel))
             || pre_tokenizer
                 .iter()
-                .any(|step| matches!(step, PreTokenizer::ByteLevel { .. }));
+                .any(|step| matches!(step, PreTokenizerStep::ByteLevel { .. }));
         let mut pipeline = Self {
             malformed: match is_byte_level {
                 true => Malformed::Kept,
@@ -361,9 +361,9 @@ impl Pipeline {
             size,
             found_always: added.found(|_| false, true),
             ends: TextEnds::new(&post_processor),
-            needs_origins: normalizer.iter().any(Normalizer::may_insert_at_start),
+            needs_origins: normalizer.iter().any(NormalizerStep::may_insert_at_start),
             depends_on_start: pre_tokenizer.iter().any(|step| {
-                matches!(step, PreTokenizer::Metaspace(it) if it.prepend_scheme == PrependScheme::First)
+                matches!(step, PreTokenizerStep::Metaspace(it) if it.prepend_scheme == PrependScheme::First)
             }),
             added,
             normalizer,
@@ -395,10 +395,10 @@ impl Pipeline {
 
     /// Whether the model and the steps are of a kind that SentencePiece models have, too.
     pub(crate) fn may_equal_model(&self) -> bool {
-        let is_split = |step: &PreTokenizer| {
+        let is_split = |step: &PreTokenizerStep| {
             matches!(
                 step,
-                PreTokenizer::Metaspace(_) | PreTokenizer::Split { .. }
+                PreTokenizerStep::Metaspace(_) | PreTokenizerStep::Split { .. }
             )
         };
         matches!(
@@ -436,12 +436,12 @@ impl Pipeline {
     }
 
     /// The steps that change a text.
-    pub fn normalizer(&self) -> &[Normalizer] {
+    pub fn normalizer(&self) -> &[NormalizerStep] {
         &self.normalizer
     }
 
     /// The steps that cut a text into parts.
-    pub fn pre_tokenizer(&self) -> &[PreTokenizer] {
+    pub fn pre_tokenizer(&self) -> &[PreTokenizerStep] {
         &self.pre_tokenizer
     }
 
@@ -451,7 +451,7 @@ impl Pipeline {
     }
 
     /// The steps after the model.
-    pub fn post_processor(&self) -> &[PostProcessor] {
+    pub fn post_processor(&self) -> &[PostProcessorStep] {
         &self.post_processor
     }
 
@@ -1045,7 +1045,7 @@ impl Pipeline {
     fn trimmed(&self, text: &[u8], span: Range<usize>, own: &str, is_first: bool) -> Range<usize> {
         let mut span = span;
         for step in &self.post_processor {
-            let PostProcessor::TrimOffsets { add_prefix_space } = step else {
+            let PostProcessorStep::TrimOffsets { add_prefix_space } = step else {
                 continue;
             };
             let is_space = |c: &char| *c == '\u{120}' || c.is_whitespace();
@@ -1195,7 +1195,7 @@ fn with_ids(
 }
 
 /// A text after the normalizer.
-fn normalized(normalizer: &[Normalizer], text: &str) -> Result<String, PipelineError> {
+fn normalized(normalizer: &[NormalizerStep], text: &str) -> Result<String, PipelineError> {
     let mut mapped = MappedText::default();
     mapped.start(text.as_bytes(), 0..text.len(), true, Malformed::Replaced);
     for step in normalizer {

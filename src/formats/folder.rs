@@ -34,21 +34,21 @@ struct ByteLevelClass {
     pattern: &'static str,
     text_form: TextForm,
     /// The tokens of the roles that no file names.
-    roles: &'static [Role],
+    roles: &'static [TokenRole],
     /// Whether each part of a text can get a space before it, which is not supported.
     spaces_parts: bool,
 }
 
 /// A special token of a class.
-struct Role {
+struct TokenRole {
     field: &'static str,
     token: &'static str,
     lstrip: bool,
     normalized: bool,
 }
 
-const fn role(field: &'static str, token: &'static str) -> Role {
-    Role {
+const fn role(field: &'static str, token: &'static str) -> TokenRole {
+    TokenRole {
         field,
         token,
         lstrip: false,
@@ -57,7 +57,7 @@ const fn role(field: &'static str, token: &'static str) -> Role {
 }
 
 /// A class whose texts are cut as those of GPT-2.
-const fn like_gpt2(name: &'static str, roles: &'static [Role]) -> ByteLevelClass {
+const fn like_gpt2(name: &'static str, roles: &'static [TokenRole]) -> ByteLevelClass {
     ByteLevelClass {
         name,
         pattern: "gpt2",
@@ -67,12 +67,12 @@ const fn like_gpt2(name: &'static str, roles: &'static [Role]) -> ByteLevelClass
     }
 }
 
-const GPT2_ROLES: &[Role] = &[
+const GPT2_ROLES: &[TokenRole] = &[
     role("bos_token", "<|endoftext|>"),
     role("eos_token", "<|endoftext|>"),
     role("unk_token", "<|endoftext|>"),
 ];
-const ROBERTA_ROLES: &[Role] = &[
+const ROBERTA_ROLES: &[TokenRole] = &[
     role("bos_token", "<s>"),
     role("eos_token", "</s>"),
     role("unk_token", "<unk>"),
@@ -251,7 +251,7 @@ impl FolderFiles {
 
     /// The added tokens, and the special tokens that are not among them. These have the id of the
     /// vocabulary, or the next one.
-    fn special_tokens(&self, vocab: &Value, roles: &[Role]) -> Vec<SpecialToken> {
+    fn special_tokens(&self, vocab: &Value, roles: &[TokenRole]) -> Vec<SpecialToken> {
         let special = self.tokens_of_roles(roles);
         let mut tokens = self.added_tokens(&special);
         let in_vocab = vocab.as_object().into_iter().flatten();
@@ -299,7 +299,7 @@ impl FolderFiles {
 
     /// The special tokens that the files name by their roles, or the class for roles that no file
     /// names. Their ids are not known.
-    fn tokens_of_roles(&self, roles: &[Role]) -> Vec<SpecialToken> {
+    fn tokens_of_roles(&self, roles: &[TokenRole]) -> Vec<SpecialToken> {
         let mut tokens: Vec<SpecialToken> = Vec::new();
         for field in ROLES.into_iter().chain(LISTS) {
             let named = self.roles.get(field).or_else(|| self.config.get(field));

@@ -16,7 +16,9 @@ use crate::base::lossy_string;
 use crate::byte_bpe::ByteBpeError;
 use crate::formats::error::FormatError;
 use crate::model::Model;
-use crate::pipeline::{NoByteBpe, Normalizer, Pipeline, PipelineModel, PreTokenizer, UnicodeForm};
+use crate::pipeline::{
+    NoByteBpe, NormalizerStep, Pipeline, PipelineModel, PreTokenizerStep, UnicodeForm,
+};
 
 /// What to do if a format cannot hold a pipeline.
 const REMEDY: &str = "write a tokenizer.json, which holds every pipeline";
@@ -205,7 +207,7 @@ impl Pipeline {
         let mut found = read(&options)?;
         let mut missing = Vec::new();
         if found["normalizer"] != own["normalizer"]
-            && let [Normalizer::Bert(bert)] = self.normalizer()
+            && let [NormalizerStep::Bert(bert)] = self.normalizer()
         {
             options.bert_normalizer = Some(*bert);
             found = read(&options)?;
@@ -282,13 +284,14 @@ impl Pipeline {
                 return error(&format!("model.{name}"), format!("{text:?}"));
             }
         }
-        let known = |step: &Normalizer| matches!(step, Normalizer::Unicode(UnicodeForm::Nfc));
-        let cuts = |step: &PreTokenizer| {
+        let known =
+            |step: &NormalizerStep| matches!(step, NormalizerStep::Unicode(UnicodeForm::Nfc));
+        let cuts = |step: &PreTokenizerStep| {
             matches!(
                 step,
-                PreTokenizer::ByteLevel { .. }
-                    | PreTokenizer::Split { .. }
-                    | PreTokenizer::Digits { .. }
+                PreTokenizerStep::ByteLevel { .. }
+                    | PreTokenizerStep::Split { .. }
+                    | PreTokenizerStep::Digits { .. }
             )
         };
         let stages: Value = serde_json::from_str(&self.stages_to_json()).unwrap_or_default();

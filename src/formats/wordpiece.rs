@@ -15,8 +15,8 @@ use super::opened::{START_BYTES, check_size, text};
 use crate::byte_bpe::SpecialToken;
 use crate::formats::error::FormatError;
 use crate::pipeline::{
-    BertNormalizer, DecoderStep, ModelVocabulary, Normalizer, Pipeline, PipelineError,
-    PipelineModel, PipelineParts, PostProcessor, PreTokenizer, Template, TemplatePart,
+    BertNormalizer, DecoderStep, ModelVocabulary, NormalizerStep, Pipeline, PipelineError,
+    PipelineModel, PipelineParts, PostProcessorStep, PreTokenizerStep, Template, TemplatePart,
     WordPieceModel,
 };
 
@@ -59,10 +59,10 @@ pub(crate) fn read_vocab_txt(
     };
     let parts = PipelineParts {
         added_tokens: special.collect(),
-        normalizer: vec![Normalizer::Bert(
+        normalizer: vec![NormalizerStep::Bert(
             options.bert_normalizer.unwrap_or(by_content),
         )],
-        pre_tokenizer: vec![PreTokenizer::Bert],
+        pre_tokenizer: vec![PreTokenizerStep::Bert],
         post_processor: template(&vocabulary).into_iter().collect(),
         decoder: Some(vec![DecoderStep::WordPiece {
             prefix: PREFIX.to_owned(),
@@ -80,7 +80,7 @@ pub(crate) fn read_vocab_txt(
 }
 
 /// `[CLS]` before a text and `[SEP]` after each, if there are both.
-fn template(vocabulary: &ModelVocabulary) -> Option<PostProcessor> {
+fn template(vocabulary: &ModelVocabulary) -> Option<PostProcessorStep> {
     let special = |text: &str, type_id| {
         Some(TemplatePart::Special {
             ids: vec![vocabulary.id(text)?],
@@ -93,7 +93,7 @@ fn template(vocabulary: &ModelVocabulary) -> Option<PostProcessor> {
     let single = vec![first, sequence(false, 0), last];
     let mut pair = single.clone();
     pair.extend([sequence(true, 1), special("[SEP]", 1)?]);
-    Some(PostProcessor::Template(Template { single, pair }))
+    Some(PostProcessorStep::Template(Template { single, pair }))
 }
 
 #[cfg(test)]
@@ -243,7 +243,7 @@ mod tests {
             options.bert_normalizer = given;
             let pipeline = read_vocab_txt(file.as_bytes(), &options).unwrap();
             match pipeline.normalizer() {
-                [Normalizer::Bert(bert)] => *bert,
+                [NormalizerStep::Bert(bert)] => *bert,
                 other => panic!("{other:?}"),
             }
         };

@@ -66,7 +66,7 @@ enum Reachability {
 /// Inspects a vocabulary. Returns also the tokens that no text gives, by id.
 pub(super) fn inspect_bytes(bpe: &ByteBpe) -> (ByteInspection, Vec<UnreachablePiece>) {
     let tokenizer = Tokenizer::from_pipeline(bpe.clone(), TokenizerConfig::default());
-    let mut inspector = Inspector {
+    let mut inspector = ByteInspector {
         bpe,
         encoder: tokenizer.encoder(),
         uncut: None,
@@ -91,7 +91,7 @@ pub(super) fn inspect_bytes(bpe: &ByteBpe) -> (ByteInspection, Vec<UnreachablePi
     (found, unreachable)
 }
 
-struct Inspector<'t> {
+struct ByteInspector<'t> {
     bpe: &'t ByteBpe,
     encoder: Encoder<'t>,
     /// Made when it is first needed.
@@ -99,7 +99,7 @@ struct Inspector<'t> {
     witnesses_left: usize,
 }
 
-impl Inspector<'_> {
+impl ByteInspector<'_> {
     fn reachability(&mut self, id: PieceId, bytes: &[u8]) -> Reachability {
         let is_utf8 = std::str::from_utf8(bytes).is_ok();
         let is_merged = self.bpe.merge_pretoken(bytes) == [id];

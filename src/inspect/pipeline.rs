@@ -59,7 +59,7 @@ pub(super) fn inspect_pipeline(
     tokenizer: &Tokenizer,
     pipeline: &Pipeline,
 ) -> (PipelineInspection, Vec<UnreachablePiece>) {
-    let mut inspector = Inspector {
+    let mut inspector = PipelineInspector {
         pipeline,
         encoder: tokenizer.encoder(),
         model: PartEncoder::new(pipeline),
@@ -117,7 +117,7 @@ fn merges_are_local(pipeline: &Pipeline) -> bool {
             .any(|merge| [merge.left, merge.right].iter().any(|id| made.contains(id)))
 }
 
-struct Inspector<'t> {
+struct PipelineInspector<'t> {
     pipeline: &'t Pipeline,
     encoder: Encoder<'t>,
     model: PartEncoder<'t>,
@@ -125,7 +125,7 @@ struct Inspector<'t> {
     merges_are_local: bool,
 }
 
-impl Inspector<'_> {
+impl PipelineInspector<'_> {
     /// The texts of parts that a token can stand for.
     fn part_texts(&self, spelling: &str) -> Vec<String> {
         let (prefix, suffix) = match self.pipeline.model() {

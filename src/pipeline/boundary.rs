@@ -10,7 +10,7 @@
 //! In a chunk, what an added token is in normalized text is a matter of the chunk alone. Of the bytes
 //! of a byte-level text, normalization form C makes others, which are searched for tokens, too.
 
-use super::{Normalizer, Pipeline, UnicodeForm};
+use super::{NormalizerStep, Pipeline, UnicodeForm};
 
 impl Pipeline {
     /// The last boundary after `start` of a text, which may go on after its end in any way; the ids
@@ -19,7 +19,8 @@ impl Pipeline {
     ///
     /// The pretokens of a byte-level pipeline are divided there, too.
     pub(crate) fn last_boundary(&self, text: &[u8], start: usize) -> Option<usize> {
-        let is_form_c = |step: &Normalizer| matches!(step, Normalizer::Unicode(UnicodeForm::Nfc));
+        let is_form_c =
+            |step: &NormalizerStep| matches!(step, NormalizerStep::Unicode(UnicodeForm::Nfc));
         let keeps_bytes = self.normalizer.is_empty();
         let path = self.byte_path.as_ref();
         let path = path.filter(|_| keeps_bytes || self.normalizer.iter().all(is_form_c));

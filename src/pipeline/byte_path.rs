@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use super::model::{BpeModel, ListedMerge, PipelineModel};
 use super::{
-    ByteModel, DecoderStep, Metaspace, Normalizer, Pipeline, PreTokenizer, PrependScheme, Stages,
-    UnicodeForm,
+    ByteModel, DecoderStep, Metaspace, NormalizerStep, Pipeline, PreTokenizerStep, PrependScheme,
+    Stages, UnicodeForm,
 };
 use crate::base::TextArena;
 use crate::base::byte_chars::{append_bytes, printable};
@@ -47,12 +47,12 @@ pub(super) struct BytePath {
 
 impl BytePath {
     /// `None` if the steps and the model are not byte-level.
-    pub(super) fn of(steps: &[PreTokenizer], model: &PipelineModel) -> Option<Self> {
+    pub(super) fn of(steps: &[PreTokenizerStep], model: &PipelineModel) -> Option<Self> {
         let PipelineModel::Bpe(bpe) = model else {
             return None;
         };
         let (last, before) = steps.split_last()?;
-        let PreTokenizer::ByteLevel {
+        let PreTokenizerStep::ByteLevel {
             add_prefix_space,
             use_regex,
         } = last
@@ -63,10 +63,10 @@ impl BytePath {
         if *add_prefix_space && !before.is_empty() {
             return None;
         }
-        let splits: Option<Vec<Split>> = before.iter().map(PreTokenizer::as_split).collect();
+        let splits: Option<Vec<Split>> = before.iter().map(PreTokenizerStep::as_split).collect();
         let mut splits = splits?;
         if *use_regex {
-            let pattern = PreTokenizer::gpt2()?.clone();
+            let pattern = PreTokenizerStep::gpt2()?.clone();
             splits.push(Split::new(pattern, SplitBehavior::Isolated));
         }
         let pretokenizer = Pretokenizer::new(splits);
@@ -313,7 +313,7 @@ impl From<ByteBpe> for Pipeline {
     fn from(bpe: ByteBpe) -> Self {
         let normalizer = match bpe.text_form() {
             TextForm::AsIs => Vec::new(),
-            TextForm::Nfc => vec![Normalizer::Unicode(UnicodeForm::Nfc)],
+            TextForm::Nfc => vec![NormalizerStep::Unicode(UnicodeForm::Nfc)],
         };
         // The space stands before the text, and not before each of its parts.
         let space = bpe.adds_prefix_space().then_some(Metaspace {
@@ -325,9 +325,12 @@ impl From<ByteBpe> for Pipeline {
             .pretokenizer()
             .splits()
             .iter()
-            .map(PreTokenizer::of_split);
-        let steps = space.map(PreTokenizer::Metaspace).into_iter().chain(splits);
-        let to_byte_chars = PreTokenizer::ByteLevel {
+            .map(PreTokenizerStep::of_split);
+        let steps = space
+            .map(PreTokenizerStep::Metaspace)
+            .into_iter()
+            .chain(splits);
+        let to_byte_chars = PreTokenizerStep::ByteLevel {
             add_prefix_space: false,
             use_regex: false,
         };
@@ -370,7 +373,7 @@ impl Pipeline {
         };
         let text_form = match &self.normalizer[..] {
             [] => TextForm::AsIs,
-            [Normalizer::Unicode(UnicodeForm::Nfc)] => TextForm::Nfc,
+            [NormalizerStep::Unicode(UnicodeForm::Nfc)] => TextForm::Nfc,
             _ => return Err(NoByteBpe::Stages),
         };
         if !bpe.vocabulary().has_unique_ids() {

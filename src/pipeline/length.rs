@@ -11,7 +11,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::{Pipeline, PostProcessor, TemplatePart};
+use super::{Pipeline, PostProcessorStep, TemplatePart};
 use crate::piece::PieceId;
 
 /// Which end of a text is cut off, or filled up.
@@ -266,7 +266,7 @@ impl Pipeline {
         let mut type_ids = vec![0; ids.len()];
         let mut ids = ids;
         for step in &self.post_processor {
-            let PostProcessor::Template(template) = step else {
+            let PostProcessorStep::Template(template) = step else {
                 continue;
             };
             let (text, types) = (std::mem::take(&mut ids), std::mem::take(&mut type_ids));

@@ -12,7 +12,7 @@
 
 use super::matcher::MatcherTarget;
 use super::model::{BpeModel, PipelineModel};
-use super::{Normalizer, Pipeline, PreTokenizer, PrependScheme};
+use super::{NormalizerStep, Pipeline, PreTokenizerStep, PrependScheme};
 use crate::base::num::low_u32;
 use crate::base::{TextArena, WHITESPACE_MARK_STR};
 use crate::encode::bpe::merge_list::{ListOrder, ListedPair, Units, symbol_of_token};
@@ -24,11 +24,13 @@ impl Pipeline {
     /// Whether a look at the list of merges tells if there is a [listed model](Self::listed_model).
     pub(crate) fn may_have_listed_model(&self) -> bool {
         // After the normalizer there are no spaces.
-        let changes_nothing = |step: &PreTokenizer| match step {
-            PreTokenizer::Split {
+        let changes_nothing = |step: &PreTokenizerStep| match step {
+            PreTokenizerStep::Split {
                 pattern, invert, ..
             } => !invert && is_space(pattern.target()),
-            PreTokenizer::Metaspace(it) => it.prepend_scheme == PrependScheme::Never && !it.split,
+            PreTokenizerStep::Metaspace(it) => {
+                it.prepend_scheme == PrependScheme::Never && !it.split
+            }
             _ => false,
         };
         matches!(self.model, PipelineModel::Bpe(_))
@@ -40,12 +42,12 @@ impl Pipeline {
     /// spaces into marks.
     fn adds_mark(&self) -> Option<bool> {
         let (last, before) = self.normalizer.split_last()?;
-        let marks_spaces = matches!(last, Normalizer::Replace { pattern, content }
+        let marks_spaces = matches!(last, NormalizerStep::Replace { pattern, content }
             if content == WHITESPACE_MARK_STR && is_space(pattern.target()));
         match before {
             _ if !marks_spaces => None,
             [] => Some(false),
-            [Normalizer::Prepend(text)] if text == WHITESPACE_MARK_STR => Some(true),
+            [NormalizerStep::Prepend(text)] if text == WHITESPACE_MARK_STR => Some(true),
             _ => None,
         }
     }

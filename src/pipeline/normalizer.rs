@@ -18,7 +18,7 @@ use crate::normalize::charsmap::{Charsmap, CharsmapError};
 /// A step that changes a text before it is cut.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Normalizer {
+pub enum NormalizerStep {
     /// What BERT does to a text.
     Bert(BertNormalizer),
     /// Each byte becomes the character that stands for it in byte-level vocabularies.
@@ -115,7 +115,7 @@ pub enum UnicodeForm {
     Nfkd,
 }
 
-impl Normalizer {
+impl NormalizerStep {
     /// Applies the step. `is_start` is false for a text that goes on another one: it has no start of
     /// its own.
     pub(super) fn apply(&self, text: &mut MappedText, is_start: bool) -> Result<(), PipelineError> {

@@ -3,13 +3,13 @@
 //!
 //! Two proofs that no part has a text as a substring:
 //!
-//! * *Characters.* A character of it is in no part. The characters that a step can give are those
+//! * *PartCharacters.* A character of it is in no part. The characters that a step can give are those
 //!   that it gives for one character alone: all steps but `Precompiled` and `Replace` change character
 //!   by character, reorder, or compose, and what composition gives stays as it is alone. `Replace`
 //!   removes the one character that it looks for, and both it and `Prepend` add those of their texts.
 //! * *Cuts.* A step cuts it wherever it stands. That is so if the step cuts the text alone, and decides by
 //!   the two characters around a place: those that cut at or around characters of a class. It must be
-//!   the last step that changes characters, or stand after it. Characters that a model leaves out
+//!   the last step that changes characters, or stand after it. PartCharacters that a model leaves out
 //!   between others do not help: one of the places around them is cut.
 //!
 //! Both hold for well-formed text; malformed bytes are characters of their own.
@@ -18,7 +18,7 @@
 
 use super::model::ModelState;
 use super::text::{Malformed, MappedText};
-use super::{MatcherTarget, Normalizer, Pipeline, PipelineModel, PreTokenizer};
+use super::{MatcherTarget, NormalizerStep, Pipeline, PipelineModel, PreTokenizerStep};
 use crate::added::SpecialToken;
 use crate::piece::PieceId;
 
@@ -26,9 +26,9 @@ use crate::piece::PieceId;
 const CODE_POINTS: usize = char::MAX as usize + 1;
 
 /// A set of characters.
-struct Characters(Vec<bool>);
+struct PartCharacters(Vec<bool>);
 
-impl Characters {
+impl PartCharacters {
     fn all() -> Self {
         Self(vec![true; CODE_POINTS])
     }
@@ -69,7 +69,7 @@ impl Characters {
 pub(crate) struct PartTexts<'p> {
     pipeline: &'p Pipeline,
     /// The characters of parts, once they are needed; `None` inside if nothing is known.
-    characters: std::cell::OnceCell<Option<Characters>>,
+    characters: std::cell::OnceCell<Option<PartCharacters>>,
 }
 
 impl<'p> PartTexts<'p> {
@@ -88,14 +88,14 @@ impl<'p> PartTexts<'p> {
         known.is_some_and(|known| text.chars().any(|c| !known.contains(c)))
     }
 
-    fn characters(&self) -> Option<Characters> {
-        let mut characters = Characters::all();
+    fn characters(&self) -> Option<PartCharacters> {
+        let mut characters = PartCharacters::all();
         for step in self.pipeline.normalizer() {
             match step {
                 // Rules look at several characters at once.
-                Normalizer::Precompiled(_) => characters = Characters::all(),
-                Normalizer::Prepend(text) => characters.add(text),
-                Normalizer::Replace { pattern, content } => {
+                NormalizerStep::Precompiled(_) => characters = PartCharacters::all(),
+                NormalizerStep::Prepend(text) => characters.add(text),
+                NormalizerStep::Replace { pattern, content } => {
                     if let MatcherTarget::Text(needle) = pattern.target()
                         && let mut chars = needle.chars()
                         && let (Some(c), None) = (chars.next(), chars.next())
@@ -105,16 +105,16 @@ impl<'p> PartTexts<'p> {
                     characters.add(content);
                 }
                 // What is composed need not be in the set of what it is composed of.
-                Normalizer::Unicode(_) => {
-                    characters = Characters::all().image(|text| step.apply(text, true))?;
+                NormalizerStep::Unicode(_) => {
+                    characters = PartCharacters::all().image(|text| step.apply(text, true))?;
                 }
-                Normalizer::Strip { .. } => {}
+                NormalizerStep::Strip { .. } => {}
                 _ => characters = characters.image(|text| step.apply(text, true))?,
             }
         }
         for step in self.pipeline.pre_tokenizer() {
             match step {
-                PreTokenizer::Split { .. } => {}
+                PreTokenizerStep::Split { .. } => {}
                 _ => characters = characters.image(|text| step.apply(text))?,
             }
         }
@@ -125,14 +125,14 @@ impl<'p> PartTexts<'p> {
     pub(crate) fn cuts_always(&self, text: &str) -> bool {
         for step in self.pipeline.pre_tokenizer().iter().rev() {
             let cuts = match step {
-                PreTokenizer::FixedLength(length) => text.chars().count() > *length,
-                PreTokenizer::Bert
-                | PreTokenizer::CharDelimiter(_)
-                | PreTokenizer::Digits { .. }
-                | PreTokenizer::Metaspace(_)
-                | PreTokenizer::Punctuation(_)
-                | PreTokenizer::Whitespace
-                | PreTokenizer::WhitespaceSplit => {
+                PreTokenizerStep::FixedLength(length) => text.chars().count() > *length,
+                PreTokenizerStep::Bert
+                | PreTokenizerStep::CharDelimiter(_)
+                | PreTokenizerStep::Digits { .. }
+                | PreTokenizerStep::Metaspace(_)
+                | PreTokenizerStep::Punctuation(_)
+                | PreTokenizerStep::Whitespace
+                | PreTokenizerStep::WhitespaceSplit => {
                     let mut mapped = MappedText::default();
                     mapped.start(text.as_bytes(), 0..text.len(), false, Malformed::Replaced);
                     let parts = step.apply(&mut mapped).map(|()| &mapped.parts);
@@ -141,16 +141,16 @@ impl<'p> PartTexts<'p> {
                         !parts.any(|part| mapped.text[part.range.clone()].contains(text))
                     })
                 }
-                PreTokenizer::ByteLevel { .. }
-                | PreTokenizer::Split { .. }
-                | PreTokenizer::UnicodeScripts => false,
+                PreTokenizerStep::ByteLevel { .. }
+                | PreTokenizerStep::Split { .. }
+                | PreTokenizerStep::UnicodeScripts => false,
             };
             if cuts {
                 return true;
             }
             if matches!(
                 step,
-                PreTokenizer::Metaspace(_) | PreTokenizer::ByteLevel { .. }
+                PreTokenizerStep::Metaspace(_) | PreTokenizerStep::ByteLevel { .. }
             ) {
                 return false;
             }
@@ -165,10 +165,10 @@ impl<'p> PartTexts<'p> {
         // Text that is left out, or that a step makes after the search, can divide what is found.
         let drops_text =
             matches!(&pipeline.model, PipelineModel::Bpe(_)) && pipeline.model.unknown().is_none();
-        let changes = |step: &PreTokenizer| {
+        let changes = |step: &PreTokenizerStep| {
             matches!(
                 step,
-                PreTokenizer::Metaspace(_) | PreTokenizer::ByteLevel { .. }
+                PreTokenizerStep::Metaspace(_) | PreTokenizerStep::ByteLevel { .. }
             )
         };
         if drops_text || pipeline.pre_tokenizer.iter().any(changes) {

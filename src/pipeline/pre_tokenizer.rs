@@ -14,7 +14,7 @@ use crate::pattern::{Joiner, Pattern, PatternError, PatternSyntax, Split, SplitB
 /// A step that cuts a text into the parts that the model gets.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum PreTokenizer {
+pub enum PreTokenizerStep {
     /// At white space, which is removed, and around punctuation.
     Bert,
     /// By the expression of GPT-2; then each byte becomes the character that stands for it.
@@ -86,7 +86,7 @@ static GPT2: LazyLock<Result<Pattern, PatternError>> = LazyLock::new(|| {
 static WORDS: LazyLock<Result<Pattern, PatternError>> =
     LazyLock::new(|| Pattern::new(r"\w+|[^\w\s]+"));
 
-impl PreTokenizer {
+impl PreTokenizerStep {
     /// The expression of GPT-2.
     pub(super) fn gpt2() -> Option<&'static Pattern> {
         GPT2.as_ref().ok()

@@ -3,7 +3,7 @@
 /// A step after the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum PostProcessor {
+pub enum PostProcessorStep {
     /// Takes white space at the ends of tokens out of their spans.
     TrimOffsets {
         /// Whether one space at the start of a text was added and is no white space of its own.
@@ -53,10 +53,10 @@ pub(crate) struct TextEnds {
 
 impl TextEnds {
     /// Of templates, of which the later stand around the former.
-    pub(super) fn new(steps: &[PostProcessor]) -> Self {
+    pub(super) fn new(steps: &[PostProcessorStep]) -> Self {
         let mut ends = Self::default();
         for step in steps {
-            let PostProcessor::Template(template) = step else {
+            let PostProcessorStep::Template(template) = step else {
                 continue;
             };
             let ids = |part: &TemplatePart| match part {

@@ -35,7 +35,7 @@ impl Origin {
 
 /// A part of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct TextPart {
     /// Its bytes in the changed text.
     pub(super) range: Range<usize>,
     /// Where it began in the caller's text when it was cut.
@@ -49,7 +49,7 @@ pub(super) struct Part {
 pub(super) struct MappedText {
     pub(super) text: String,
     pub(super) origins: Vec<Origin>,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<TextPart>,
     /// Whether origins are kept; if not, there are none.
     tracks: bool,
     /// Whether characters stand for malformed bytes; see [`malformed_byte`].
@@ -87,7 +87,7 @@ pub(super) fn malformed_byte(c: char) -> Option<u8> {
 struct Buffers {
     text: String,
     origins: Vec<Origin>,
-    parts: Vec<Part>,
+    parts: Vec<TextPart>,
 }
 
 /// A character of a changed part, and how it relates to the characters before the change.
@@ -286,7 +286,7 @@ impl MappedText {
             Ok(text) if !tracks => self.text.push_str(text),
             _ => self.push_chunks(text, range.clone(), malformed),
         }
-        self.parts.push(Part {
+        self.parts.push(TextPart {
             range: 0..self.text.len(),
             begin: range.start,
             added: None,
@@ -369,7 +369,7 @@ impl MappedText {
                 Some(_) => writer.keep(),
                 None => change(&mut writer)?,
             }
-            next.parts.push(Part {
+            next.parts.push(TextPart {
                 range: start..next.text.len(),
                 ..part.clone()
             });
@@ -400,7 +400,7 @@ impl MappedText {
                     return;
                 }
                 let origin = origins.get(range.start);
-                parts.push(Part {
+                parts.push(TextPart {
                     range: part.range.start + range.start..part.range.start + range.end,
                     begin: origin.map_or(part.begin, |origin| origin.begin),
                     added,
@@ -416,7 +416,7 @@ impl MappedText {
     ///
     /// Tokens of bytes can be longer than the part, if affixes fall back to bytes. They have their
     /// range in the part, as in the library.
-    pub(super) fn original(&self, part: &Part, range: Range<usize>) -> Range<usize> {
+    pub(super) fn original(&self, part: &TextPart, range: Range<usize>) -> Range<usize> {
         let origins = self.origins.get(part.range.clone()).unwrap_or_default();
         match origins.get(range.clone()) {
             Some([first, .., last]) => first.begin..last.end,
@@ -468,6 +468,6 @@ impl MappedText {
         let texts = self.text.capacity() + self.next.text.capacity();
         let origins = self.origins.capacity() + self.next.origins.capacity();
         let parts = self.parts.capacity() + self.next.parts.capacity();
-        texts + origins * size_of::<Origin>() + parts * size_of::<Part>()
+        texts + origins * size_of::<Origin>() + parts * size_of::<TextPart>()
     }
 }

@@ -408,16 +408,16 @@ mod tests {
     }
 
     /// Texts of which tokens and texts are made.
-    type Alphabet = &'static [&'static [u8]];
+    type ByteAlphabet = &'static [&'static [u8]];
 
     /// Texts that are made of `alphabet`.
-    fn text_of(alphabet: Alphabet, size: Range<usize>) -> impl Strategy<Value = Vec<u8>> {
+    fn text_of(alphabet: ByteAlphabet, size: Range<usize>) -> impl Strategy<Value = Vec<u8>> {
         prop::collection::vec(prop::sample::select(alphabet), size).prop_map(|parts| parts.concat())
     }
 
     /// All bytes, the texts of `alphabet`, and tokens that are made of them by joining tokens
     /// before them, often one with itself, or (one in eight) are any text.
-    fn vocabulary(alphabet: Alphabet) -> impl Strategy<Value = Vec<Vec<u8>>> {
+    fn vocabulary(alphabet: ByteAlphabet) -> impl Strategy<Value = Vec<Vec<u8>>> {
         let index = any::<prop::sample::Index>;
         let any_text = text_of(alphabet, 2..7);
         let token = prop_oneof![
@@ -496,7 +496,7 @@ mod tests {
     #[test]
     fn pretokens_have_the_tokens_of_the_naive_merger() {
         let counts = std::cell::RefCell::new(StrategyCounts::default());
-        let alphabets: [Alphabet; 6] = [
+        let alphabets: [ByteAlphabet; 6] = [
             &[b"a"],
             &[b"a", b"b"],
             &[b"\0", b"a", b"\x80", b"\xFF"],

@@ -82,7 +82,7 @@ impl Hypothesis {
 
 /// The state of a search.
 #[derive(Debug)]
-struct Search<'l> {
+struct NbestSearch<'l> {
     lattice: &'l Lattice,
     /// For each node, the best sum of the paths from the start to the end of the node.
     best_sums: Vec<f32>,
@@ -102,7 +102,7 @@ struct Search<'l> {
 /// The search exceeded a limit.
 struct LimitExceeded;
 
-impl<'l> Search<'l> {
+impl<'l> NbestSearch<'l> {
     /// A search for `size` results that has only the empty hypothesis.
     fn new(lattice: &'l Lattice, size: usize) -> Self {
         let (best_sums, _) = lattice.viterbi_forward();
@@ -182,7 +182,7 @@ impl<'l> Search<'l> {
         Ok(())
     }
 
-    /// Keeps [`Search::reduced_agenda`] entries of the agenda, and the hypotheses that they consist
+    /// Keeps [`NbestSearch::reduced_agenda`] entries of the agenda, and the hypotheses that they consist
     /// of.
     fn keep_best(&mut self) {
         let mut kept = KeptHypotheses::default();
@@ -247,6 +247,6 @@ pub(super) fn best(
     request: NbestRequest,
 ) -> Result<Vec<ScoredIds>, EncodeError> {
     lattice.check_pairs()?;
-    let results = Search::new(lattice, request.size).run(request);
+    let results = NbestSearch::new(lattice, request.size).run(request);
     Ok(results.unwrap_or_else(|LimitExceeded| vec![lattice.best()]))
 }

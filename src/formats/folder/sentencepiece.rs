@@ -10,11 +10,11 @@
 //! The pipeline is built in five steps, those of `AutoTokenizer.from_pretrained`:
 //!
 //! 1. [`class_of_folder`]: the class, from `tokenizer_config.json` and `config.json`;
-//! 2. [`Settings::new`]: the arguments of the class, from the files beside the model;
+//! 2. [`FolderSettings::new`]: the arguments of the class, from the files beside the model;
 //! 3. the class (`classes`): the stages;
-//! 4. [`Settings::additions`]: the added tokens, in the order in which they are added, which decides
+//! 4. [`FolderSettings::additions`]: the added tokens, in the order in which they are added, which decides
 //!    the ids of those that are no pieces;
-//! 5. [`Settings::template`]: what stands around texts.
+//! 5. [`FolderSettings::template`]: what stands around texts.
 //!
 //! A folder with `tokenizer.model` alone gets the class `TokenizersBackend`, whose stages follow the
 //! settings of the model. With another name, the class has to be given, as for transformers.
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use self::classes::{CLASSES, Class};
-use self::stages::{Part, Stages, Template};
+use self::stages::{FolderPart, FolderStages, FolderTemplate};
 use super::{CONFIG, ROLES, read_json};
 use crate::formats::FileFormat;
 use crate::formats::error::{FormatError, Place};
@@ -121,9 +121,9 @@ impl ModelFolder {
 
     /// The pipeline of the model in the file.
     pub(crate) fn into_pipeline(self, model: &Model) -> Result<Pipeline, FormatError> {
-        let pieces = Pieces::new(model, &self.file)?;
+        let pieces = ModelPieces::new(model, &self.file)?;
         let config = self.config.unwrap_or_default();
-        Settings::new(&self.folder, self.class, config, &pieces)?.into_pipeline()
+        FolderSettings::new(&self.folder, self.class, config, &pieces)?.into_pipeline()
     }
 }
 
@@ -182,12 +182,12 @@ struct TextPiece<'m> {
 }
 
 /// A model whose pieces are text.
-struct Pieces<'m> {
+struct ModelPieces<'m> {
     model: &'m Model,
     pieces: Vec<TextPiece<'m>>,
 }
 
-impl<'m> Pieces<'m> {
+impl<'m> ModelPieces<'m> {
     fn new(model: &'m Model, path: &Path) -> Result<Self, FormatError> {
         let mut pieces = Vec::with_capacity(model.len());
         for piece in model.pieces() {
@@ -210,7 +210,7 @@ impl<'m> Pieces<'m> {
 
 /// A token that is added, before it is known whether it is special.
 #[derive(Debug, Clone, PartialEq)]
-struct Token {
+struct FolderToken {
     text: String,
     single_word: bool,
     lstrip: bool,
@@ -220,7 +220,7 @@ struct Token {
     special: bool,
 }
 
-impl Token {
+impl FolderToken {
     /// A special token that is given as text.
     fn special(text: impl Into<String>) -> Self {
         Self {
@@ -253,24 +253,24 @@ impl Token {
 /// A special token that has a role.
 struct NamedToken {
     field: String,
-    token: Token,
+    token: FolderToken,
 }
 
 /// The arguments of a class.
-struct Settings<'m> {
+struct FolderSettings<'m> {
     class: &'static Class,
-    pieces: &'m Pieces<'m>,
+    pieces: &'m ModelPieces<'m>,
     /// The fields of the configuration.
     fields: Map<String, Value>,
     /// The added tokens that are listed with their ids, in the order of the ids.
-    listed: Vec<(u64, Token)>,
+    listed: Vec<(u64, FolderToken)>,
     /// The special tokens with a role, in the order in which they are added.
     named: Vec<NamedToken>,
     /// Further special tokens; `None` leaves them to the class.
-    extra: Option<Vec<Token>>,
+    extra: Option<Vec<FolderToken>>,
 }
 
-impl<'m> Settings<'m> {
+impl<'m> FolderSettings<'m> {
     fn unknown_id(&self) -> u32 {
         u32::try_from(self.pieces.model.trainer_spec().unk_id()).unwrap_or(u32::MAX)
     }
@@ -279,7 +279,7 @@ impl<'m> Settings<'m> {
         folder: &Path,
         class: &'static Class,
         config: Value,
-        pieces: &'m Pieces<'m>,
+        pieces: &'m ModelPieces<'m>,
     ) -> Result<Self, FormatError> {
         let mut fields = match config {
             Value::Object(fields) => fields,
@@ -296,12 +296,13 @@ impl<'m> Settings<'m> {
         {
             fields.insert("extra_special_tokens".to_owned(), tokens);
         }
-        let mut listed: Vec<(u64, Token)> = Vec::new();
+        let mut listed: Vec<(u64, FolderToken)> = Vec::new();
         if let Some(by_id) = fields.get("added_tokens_decoder") {
             let by_id = by_id.as_object().into_iter().flatten();
-            listed.extend(
-                by_id.filter_map(|(id, json)| Some((id.parse().ok()?, Token::of_json(json)?))),
-            );
+            listed
+                .extend(by_id.filter_map(|(id, json)| {
+                    Some((id.parse().ok()?, FolderToken::of_json(json)?))
+                }));
         } else {
             // Older files.
             let map = read_json(folder, "special_tokens_map.json")?.unwrap_or_default();
@@ -331,7 +332,7 @@ impl<'m> Settings<'m> {
             let added = read_json(folder, "added_tokens.json")?.unwrap_or_default();
             // Tokens of `tokenizer_config.json` count only as texts: those that are objects are none yet.
             let text = |json: &Value| match json.get("__type") {
-                None => Token::of_json(json).map(|token| token.text),
+                None => FolderToken::of_json(json).map(|token| token.text),
                 Some(_) => None,
             };
             let roles = ROLES.iter().filter_map(|role| text(fields.get(*role)?));
@@ -343,17 +344,17 @@ impl<'m> Settings<'m> {
                 let is_special = special.contains(text);
                 listed.push((
                     id,
-                    Token {
+                    FolderToken {
                         special: is_special,
                         normalized: Some(!is_special),
-                        ..Token::special(text)
+                        ..FolderToken::special(text)
                     },
                 ));
             }
         }
         listed.sort_by_key(|(id, _)| *id);
         for role in ROLES {
-            let Some(token) = fields.get(role).and_then(Token::of_json) else {
+            let Some(token) = fields.get(role).and_then(FolderToken::of_json) else {
                 continue;
             };
             let listed = listed
@@ -384,8 +385,10 @@ impl<'m> Settings<'m> {
             let of_class = role.map(|role| role.token.to_owned());
             let default = self.default_of_model(field).or(of_class);
             let token = match (self.fields.get(field), default) {
-                (Some(json), _) => Token::of_json(json).map(|token| (token, json.is_string())),
-                (None, default) => default.map(|text| (Token::special(text), true)),
+                (Some(json), _) => {
+                    FolderToken::of_json(json).map(|token| (token, json.is_string()))
+                }
+                (None, default) => default.map(|text| (FolderToken::special(text), true)),
             };
             let Some((mut token, is_text)) = token else {
                 continue;
@@ -408,7 +411,7 @@ impl<'m> Settings<'m> {
         for role in of_class {
             named.push(NamedToken {
                 field: role.field.to_owned(),
-                token: Token::special(role.token),
+                token: FolderToken::special(role.token),
             });
         }
         let own = self
@@ -420,7 +423,7 @@ impl<'m> Settings<'m> {
             _ => None,
         };
         for (field, json) in own.chain(of_extra.into_iter().flatten()) {
-            let Some(token) = Token::of_json(json) else {
+            let Some(token) = FolderToken::of_json(json) else {
                 continue;
             };
             match named.iter_mut().find(|it| it.field == *field) {
@@ -436,7 +439,7 @@ impl<'m> Settings<'m> {
             None | Some(Value::Object(_)) => None,
             Some(list) => {
                 let list = list.as_array().into_iter().flatten();
-                Some(list.filter_map(Token::of_json).collect())
+                Some(list.filter_map(FolderToken::of_json).collect())
             }
         };
     }
@@ -472,7 +475,7 @@ impl<'m> Settings<'m> {
         match self.fields.get(field) {
             None => default.to_owned(),
             Some(json) => {
-                Token::of_json(json).map_or_else(|| "None".to_owned(), |token| token.text)
+                FolderToken::of_json(json).map_or_else(|| "None".to_owned(), |token| token.text)
             }
         }
     }
@@ -484,33 +487,33 @@ impl<'m> Settings<'m> {
     }
 
     /// The control pieces and user-defined symbols of the model, which are extra tokens.
-    fn symbols(&self) -> Vec<Token> {
+    fn symbols(&self) -> Vec<FolderToken> {
         let pieces = self.pieces.pieces.iter();
         let symbols = pieces
             .filter(|piece| matches!(piece.kind, PieceKind::Control | PieceKind::UserDefined));
-        let symbols = symbols.map(|piece| Token {
+        let symbols = symbols.map(|piece| FolderToken {
             special: piece.kind == PieceKind::Control,
             normalized: Some(false),
-            ..Token::special(piece.text)
+            ..FolderToken::special(piece.text)
         });
         symbols.collect()
     }
 
     /// The tokens that are added, in their order; the last of equal texts counts.
-    fn additions(&self, extra: Vec<Token>) -> Vec<Token> {
-        let listed: Vec<Token> = self.listed.iter().map(|(_, token)| token.clone()).collect();
+    fn additions(&self, extra: Vec<FolderToken>) -> Vec<FolderToken> {
+        let listed: Vec<FolderToken> = self.listed.iter().map(|(_, token)| token.clone()).collect();
         let named = self.named.iter().map(|named| named.token.clone());
         let more = named.chain(self.extra.clone().unwrap_or(extra));
         if self.class.adds_twice {
             // The second time, all become special, and those that are listed are not left out.
-            let more = more.map(|token| Token {
+            let more = more.map(|token| FolderToken {
                 special: true,
                 ..token
             });
             return listed.into_iter().chain(more).collect();
         }
-        let is_listed = |token: &Token| listed.iter().any(|other| other.text == token.text);
-        let more: Vec<Token> = more.filter(|token| !is_listed(token)).collect();
+        let is_listed = |token: &FolderToken| listed.iter().any(|other| other.text == token.text);
+        let more: Vec<FolderToken> = more.filter(|token| !is_listed(token)).collect();
         let mut tokens = [listed, more].concat();
         for token in &mut tokens {
             token.special |= self
@@ -522,7 +525,7 @@ impl<'m> Settings<'m> {
     }
 
     fn into_pipeline(self) -> Result<Pipeline, crate::formats::FormatError> {
-        let Stages {
+        let FolderStages {
             normalizer,
             pre_tokenizer,
             mut decoder,
@@ -591,7 +594,7 @@ impl<'m> Settings<'m> {
     /// What stands around texts, as a component.
     fn template(
         &self,
-        template: Template,
+        template: FolderTemplate,
         ids: &HashMap<String, u32>,
     ) -> Result<Value, FormatError> {
         let by_settings = || {
@@ -602,13 +605,16 @@ impl<'m> Settings<'m> {
             let bos = ends("add_bos_token", "bos_token", self.class.adds_bos);
             let eos = ends("add_eos_token", "eos_token", false);
             let part = |token: &Option<String>, type_id| {
-                token.clone().map(|text| Part::Token(text, type_id))
+                token
+                    .clone()
+                    .map(|text| FolderPart::FolderToken(text, type_id))
             };
-            let single: Vec<Part> = [part(&bos, 0), Some(Part::First(0)), part(&eos, 0)]
-                .into_iter()
-                .flatten()
-                .collect();
-            let second = [part(&bos, 1), Some(Part::Second(1)), part(&eos, 1)]
+            let single: Vec<FolderPart> =
+                [part(&bos, 0), Some(FolderPart::First(0)), part(&eos, 0)]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+            let second = [part(&bos, 1), Some(FolderPart::Second(1)), part(&eos, 1)]
                 .into_iter()
                 .flatten();
             let pair = single.iter().cloned().chain(second).collect();
@@ -617,13 +623,15 @@ impl<'m> Settings<'m> {
         let asked =
             self.fields.contains_key("add_bos_token") || self.fields.contains_key("add_eos_token");
         let [single, pair] = match template {
-            Template::BySettings => by_settings(),
-            Template::UnlessSet(_) if asked => by_settings(),
-            Template::UnlessSet(parts) | Template::Fixed(parts) => parts,
+            FolderTemplate::BySettings => by_settings(),
+            FolderTemplate::UnlessSet(_) if asked => by_settings(),
+            FolderTemplate::UnlessSet(parts) | FolderTemplate::Fixed(parts) => parts,
         };
         let mut special = Map::new();
         for part in single.iter().chain(&pair) {
-            let Part::Token(text, _) = part else { continue };
+            let FolderPart::FolderToken(text, _) = part else {
+                continue;
+            };
             let unknown = || self.role("unk_token").and_then(|token| ids.get(token));
             let Some(id) = ids.get(text).or_else(unknown) else {
                 return Err(unsupported(
@@ -640,8 +648,9 @@ impl<'m> Settings<'m> {
                 json!({"id": text, "ids": [id], "tokens": [text]}),
             );
         }
-        let components =
-            |parts: &[Part]| -> Vec<Value> { parts.iter().map(Part::component).collect() };
+        let components = |parts: &[FolderPart]| -> Vec<Value> {
+            parts.iter().map(FolderPart::component).collect()
+        };
         Ok(json!({
             "type": "TemplateProcessing",
             "single": components(&single),
@@ -651,7 +660,7 @@ impl<'m> Settings<'m> {
     }
 }
 
-fn json_of(token: &Token) -> Value {
+fn json_of(token: &FolderToken) -> Value {
     json!({
         "content": token.text,
         "single_word": token.single_word,

@@ -44,7 +44,7 @@ use crate::byte_bpe::SpecialToken;
 use crate::formats::FormatError;
 use crate::pattern::SplitBehavior;
 use crate::pipeline::{
-    Matcher, MatcherTarget, Metaspace, Normalizer, Pipeline, PreTokenizer, PrependScheme,
+    Matcher, MatcherTarget, Metaspace, NormalizerStep, Pipeline, PreTokenizerStep, PrependScheme,
 };
 
 /// What normalizers and pre-tokenizers do, as flags.
@@ -110,7 +110,7 @@ impl JsonFlags {
             let added = flags.add_normalizer(step, &symbols);
             added.map_err(|problem| {
                 let replaced = match step {
-                    Normalizer::Replace { pattern, content } => {
+                    NormalizerStep::Replace { pattern, content } => {
                         format!(" of {:?} by {content:?}", text_of(pattern))
                     }
                     _ => String::new(),
@@ -129,15 +129,17 @@ impl JsonFlags {
     }
 
     /// Adds a normalizer. `symbols` are the texts of the added tokens that are not special, by id.
-    fn add_normalizer(&mut self, step: &Normalizer, symbols: &[&str]) -> FlagResult {
+    fn add_normalizer(&mut self, step: &NormalizerStep, symbols: &[&str]) -> FlagResult {
         match step {
-            Normalizer::Precompiled(rules) => {
+            NormalizerStep::Precompiled(rules) => {
                 self.reach(NormalizationStage::Rules)?;
                 self.charsmap = rules.bytes().to_vec();
                 Ok(())
             }
-            Normalizer::Replace { pattern, content } => self.add_replace(pattern, content, symbols),
-            Normalizer::Prepend(text) => {
+            NormalizerStep::Replace { pattern, content } => {
+                self.add_replace(pattern, content, symbols)
+            }
+            NormalizerStep::Prepend(text) => {
                 self.needs_marks = match &**text {
                     WHITESPACE_MARK_STR => true,
                     // A space before the text becomes a mark if the replacement of spaces follows.
@@ -151,7 +153,7 @@ impl JsonFlags {
                 self.add_dummy_prefix = true;
                 Ok(())
             }
-            Normalizer::Strip { .. } => {
+            NormalizerStep::Strip { .. } => {
                 // DeBERTa strips the text before the rules, T5 after them.
                 let stage = match self.stage {
                     NormalizationStage::Start => NormalizationStage::Stripped,
@@ -230,16 +232,16 @@ impl JsonFlags {
         Ok(())
     }
 
-    fn add_pre_tokenizer(&mut self, step: &PreTokenizer) -> FlagResult {
+    fn add_pre_tokenizer(&mut self, step: &PreTokenizerStep) -> FlagResult {
         match step {
-            PreTokenizer::Metaspace(metaspace) => self.add_metaspace(*metaspace),
-            PreTokenizer::WhitespaceSplit if self.stage < NormalizationStage::Trailing => self
+            PreTokenizerStep::Metaspace(metaspace) => self.add_metaspace(*metaspace),
+            PreTokenizerStep::WhitespaceSplit if self.stage < NormalizationStage::Trailing => self
                 .approximate_removal(
                     NormalizationStage::Trailing,
                     "WhitespaceSplit splits at all whitespace",
                 ),
             // Text is split at every space, and the spaces are kept.
-            PreTokenizer::Split {
+            PreTokenizerStep::Split {
                 pattern,
                 behavior,
                 invert: false,

@@ -15,9 +15,10 @@ use crate::pattern::SplitBehavior;
 use crate::piece::MAX_PIECES;
 use crate::pipeline::{
     BertNormalizer, BpeModel, BpeOptions, DecoderStep, EqualModel, Matcher, MergeNotInVocabulary,
-    Metaspace, ModelVocabulary, Normalizer, Padding, Pipeline, PipelineModel, PipelineParts,
-    PostProcessor, PreTokenizer, PrecompiledRules, PrependScheme, Side, Template, TemplatePart,
-    Truncation, TruncationStrategy, UnicodeForm, UnigramModel, WordLevelModel, WordPieceModel,
+    Metaspace, ModelVocabulary, NormalizerStep, Padding, Pipeline, PipelineModel, PipelineParts,
+    PostProcessorStep, PreTokenizerStep, PrecompiledRules, PrependScheme, Side, Template,
+    TemplatePart, Truncation, TruncationStrategy, UnicodeForm, UnigramModel, WordLevelModel,
+    WordPieceModel,
 };
 
 /// Reads the text of a `tokenizer.json`.
@@ -404,28 +405,28 @@ impl<'j> PlacedComponent<'j> {
         }
     }
 
-    fn read_normalizer(&self, steps: &mut Vec<Normalizer>) -> Result<(), FormatError> {
+    fn read_normalizer(&self, steps: &mut Vec<NormalizerStep>) -> Result<(), FormatError> {
         self.object()?;
-        let unicode = |form| Ok::<_, FormatError>(Normalizer::Unicode(form));
+        let unicode = |form| Ok::<_, FormatError>(NormalizerStep::Unicode(form));
         let step = match self.kind() {
             "Sequence" => {
                 let elements = self.field("normalizers")?.elements()?;
                 return { elements }.try_for_each(|element| element.read_normalizer(steps));
             }
-            "StripAccents" => Normalizer::StripAccents,
+            "StripAccents" => NormalizerStep::StripAccents,
             "NFC" => unicode(UnicodeForm::Nfc)?,
             "NFD" => unicode(UnicodeForm::Nfd)?,
             "NFKC" => unicode(UnicodeForm::Nfkc)?,
             "NFKD" => unicode(UnicodeForm::Nfkd)?,
-            "Lowercase" => Normalizer::Lowercase,
-            "Nmt" => Normalizer::Nmt,
-            "ByteLevel" => Normalizer::ByteLevel,
+            "Lowercase" => NormalizerStep::Lowercase,
+            "Nmt" => NormalizerStep::Nmt,
+            "ByteLevel" => NormalizerStep::ByteLevel,
             // From here on by the fields: a type does not count.
             kind if kind == "Bert"
                 || self.has(&["clean_text", "handle_chinese_chars", "lowercase"]) =>
             {
                 let strip_accents = self.optional("strip_accents");
-                Normalizer::Bert(BertNormalizer {
+                NormalizerStep::Bert(BertNormalizer {
                     clean_text: self.field("clean_text")?.bool()?,
                     handle_chinese_chars: self.field("handle_chinese_chars")?.bool()?,
                     strip_accents: strip_accents.map(|field| field.bool()).transpose()?,
@@ -433,7 +434,7 @@ impl<'j> PlacedComponent<'j> {
                 })
             }
             kind if kind == "Strip" || self.has(&["strip_left", "strip_right"]) => {
-                Normalizer::Strip {
+                NormalizerStep::Strip {
                     left: self.field("strip_left")?.bool()?,
                     right: self.field("strip_right")?.bool()?,
                 }
@@ -443,14 +444,18 @@ impl<'j> PlacedComponent<'j> {
                 let bytes = BASE64_STANDARD.decode(charsmap.text()?);
                 let bytes = bytes.map_err(|error| charsmap.error(error.to_string()))?;
                 let rules = PrecompiledRules::from_bytes(&bytes);
-                Normalizer::Precompiled(rules.map_err(|error| charsmap.error(error.to_string()))?)
+                NormalizerStep::Precompiled(
+                    rules.map_err(|error| charsmap.error(error.to_string()))?,
+                )
             }
-            kind if kind == "Replace" || self.has(&["pattern", "content"]) => Normalizer::Replace {
-                pattern: self.field("pattern")?.matcher()?,
-                content: self.field("content")?.text()?.to_owned(),
-            },
+            kind if kind == "Replace" || self.has(&["pattern", "content"]) => {
+                NormalizerStep::Replace {
+                    pattern: self.field("pattern")?.matcher()?,
+                    content: self.field("content")?.text()?.to_owned(),
+                }
+            }
             kind if kind == "Prepend" || self.has(&["prepend"]) => {
-                Normalizer::Prepend(self.field("prepend")?.text()?.to_owned())
+                NormalizerStep::Prepend(self.field("prepend")?.text()?.to_owned())
             }
             _ => return Err(self.unknown_type()),
         };
@@ -458,37 +463,37 @@ impl<'j> PlacedComponent<'j> {
         Ok(())
     }
 
-    fn read_pre_tokenizer(&self, steps: &mut Vec<PreTokenizer>) -> Result<(), FormatError> {
+    fn read_pre_tokenizer(&self, steps: &mut Vec<PreTokenizerStep>) -> Result<(), FormatError> {
         self.object()?;
         let step = match self.kind() {
             "Sequence" => {
                 let elements = self.field("pretokenizers")?.elements()?;
                 return { elements }.try_for_each(|element| element.read_pre_tokenizer(steps));
             }
-            "BertPreTokenizer" => PreTokenizer::Bert,
-            "ByteLevel" => PreTokenizer::ByteLevel {
+            "BertPreTokenizer" => PreTokenizerStep::Bert,
+            "ByteLevel" => PreTokenizerStep::ByteLevel {
                 add_prefix_space: self.field("add_prefix_space")?.bool()?,
                 use_regex: self.optional_bool("use_regex", true)?,
             },
             "CharDelimiterSplit" | "Delimiter" => {
-                PreTokenizer::CharDelimiter(self.field("delimiter")?.char()?)
+                PreTokenizerStep::CharDelimiter(self.field("delimiter")?.char()?)
             }
-            "Metaspace" => PreTokenizer::Metaspace(self.metaspace()?),
-            "Whitespace" => PreTokenizer::Whitespace,
-            "WhitespaceSplit" => PreTokenizer::WhitespaceSplit,
-            "Split" => PreTokenizer::Split {
+            "Metaspace" => PreTokenizerStep::Metaspace(self.metaspace()?),
+            "Whitespace" => PreTokenizerStep::Whitespace,
+            "WhitespaceSplit" => PreTokenizerStep::WhitespaceSplit,
+            "Split" => PreTokenizerStep::Split {
                 pattern: self.field("pattern")?.matcher()?,
                 behavior: self.field("behavior")?.behavior()?,
                 invert: self.field("invert")?.bool()?,
             },
-            "Punctuation" => PreTokenizer::Punctuation(match self.optional("behavior") {
+            "Punctuation" => PreTokenizerStep::Punctuation(match self.optional("behavior") {
                 Some(behavior) => behavior.behavior()?,
                 None => SplitBehavior::Isolated,
             }),
-            "Digits" => PreTokenizer::Digits {
+            "Digits" => PreTokenizerStep::Digits {
                 individual: self.field("individual_digits")?.bool()?,
             },
-            "UnicodeScripts" => PreTokenizer::UnicodeScripts,
+            "UnicodeScripts" => PreTokenizerStep::UnicodeScripts,
             "FixedLength" => {
                 let length = self.optional("length").map(|length| length.size());
                 let length = length.transpose()?.unwrap_or(5);
@@ -497,7 +502,7 @@ impl<'j> PlacedComponent<'j> {
                         .field("length")?
                         .error("it is 0; parts have characters"));
                 }
-                PreTokenizer::FixedLength(length)
+                PreTokenizerStep::FixedLength(length)
             }
             _ => return Err(self.unknown_type()),
         };
@@ -535,7 +540,7 @@ impl<'j> PlacedComponent<'j> {
         })
     }
 
-    fn read_post_processor(&self, steps: &mut Vec<PostProcessor>) -> Result<(), FormatError> {
+    fn read_post_processor(&self, steps: &mut Vec<PostProcessorStep>) -> Result<(), FormatError> {
         self.object()?;
         if self.has(&["sep", "cls"]) {
             let [sep, cls] = [self.field("sep")?, self.field("cls")?].map(|field| field.token());
@@ -543,9 +548,9 @@ impl<'j> PlacedComponent<'j> {
             let is_roberta = self.has(&["trim_offsets", "add_prefix_space"]);
             if is_roberta && self.field("trim_offsets")?.bool()? {
                 let add_prefix_space = self.field("add_prefix_space")?.bool()?;
-                steps.push(PostProcessor::TrimOffsets { add_prefix_space });
+                steps.push(PostProcessorStep::TrimOffsets { add_prefix_space });
             }
-            steps.push(PostProcessor::Template(bert_template(
+            steps.push(PostProcessorStep::Template(bert_template(
                 &cls, &sep, is_roberta,
             )));
             return Ok(());
@@ -554,11 +559,11 @@ impl<'j> PlacedComponent<'j> {
             "ByteLevel" => {
                 if self.field("trim_offsets")?.bool()? {
                     let add_prefix_space = self.field("add_prefix_space")?.bool()?;
-                    steps.push(PostProcessor::TrimOffsets { add_prefix_space });
+                    steps.push(PostProcessorStep::TrimOffsets { add_prefix_space });
                 }
             }
             _ if self.has(&["single", "pair", "special_tokens"]) => {
-                steps.push(PostProcessor::Template(Template {
+                steps.push(PostProcessorStep::Template(Template {
                     single: self.template("single")?,
                     pair: self.template("pair")?,
                 }));

@@ -11,9 +11,9 @@ use crate::formats::{FileFormat, FormatError, Place};
 use crate::model::ModelType;
 use crate::piece::PieceId;
 use crate::pipeline::{
-    BpeModel, BpeOptions, DecoderStep, Matcher, MergeNotInVocabulary, ModelVocabulary, Normalizer,
-    Pipeline, PipelineError, PipelineModel, PipelineParts, PostProcessor, PrecompiledRules,
-    Template, TemplatePart, UnigramModel,
+    BpeModel, BpeOptions, DecoderStep, Matcher, MergeNotInVocabulary, ModelVocabulary,
+    NormalizerStep, Pipeline, PipelineError, PipelineModel, PipelineParts, PostProcessorStep,
+    PrecompiledRules, Template, TemplatePart, UnigramModel,
 };
 
 impl JsonParts<'_> {
@@ -38,7 +38,7 @@ impl JsonParts<'_> {
         };
         let normalizer = self.normalizers.iter().map(normalizer);
         let size = model.vocabulary().len().max(self.scores.len());
-        let template = self.template().map(PostProcessor::Template);
+        let template = self.template().map(PostProcessorStep::Template);
         Ok(Pipeline::new(PipelineParts {
             added_tokens: self.added.iter().map(|id| self.added_token(*id)).collect(),
             normalizer: normalizer.collect::<Result<_, _>>()?,
@@ -141,16 +141,16 @@ impl JsonParts<'_> {
     }
 }
 
-fn normalizer(normalizer: &JsonNormalizer) -> Result<Normalizer, FormatError> {
+fn normalizer(normalizer: &JsonNormalizer) -> Result<NormalizerStep, FormatError> {
     Ok(match normalizer {
         JsonNormalizer::Precompiled(charsmap) => {
             let rules = PrecompiledRules::from_bytes(charsmap);
             let problem = |error| FormatError::component("normalizer", format!("{error}"));
-            Normalizer::Precompiled(rules.map_err(problem)?)
+            NormalizerStep::Precompiled(rules.map_err(problem)?)
         }
         JsonNormalizer::Regex { pattern, content } => {
             let pattern = Matcher::expression(pattern);
-            Normalizer::Replace {
+            NormalizerStep::Replace {
                 pattern: pattern.map_err(|source| FormatError::Pattern {
                     format: FileFormat::TokenizerJson,
                     place: Place::field("normalizer"),
@@ -159,10 +159,10 @@ fn normalizer(normalizer: &JsonNormalizer) -> Result<Normalizer, FormatError> {
                 content: content.clone(),
             }
         }
-        JsonNormalizer::Text { pattern, content } => Normalizer::Replace {
+        JsonNormalizer::Text { pattern, content } => NormalizerStep::Replace {
             pattern: Matcher::text(pattern.as_str()),
             content: content.clone(),
         },
-        JsonNormalizer::Prepend(text) => Normalizer::Prepend(text.clone()),
+        JsonNormalizer::Prepend(text) => NormalizerStep::Prepend(text.clone()),
     })
 }

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use super::byte_level::name_of_behavior;
 use crate::byte_bpe::SpecialToken;
 use crate::pipeline::{
-    BpeModel, DecoderStep, Matcher, MatcherTarget, Metaspace, Normalizer, Pipeline, PipelineModel,
-    PostProcessor, PreTokenizer, PrependScheme, Side, Template, TemplatePart, TruncationStrategy,
-    UnicodeForm, UnigramModel,
+    BpeModel, DecoderStep, Matcher, MatcherTarget, Metaspace, NormalizerStep, Pipeline,
+    PipelineModel, PostProcessorStep, PreTokenizerStep, PrependScheme, Side, Template,
+    TemplatePart, TruncationStrategy, UnicodeForm, UnigramModel,
 };
 
 /// The file, with one line for each token and merge.
@@ -193,12 +193,12 @@ fn pattern(matcher: &Matcher) -> Value {
 }
 
 /// The type of a step that changes a text.
-pub(super) fn type_of_normalizer(step: &Normalizer) -> String {
+pub(super) fn type_of_normalizer(step: &NormalizerStep) -> String {
     type_of(&normalizer(step))
 }
 
 /// The type of a step that cuts a text.
-pub(super) fn type_of_pre_tokenizer(step: &PreTokenizer) -> String {
+pub(super) fn type_of_pre_tokenizer(step: &PreTokenizerStep) -> String {
     type_of(&pre_tokenizer(step))
 }
 
@@ -206,54 +206,54 @@ fn type_of(component: &Value) -> String {
     component["type"].as_str().unwrap_or_default().to_owned()
 }
 
-fn normalizer(step: &Normalizer) -> Value {
+fn normalizer(step: &NormalizerStep) -> Value {
     match step {
-        Normalizer::Bert(bert) => json!({
+        NormalizerStep::Bert(bert) => json!({
             "type": "BertNormalizer", "clean_text": bert.clean_text, "handle_chinese_chars": bert.handle_chinese_chars,
             "strip_accents": bert.strip_accents, "lowercase": bert.lowercase
         }),
-        Normalizer::ByteLevel => json!({"type": "ByteLevel"}),
-        Normalizer::Lowercase => json!({"type": "Lowercase"}),
-        Normalizer::Unicode(form) => json!({ "type": match form {
+        NormalizerStep::ByteLevel => json!({"type": "ByteLevel"}),
+        NormalizerStep::Lowercase => json!({"type": "Lowercase"}),
+        NormalizerStep::Unicode(form) => json!({ "type": match form {
             UnicodeForm::Nfc => "NFC",
             UnicodeForm::Nfd => "NFD",
             UnicodeForm::Nfkc => "NFKC",
             UnicodeForm::Nfkd => "NFKD",
         }}),
-        Normalizer::Nmt => json!({"type": "Nmt"}),
-        Normalizer::Precompiled(rules) => {
+        NormalizerStep::Nmt => json!({"type": "Nmt"}),
+        NormalizerStep::Precompiled(rules) => {
             let charsmap = BASE64_STANDARD.encode(rules.bytes());
             json!({"type": "Precompiled", "precompiled_charsmap": charsmap})
         }
-        Normalizer::Prepend(text) => json!({"type": "Prepend", "prepend": text}),
-        Normalizer::Replace {
+        NormalizerStep::Prepend(text) => json!({"type": "Prepend", "prepend": text}),
+        NormalizerStep::Replace {
             pattern: matcher,
             content,
         } => json!({"type": "Replace", "pattern": pattern(matcher), "content": content}),
-        Normalizer::Strip { left, right } => {
+        NormalizerStep::Strip { left, right } => {
             json!({"type": "Strip", "strip_left": left, "strip_right": right})
         }
-        Normalizer::StripAccents => json!({"type": "StripAccents"}),
+        NormalizerStep::StripAccents => json!({"type": "StripAccents"}),
     }
 }
 
-fn pre_tokenizer(step: &PreTokenizer) -> Value {
+fn pre_tokenizer(step: &PreTokenizerStep) -> Value {
     match step {
-        PreTokenizer::Bert => json!({"type": "BertPreTokenizer"}),
-        PreTokenizer::ByteLevel {
+        PreTokenizerStep::Bert => json!({"type": "BertPreTokenizer"}),
+        PreTokenizerStep::ByteLevel {
             add_prefix_space,
             use_regex,
         } => json!({
             "type": "ByteLevel", "add_prefix_space": add_prefix_space, "trim_offsets": true, "use_regex": use_regex
         }),
-        PreTokenizer::CharDelimiter(delimiter) => {
+        PreTokenizerStep::CharDelimiter(delimiter) => {
             json!({"type": "CharDelimiterSplit", "delimiter": delimiter})
         }
-        PreTokenizer::Digits { individual } => {
+        PreTokenizerStep::Digits { individual } => {
             json!({"type": "Digits", "individual_digits": individual})
         }
-        PreTokenizer::FixedLength(length) => json!({"type": "FixedLength", "length": length}),
-        PreTokenizer::Metaspace(Metaspace {
+        PreTokenizerStep::FixedLength(length) => json!({"type": "FixedLength", "length": length}),
+        PreTokenizerStep::Metaspace(Metaspace {
             replacement,
             prepend_scheme,
             split,
@@ -264,28 +264,28 @@ fn pre_tokenizer(step: &PreTokenizer) -> Value {
                 PrependScheme::Always => "always",
             }
         }),
-        PreTokenizer::Punctuation(it) => {
+        PreTokenizerStep::Punctuation(it) => {
             json!({"type": "Punctuation", "behavior": name_of_behavior(*it)})
         }
-        PreTokenizer::Split {
+        PreTokenizerStep::Split {
             pattern: matcher,
             behavior: it,
             invert,
         } => json!({
             "type": "Split", "pattern": pattern(matcher), "behavior": name_of_behavior(*it), "invert": invert
         }),
-        PreTokenizer::UnicodeScripts => json!({"type": "UnicodeScripts"}),
-        PreTokenizer::Whitespace => json!({"type": "Whitespace"}),
-        PreTokenizer::WhitespaceSplit => json!({"type": "WhitespaceSplit"}),
+        PreTokenizerStep::UnicodeScripts => json!({"type": "UnicodeScripts"}),
+        PreTokenizerStep::Whitespace => json!({"type": "Whitespace"}),
+        PreTokenizerStep::WhitespaceSplit => json!({"type": "WhitespaceSplit"}),
     }
 }
 
-fn post_processor(step: &PostProcessor) -> Value {
+fn post_processor(step: &PostProcessorStep) -> Value {
     match step {
-        PostProcessor::TrimOffsets { add_prefix_space } => json!({
+        PostProcessorStep::TrimOffsets { add_prefix_space } => json!({
             "type": "ByteLevel", "add_prefix_space": add_prefix_space, "trim_offsets": true, "use_regex": true
         }),
-        PostProcessor::Template(template) => template_processing(template),
+        PostProcessorStep::Template(template) => template_processing(template),
     }
 }
 

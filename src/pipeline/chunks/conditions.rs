@@ -16,7 +16,7 @@ use super::super::characters::{is_number, is_punctuation, is_removed, is_space};
 use super::super::matcher::MatcherTarget;
 use super::super::model::PipelineModel;
 use super::super::text::{Malformed, MappedText};
-use super::super::{Matcher, Metaspace, Normalizer, Pipeline, PreTokenizer};
+use super::super::{Matcher, Metaspace, NormalizerStep, Pipeline, PreTokenizerStep};
 use super::{Sides, joins, leads};
 use crate::pattern::{Adjacency, SplitBehavior};
 
@@ -31,7 +31,7 @@ pub(super) struct Conditions {
 /// What the characters are asked.
 enum Condition {
     /// To become one character each.
-    Single(Normalizer),
+    Single(NormalizerStep),
     /// The character before the space, as it is then.
     Before(Test),
     /// The character after the space, as it is then.
@@ -140,10 +140,10 @@ impl Cut {
         self.after(move |c| !matches.has(c));
     }
 
-    fn normalize(&mut self, step: &Normalizer) -> Option<()> {
+    fn normalize(&mut self, step: &NormalizerStep) -> Option<()> {
         match step {
-            Normalizer::Prepend(_) | Normalizer::Strip { .. } => return Some(()),
-            Normalizer::Replace { pattern, content } => self.replace(pattern, content),
+            NormalizerStep::Prepend(_) | NormalizerStep::Strip { .. } => return Some(()),
+            NormalizerStep::Replace { pattern, content } => self.replace(pattern, content),
             _ => {
                 self.space = single(&changed(step, self.space)?)?;
                 self.steps.push(Condition::Single(step.clone()));
@@ -168,7 +168,7 @@ impl Cut {
             }
             MatcherTarget::Expression(expression) => {
                 self.apart_from(Arc::new(expression.adjacency()?));
-                let step = Normalizer::Replace {
+                let step = NormalizerStep::Replace {
                     pattern: pattern.clone(),
                     content: content.to_owned(),
                 };
@@ -215,17 +215,17 @@ impl Cut {
         Some(())
     }
 
-    fn pre_tokenize(&mut self, step: &PreTokenizer) -> Option<()> {
+    fn pre_tokenize(&mut self, step: &PreTokenizerStep) -> Option<()> {
         if self.is_made {
             return Some(());
         }
         let space = self.space;
         match step {
-            PreTokenizer::Bert => {
+            PreTokenizerStep::Bert => {
                 self.is_made = space.is_whitespace() || is_punctuation(space);
             }
-            PreTokenizer::WhitespaceSplit => self.is_made = space.is_whitespace(),
-            PreTokenizer::Whitespace => {
+            PreTokenizerStep::WhitespaceSplit => self.is_made = space.is_whitespace(),
+            PreTokenizerStep::Whitespace => {
                 if !space.is_whitespace() {
                     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
                     if space.is_alphanumeric() || is_word(space) {
@@ -235,7 +235,7 @@ impl Cut {
                 }
                 self.is_made = true;
             }
-            PreTokenizer::ByteLevel { use_regex, .. } => {
+            PreTokenizerStep::ByteLevel { use_regex, .. } => {
                 if space != ' ' {
                     return None;
                 }
@@ -247,11 +247,11 @@ impl Cut {
                     self.after(|c| c.is_ascii());
                 }
             }
-            PreTokenizer::CharDelimiter(delimiter) => self.is_made = *delimiter == space,
-            PreTokenizer::Digits { .. } if !is_number(space) => {}
-            PreTokenizer::Punctuation(_) if !is_punctuation(space) => {}
-            PreTokenizer::Metaspace(metaspace) => self.mark(*metaspace)?,
-            PreTokenizer::Split {
+            PreTokenizerStep::CharDelimiter(delimiter) => self.is_made = *delimiter == space,
+            PreTokenizerStep::Digits { .. } if !is_number(space) => {}
+            PreTokenizerStep::Punctuation(_) if !is_punctuation(space) => {}
+            PreTokenizerStep::Metaspace(metaspace) => self.mark(*metaspace)?,
+            PreTokenizerStep::Split {
                 pattern,
                 behavior,
                 invert,
@@ -340,7 +340,7 @@ impl Cut {
 }
 
 /// What a step makes of a character alone; `None` if it cannot be applied.
-fn changed(step: &Normalizer, c: char) -> Option<String> {
+fn changed(step: &NormalizerStep, c: char) -> Option<String> {
     let mut text = MappedText::default();
     text.start(
         c.encode_utf8(&mut [0; 4]).as_bytes(),

@@ -49,7 +49,7 @@ pub struct BpeModel {
     /// In the order of the file.
     list: Vec<ListedMerge>,
     /// The same by pairs; made when it is first needed.
-    merges: OnceLock<MergeTable>,
+    merges: OnceLock<PairMerges>,
     options: BpeOptions,
     unknown: Option<u32>,
     /// The tokens of bytes.
@@ -78,7 +78,7 @@ struct Merge {
     id: u32,
 }
 
-type MergeTable = HashMap<u64, Merge, foldhash::fast::RandomState>;
+type PairMerges = HashMap<u64, Merge, foldhash::fast::RandomState>;
 
 fn key(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
@@ -226,7 +226,7 @@ impl BpeModel {
     }
 
     /// The merges by pairs. Of equal pairs, the last one counts.
-    fn table(&self) -> &MergeTable {
+    fn table(&self) -> &PairMerges {
         self.merges.get_or_init(|| {
             let merges = (0..).zip(&self.list);
             let merges = merges.map(|(rank, merge)| {

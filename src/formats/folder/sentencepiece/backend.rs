@@ -7,25 +7,28 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use super::stages::{
-    Stages, Template, bpe, metaspace, owned, replace_matches, replace_text, splits, step, unigram,
+    FolderStages, FolderTemplate, bpe, metaspace, owned, replace_matches, replace_text, splits,
+    step, unigram,
 };
-use super::{Settings, Token};
+use super::{FolderSettings, FolderToken};
 use crate::formats::FormatError;
 use crate::formats::tokenizer_json::{JsonMerges, JsonModel};
 use crate::model::ModelType;
 use crate::piece::PieceKind;
 
-pub(super) fn backend<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+pub(super) fn backend<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let is_unigram = settings.pieces.model.model_type() == ModelType::Unigram;
     Ok(of_model(settings, is_unigram))
 }
 
 /// A subclass of a class for unigram models that has no stages of its own.
-pub(super) fn unigram_backend<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+pub(super) fn unigram_backend<'m>(
+    settings: &FolderSettings<'m>,
+) -> Result<FolderStages<'m>, FormatError> {
     Ok(of_model(settings, true))
 }
 
-fn of_model<'m>(settings: &Settings<'m>, is_unigram: bool) -> Stages<'m> {
+fn of_model<'m>(settings: &FolderSettings<'m>, is_unigram: bool) -> FolderStages<'m> {
     let pieces = settings.pieces;
     let spec = pieces.model.normalizer_spec();
     let byte_fallback = pieces.model.trainer_spec().byte_fallback();
@@ -92,7 +95,7 @@ fn of_model<'m>(settings: &Settings<'m>, is_unigram: bool) -> Stages<'m> {
             let normalized = Some(false);
             (
                 id,
-                Token {
+                FolderToken {
                     normalized,
                     ..token
                 },
@@ -100,20 +103,20 @@ fn of_model<'m>(settings: &Settings<'m>, is_unigram: bool) -> Stages<'m> {
         });
         as_is.collect()
     });
-    Stages {
+    FolderStages {
         normalizer,
         pre_tokenizer,
         decoder,
         model,
         extra,
-        template: Template::BySettings,
+        template: FolderTemplate::BySettings,
         listed,
     }
 }
 
 /// The names of the pieces by id: a listed token gives its name to the piece of its id, unless
 /// another piece has that name and keeps it.
-fn names_of_pieces(settings: &Settings<'_>) -> Vec<String> {
+fn names_of_pieces(settings: &FolderSettings<'_>) -> Vec<String> {
     let pieces = settings.pieces;
     let mut names: Vec<String> = pieces
         .pieces
@@ -139,7 +142,7 @@ fn names_of_pieces(settings: &Settings<'_>) -> Vec<String> {
 
 /// A BPE model in which pairs of normal pieces merge: first those of the piece with the larger score,
 /// then with the smaller id, then with the smaller left part.
-fn bpe_by_score<'m>(settings: &Settings<'m>, names: &[String]) -> JsonModel<'m> {
+fn bpe_by_score<'m>(settings: &FolderSettings<'m>, names: &[String]) -> JsonModel<'m> {
     let pieces = settings.pieces;
     let own = pieces.ids();
     let named = own

@@ -18,12 +18,12 @@ use serde_json::{Value, json};
 
 use super::backend::{backend, unigram_backend};
 use super::stages::{
-    Part, Stages, Template, bpe, byte_decoder, metaspace, owned, replace_matches, replace_text,
-    step, strip, unigram,
+    FolderPart, FolderStages, FolderTemplate, bpe, byte_decoder, metaspace, owned, replace_matches,
+    replace_text, step, strip, unigram,
 };
-use super::{BACKEND, Settings, Token, unsupported};
+use super::{BACKEND, FolderSettings, FolderToken, unsupported};
 use crate::formats::FormatError;
-use crate::formats::folder::{ROBERTA_ROLES, Role, role};
+use crate::formats::folder::{ROBERTA_ROLES, TokenRole, role};
 use crate::formats::tokenizer_json::{JsonModel, JsonText};
 use crate::model::ModelType;
 
@@ -35,19 +35,20 @@ pub(super) struct Class {
     /// The values of `model_type` in `config.json` for which it is the class if none is named.
     pub(super) model_types: &'static [&'static str],
     /// The special tokens that it has by default.
-    pub(super) roles: &'static [Role],
+    pub(super) roles: &'static [TokenRole],
     /// Whether the settings of the model count, rather than those of the class.
     pub(super) follows_model: bool,
     /// Whether it adds its special tokens a second time.
     pub(super) adds_twice: bool,
     /// The default of `add_bos_token`.
     pub(super) adds_bos: bool,
-    pub(super) make: for<'s, 'm> fn(&'s Settings<'m>) -> Result<Stages<'m>, FormatError>,
+    pub(super) make:
+        for<'s, 'm> fn(&'s FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError>,
 }
 
 /// A mask that takes the white space before it.
-const fn mask(token: &'static str) -> Role {
-    Role {
+const fn mask(token: &'static str) -> TokenRole {
+    TokenRole {
         lstrip: true,
         ..role("mask_token", token)
     }
@@ -57,8 +58,8 @@ const fn class(
     name: &'static str,
     file: Option<&'static str>,
     model_types: &'static [&'static str],
-    roles: &'static [Role],
-    make: for<'s, 'm> fn(&'s Settings<'m>) -> Result<Stages<'m>, FormatError>,
+    roles: &'static [TokenRole],
+    make: for<'s, 'm> fn(&'s FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError>,
 ) -> Class {
     Class {
         name,
@@ -75,7 +76,7 @@ const fn class(
 const SPIECE: Option<&str> = Some("spiece.model");
 const BPE_MODEL: Option<&str> = Some("sentencepiece.bpe.model");
 
-const BERT_ROLES: &[Role] = &[
+const BERT_ROLES: &[TokenRole] = &[
     role("bos_token", "[CLS]"),
     role("eos_token", "[SEP]"),
     role("unk_token", "<unk>"),
@@ -84,13 +85,13 @@ const BERT_ROLES: &[Role] = &[
     role("cls_token", "[CLS]"),
     role("mask_token", "[MASK]"),
 ];
-const T5_ROLES: &[Role] = &[
+const T5_ROLES: &[TokenRole] = &[
     role("eos_token", "</s>"),
     role("unk_token", "<unk>"),
     role("pad_token", "<pad>"),
 ];
 /// [`ROBERTA_ROLES`] with a mask that takes the white space before it.
-const FAIRSEQ_ROLES: &[Role] = &[
+const FAIRSEQ_ROLES: &[TokenRole] = &[
     role("bos_token", "<s>"),
     role("eos_token", "</s>"),
     role("unk_token", "<unk>"),
@@ -99,12 +100,12 @@ const FAIRSEQ_ROLES: &[Role] = &[
     role("cls_token", "<s>"),
     mask("<mask>"),
 ];
-const LLAMA_ROLES: &[Role] = &[
+const LLAMA_ROLES: &[TokenRole] = &[
     role("bos_token", "<s>"),
     role("eos_token", "</s>"),
     role("unk_token", "<unk>"),
 ];
-const GEMMA_ROLES: &[Role] = &[
+const GEMMA_ROLES: &[TokenRole] = &[
     role("bos_token", "<bos>"),
     role("eos_token", "<eos>"),
     role("unk_token", "<unk>"),
@@ -252,7 +253,7 @@ pub(super) const CLASSES: [Class; 23] = [
             role("sep_token", "</s>"),
             role("pad_token", "<pad>"),
             role("cls_token", "<s>"),
-            Role {
+            TokenRole {
                 normalized: true,
                 ..mask("<mask>")
             },
@@ -385,33 +386,33 @@ fn at_white_space(scheme: &str) -> Vec<Value> {
 }
 
 /// A token before and one after a text, with a further one between two.
-fn around(before: &str, after: &str, between: &[&str], second: u32) -> [Vec<Part>; 2] {
-    let token = |text: &str, type_id| Part::Token(text.to_owned(), type_id);
-    let single = vec![token(before, 0), Part::First(0), token(after, 0)];
+fn around(before: &str, after: &str, between: &[&str], second: u32) -> [Vec<FolderPart>; 2] {
+    let token = |text: &str, type_id| FolderPart::FolderToken(text.to_owned(), type_id);
+    let single = vec![token(before, 0), FolderPart::First(0), token(after, 0)];
     let between = between.iter().map(|text| token(text, 0));
     let pair = single.iter().cloned().chain(between);
-    let pair = pair.chain([Part::Second(second), token(after, second)]);
+    let pair = pair.chain([FolderPart::Second(second), token(after, second)]);
     [single.clone(), pair.collect()]
 }
 
 /// Tokens before a text, or two, and tokens after.
-fn enclosing(before: &[&str], after: &[&str]) -> [Vec<Part>; 2] {
-    let tokens = |texts: &[&str]| -> Vec<Part> {
+fn enclosing(before: &[&str], after: &[&str]) -> [Vec<FolderPart>; 2] {
+    let tokens = |texts: &[&str]| -> Vec<FolderPart> {
         texts
             .iter()
-            .map(|text| Part::Token((*text).to_owned(), 0))
+            .map(|text| FolderPart::FolderToken((*text).to_owned(), 0))
             .collect()
     };
-    let parts = |texts: &[Part]| [&tokens(before)[..], texts, &tokens(after)].concat();
+    let parts = |texts: &[FolderPart]| [&tokens(before)[..], texts, &tokens(after)].concat();
     [
-        parts(&[Part::First(0)]),
-        parts(&[Part::First(0), Part::Second(0)]),
+        parts(&[FolderPart::First(0)]),
+        parts(&[FolderPart::First(0), FolderPart::Second(0)]),
     ]
 }
 
-/// Pieces that a class puts before those of the model, whose first ones it drops.
+/// ModelPieces that a class puts before those of the model, whose first ones it drops.
 fn with_first<'m>(
-    settings: &Settings<'m>,
+    settings: &FolderSettings<'m>,
     first: impl IntoIterator<Item = String>,
     dropped: usize,
 ) -> Vec<(JsonText<'m>, f64)> {
@@ -422,7 +423,7 @@ fn with_first<'m>(
 }
 
 /// The pieces of the programs of fairseq: four special ones, and the model's from the fourth on.
-fn fairseq<'m>(settings: &Settings<'m>, first: &str) -> Vec<(JsonText<'m>, f64)> {
+fn fairseq<'m>(settings: &FolderSettings<'m>, first: &str) -> Vec<(JsonText<'m>, f64)> {
     let defaults = [
         (first, "<s>"),
         ("pad_token", "<pad>"),
@@ -433,8 +434,8 @@ fn fairseq<'m>(settings: &Settings<'m>, first: &str) -> Vec<(JsonText<'m>, f64)>
     with_first(settings, special, 3)
 }
 
-fn special(texts: impl IntoIterator<Item = impl Into<String>>) -> Vec<Token> {
-    texts.into_iter().map(Token::special).collect()
+fn special(texts: impl IntoIterator<Item = impl Into<String>>) -> Vec<FolderToken> {
+    texts.into_iter().map(FolderToken::special).collect()
 }
 
 /// The number of a piece with this text and the score 0.
@@ -445,7 +446,7 @@ fn unscored(vocab: &[(JsonText<'_>, f64)], text: &str, from: usize) -> Option<u3
 }
 
 /// Quotes, accents and case.
-fn bert_like(settings: &Settings<'_>, drops_accents: bool, lowers: bool) -> Vec<Value> {
+fn bert_like(settings: &FolderSettings<'_>, drops_accents: bool, lowers: bool) -> Vec<Value> {
     let quotes = [replace_text("``", "\""), replace_text("''", "\"")];
     let accents = [step("NFKD"), step("StripAccents")];
     let steps = quotes
@@ -455,7 +456,7 @@ fn bert_like(settings: &Settings<'_>, drops_accents: bool, lowers: bool) -> Vec<
     steps.chain(settings.pieces.rules()).collect()
 }
 
-fn albert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn albert<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let scheme = settings.always_or("never");
     let [cls, sep] = ["cls_token", "sep_token"].map(|field| {
         settings.text(
@@ -481,7 +482,7 @@ fn albert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
             return Err(unsupported("tokenizer_class", found, remedy));
         }
     }
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: bert_like(
             settings,
             !settings.bool("keep_accents", false),
@@ -491,26 +492,26 @@ fn albert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         decoder: vec![metaspace(scheme, true)],
         model: unigram(settings.pieces.scores(), 1, false),
         extra: settings.symbols(),
-        template: Template::UnlessSet(around(&cls, &sep, &[], 1)),
+        template: FolderTemplate::UnlessSet(around(&cls, &sep, &[], 1)),
         listed: None,
     })
 }
 
-fn xlnet<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn xlnet<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let [sep, cls] = ["sep_token", "cls_token"].map(|field| settings.role_text(field));
-    let token = |text: &str, type_id| Part::Token(text.to_owned(), type_id);
-    Ok(Stages {
+    let token = |text: &str, type_id| FolderPart::FolderToken(text.to_owned(), type_id);
+    Ok(FolderStages {
         normalizer: bert_like(settings, true, settings.bool("do_lower_case", false)),
         pre_tokenizer: at_white_space("always"),
         decoder: vec![metaspace("always", true)],
         model: unigram(settings.pieces.scores(), settings.unknown_id(), false),
         extra: settings.symbols(),
-        template: Template::Fixed([
-            vec![Part::First(0), token(&sep, 0), token(&cls, 2)],
+        template: FolderTemplate::Fixed([
+            vec![FolderPart::First(0), token(&sep, 0), token(&cls, 2)],
             vec![
-                Part::First(0),
+                FolderPart::First(0),
                 token(&sep, 0),
-                Part::Second(1),
+                FolderPart::Second(1),
                 token(&sep, 1),
                 token(&cls, 2),
             ],
@@ -520,24 +521,29 @@ fn xlnet<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
 }
 
 /// The unknown piece that the model names.
-fn t5<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn t5<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let eos = settings.role_text("eos_token");
-    let token = || Part::Token(eos.clone(), 0);
-    Ok(Stages {
-        template: Template::Fixed([
-            vec![Part::First(0), token()],
-            vec![Part::First(0), token(), Part::Second(0), token()],
+    let token = || FolderPart::FolderToken(eos.clone(), 0);
+    Ok(FolderStages {
+        template: FolderTemplate::Fixed([
+            vec![FolderPart::First(0), token()],
+            vec![
+                FolderPart::First(0),
+                token(),
+                FolderPart::Second(0),
+                token(),
+            ],
         ]),
         ..with_sentinels(settings)?
     })
 }
 
-fn video_prism<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn video_prism<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     with_sentinels(settings)
 }
 
 /// The sentinels of T5 stand after the pieces, the last one first.
-fn with_sentinels<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn with_sentinels<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let count = settings.number("extra_ids", 100);
     let sentinels = || (0..count).map(|number| format!("<extra_id_{number}>"));
     let mut vocab = settings.pieces.scores();
@@ -558,35 +564,35 @@ fn with_sentinels<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError
             "give the number of the pieces, or 0",
         ));
     }
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: settings.pieces.rules().into_iter().collect(),
         pre_tokenizer: at_white_space("always"),
         decoder: vec![metaspace("always", true)],
         model: unigram(vocab, 2, false),
         extra,
-        template: Template::BySettings,
+        template: FolderTemplate::BySettings,
         listed: None,
     })
 }
 
-fn xlm_roberta<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn xlm_roberta<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let scheme = settings.always_or("never");
     let mut vocab = fairseq(settings, "bos_token");
     vocab.push((owned(settings.text("mask_token", "<mask>")), 0.0));
     let [bos, eos] = ["bos_token", "eos_token"].map(|field| settings.role_text(field));
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: settings.pieces.rules().into_iter().collect(),
         pre_tokenizer: at_white_space(scheme),
         decoder: vec![metaspace(scheme, true)],
         model: unigram(vocab, 3, false),
         extra: settings.symbols(),
-        template: Template::Fixed(around(&bos, &eos, &[&eos], 0)),
+        template: FolderTemplate::Fixed(around(&bos, &eos, &[&eos], 0)),
         listed: None,
     })
 }
 
 /// The type of the model decides for the classes that have no algorithm of their own.
-fn refuse_bpe(settings: &Settings<'_>) -> Result<(), FormatError> {
+fn refuse_bpe(settings: &FolderSettings<'_>) -> Result<(), FormatError> {
     let model_type = settings.pieces.model.model_type();
     if model_type == ModelType::Unigram {
         return Ok(());
@@ -602,7 +608,7 @@ fn refuse_bpe(settings: &Settings<'_>) -> Result<(), FormatError> {
     ))
 }
 
-fn camembert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn camembert<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     refuse_bpe(settings)?;
     let scheme = settings.always_or("never");
     let unknown = settings.text("unk_token", "<unk>");
@@ -626,18 +632,18 @@ fn camembert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         .and_then(|at| u32::try_from(at).ok())
         .unwrap_or_default();
     let [bos, eos] = ["bos_token", "eos_token"].map(|field| settings.role_text(field));
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: settings.pieces.rules().into_iter().collect(),
         pre_tokenizer: at_white_space(scheme),
         decoder: vec![metaspace(scheme, true)],
         model: unigram(vocab, unk_id, false),
         extra: settings.symbols(),
-        template: Template::Fixed(around(&bos, &eos, &[&eos], 0)),
+        template: FolderTemplate::Fixed(around(&bos, &eos, &[&eos], 0)),
         listed: None,
     })
 }
 
-fn mbart<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn mbart<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let mut vocab = fairseq(settings, "bos_token");
     vocab.extend(MBART_LANGUAGES.map(|language| (owned(language), 0.0)));
     vocab.push((owned(settings.text("mask_token", "<mask>")), 0.0));
@@ -647,18 +653,18 @@ fn mbart<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         .and_then(Value::as_str)
         .unwrap_or("en_XX");
     let eos = settings.role_text("eos_token");
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: Vec::new(),
         pre_tokenizer: at_white_space("always"),
         decoder: vec![metaspace("always", true)],
         model: unigram(vocab, 3, false),
         extra: [special(MBART_LANGUAGES), settings.symbols()].concat(),
-        template: Template::Fixed(enclosing(&[], &[&eos, source])),
+        template: FolderTemplate::Fixed(enclosing(&[], &[&eos, source])),
         listed: None,
     })
 }
 
-fn mbart50<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn mbart50<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let languages: Vec<&str> = MBART_LANGUAGES
         .into_iter()
         .chain(FURTHER_LANGUAGES)
@@ -672,7 +678,7 @@ fn mbart50<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         .and_then(Value::as_str)
         .unwrap_or("en_XX");
     let eos = settings.role_text("eos_token");
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: { settings.pieces.rules() }
             .into_iter()
             .chain([replace_matches(" {2,}", " ")])
@@ -681,15 +687,15 @@ fn mbart50<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         decoder: vec![metaspace("always", true)],
         model: unigram(vocab, 3, false),
         extra: [settings.symbols(), special(languages)].concat(),
-        template: Template::Fixed(enclosing(&[source], &[&eos])),
+        template: FolderTemplate::Fixed(enclosing(&[source], &[&eos])),
         listed: None,
     })
 }
 
-fn barthez<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn barthez<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     refuse_bpe(settings)?;
     let scheme = settings.always_or("never");
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: vec![
             replace_matches("\\s{2,}|[\\n\\r\\t]", " "),
             step("NFC"),
@@ -699,28 +705,28 @@ fn barthez<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         decoder: vec![metaspace(scheme, true)],
         model: unigram(settings.pieces.scores(), 3, false),
         extra: settings.symbols(),
-        template: Template::BySettings,
+        template: FolderTemplate::BySettings,
         listed: None,
     })
 }
 
-fn big_bird<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn big_bird<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let scheme = settings.always_or("never");
     let vocab = settings.pieces.scores();
     let unk_id = unscored(&vocab, &settings.role_text("unk_token"), 0).unwrap_or(100);
     let [cls, sep] = ["cls_token", "sep_token"].map(|field| settings.role_text(field));
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: vec![strip(false, false), replace_matches(" {2,}", "▁")],
         pre_tokenizer: vec![metaspace(scheme, true)],
         decoder: vec![metaspace(scheme, true)],
         model: unigram(vocab, unk_id, false),
         extra: settings.symbols(),
-        template: Template::Fixed(around(&cls, &sep, &[], 1)),
+        template: FolderTemplate::Fixed(around(&cls, &sep, &[], 1)),
         listed: None,
     })
 }
 
-fn deberta_v2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn deberta_v2<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let scheme = settings.always_or("first");
     let vocab = settings.pieces.scores();
     let unknown = unscored(&vocab, &settings.role_text("unk_token"), 0);
@@ -736,7 +742,7 @@ fn deberta_v2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
     ];
     let punctuation = settings.bool("split_by_punct", false);
     let punctuation = punctuation.then(|| json!({"type": "Punctuation", "behavior": "Isolated"}));
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: lowers.into_iter().chain(spaces).collect(),
         pre_tokenizer: punctuation
             .into_iter()
@@ -745,12 +751,12 @@ fn deberta_v2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         decoder: vec![metaspace(scheme, true)],
         model: unigram(vocab, unk_id, false),
         extra: settings.symbols(),
-        template: Template::Fixed(around(&cls, &sep, &[], 1)),
+        template: FolderTemplate::Fixed(around(&cls, &sep, &[], 1)),
         listed: None,
     })
 }
 
-fn rembert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn rembert<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let scheme = settings.always_or("never");
     let mut normalizer = bert_like(
         settings,
@@ -758,23 +764,23 @@ fn rembert<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         settings.bool("do_lower_case", false),
     );
     normalizer.insert(2, replace_matches(" {2,}", " "));
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer,
         pre_tokenizer: vec![metaspace(scheme, true)],
         decoder: vec![metaspace(scheme, true)],
         model: unigram(settings.pieces.scores(), 2, false),
         extra: settings.symbols(),
-        template: Template::BySettings,
+        template: FolderTemplate::BySettings,
         listed: None,
     })
 }
 
-fn xglm<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn xglm<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let scheme = settings.always_or("never");
     let eos = settings.role_text("eos_token");
-    let token = || Part::Token(eos.clone(), 0);
+    let token = || FolderPart::FolderToken(eos.clone(), 0);
     let made_up = (0..7).map(|number| format!("<madeupword{number}>"));
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: { settings.pieces.rules() }
             .into_iter()
             .chain([replace_matches(" {2,}", " ")])
@@ -783,15 +789,21 @@ fn xglm<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         decoder: vec![metaspace(scheme, true)],
         model: unigram(settings.pieces.scores(), 3, false),
         extra: [settings.symbols(), special(made_up)].concat(),
-        template: Template::Fixed([
-            vec![token(), Part::First(0)],
-            vec![token(), Part::First(0), token(), token(), Part::Second(0)],
+        template: FolderTemplate::Fixed([
+            vec![token(), FolderPart::First(0)],
+            vec![
+                token(),
+                FolderPart::First(0),
+                token(),
+                token(),
+                FolderPart::Second(0),
+            ],
         ]),
         listed: None,
     })
 }
 
-fn pegasus<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn pegasus<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let offset = settings.number("offset", 103);
     let unknown = || (2..offset).map(|number| format!("<unk_{number}>"));
     // The defaults of the two masks are exchanged where the pieces are made.
@@ -827,7 +839,7 @@ fn pegasus<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         Some(Value::Null) => None,
         _ => Some(settings.text("mask_token_sent", "<mask_1>")),
     };
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: vec![
             settings
                 .pieces
@@ -839,12 +851,12 @@ fn pegasus<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         decoder: vec![metaspace("always", true)],
         model: unigram(vocab, unk_id, false),
         extra: special(sentence.into_iter().chain(unknown())),
-        template: Template::Fixed(enclosing(&[], &[&eos])),
+        template: FolderTemplate::Fixed(enclosing(&[], &[&eos])),
         listed: None,
     })
 }
 
-fn nllb<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn nllb<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let defaults = [
         ("bos_token", "<s>"),
         ("pad_token", "<pad>"),
@@ -878,7 +890,7 @@ fn nllb<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         .and_then(Value::as_str)
         .unwrap_or("eng_Latn");
     let eos = settings.role_text("eos_token");
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: rules.into_iter().chain(spaces).collect(),
         pre_tokenizer: vec![metaspace("always", true)],
         decoder: vec![metaspace("always", true)],
@@ -889,7 +901,7 @@ fn nllb<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
             false,
         ),
         extra: settings.symbols(),
-        template: Template::Fixed(match settings.bool("legacy_behaviour", false) {
+        template: FolderTemplate::Fixed(match settings.bool("legacy_behaviour", false) {
             true => enclosing(&[], &[&eos, source]),
             false => enclosing(&[source], &[&eos]),
         }),
@@ -899,7 +911,7 @@ fn nllb<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
 
 /// The pieces as BPE merges, which the classes order by ids.
 fn pieces_with_merges<'m>(
-    settings: &Settings<'m>,
+    settings: &FolderSettings<'m>,
     unk_token: Option<String>,
     byte_fallback: bool,
 ) -> JsonModel<'m> {
@@ -912,25 +924,25 @@ fn pieces_with_merges<'m>(
     )
 }
 
-fn reformer<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn reformer<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let rules = settings.pieces.rules();
     let spaces = rules.is_some().then(|| replace_matches(" {2,}", " "));
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: rules.into_iter().chain(spaces).collect(),
         pre_tokenizer: vec![metaspace("always", true)],
         decoder: vec![metaspace("always", true)],
         model: pieces_with_merges(settings, Some(settings.text("unk_token", "<unk>")), false),
         extra: settings.symbols(),
-        template: Template::BySettings,
+        template: FolderTemplate::BySettings,
         listed: None,
     })
 }
 
-fn tipsv2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn tipsv2<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let lowers = settings
         .bool("do_lower_case", true)
         .then(|| step("Lowercase"));
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: lowers.into_iter().chain(settings.pieces.rules()).collect(),
         pre_tokenizer: at_white_space("always"),
         decoder: vec![
@@ -940,13 +952,13 @@ fn tipsv2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         ],
         model: pieces_with_merges(settings, None, true),
         extra: settings.symbols(),
-        template: Template::BySettings,
+        template: FolderTemplate::BySettings,
         listed: None,
     })
 }
 
 /// Whether `add_prefix_space` is left to the class, or asked for.
-fn prefixes_space(settings: &Settings<'_>) -> bool {
+fn prefixes_space(settings: &FolderSettings<'_>) -> bool {
     let asked = settings
         .fields
         .get("add_prefix_space")
@@ -954,43 +966,43 @@ fn prefixes_space(settings: &Settings<'_>) -> bool {
     asked.unwrap_or(true)
 }
 
-fn llama<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn llama<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let prefixes = prefixes_space(settings);
     let scheme = match (prefixes, settings.bool("legacy", false)) {
         (false, _) => "never",
         (true, true) => "always",
         (true, false) => "first",
     };
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: Vec::new(),
         pre_tokenizer: vec![metaspace(scheme, false)],
         decoder: byte_decoder(prefixes),
         model: pieces_with_merges(settings, None, true),
         extra: settings.symbols(),
-        template: Template::BySettings,
+        template: FolderTemplate::BySettings,
         listed: None,
     })
 }
 
-fn code_llama<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
+fn code_llama<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
     let scheme = match prefixes_space(settings) {
         true => "first",
         false => "never",
     };
     let of_class = ["▁<PRE>", "▁<MID>", "▁<SUF>", "▁<EOT>", "<FILL_ME>"];
-    Ok(Stages {
+    Ok(FolderStages {
         normalizer: Vec::new(),
         pre_tokenizer: vec![metaspace(scheme, false)],
         decoder: byte_decoder(true),
         model: pieces_with_merges(settings, Some(settings.text("unk_token", "<unk>")), true),
         extra: [settings.symbols(), special(of_class)].concat(),
-        template: Template::BySettings,
+        template: FolderTemplate::BySettings,
         listed: None,
     })
 }
 
-fn gemma<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
-    Ok(Stages {
+fn gemma<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
+    Ok(FolderStages {
         normalizer: vec![replace_text(" ", "▁")],
         pre_tokenizer: vec![json!({
             "type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": false
@@ -998,13 +1010,13 @@ fn gemma<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
         decoder: byte_decoder(false),
         model: pieces_with_merges(settings, Some(settings.text("unk_token", "<unk>")), true),
         extra: settings.symbols(),
-        template: Template::BySettings,
+        template: FolderTemplate::BySettings,
         listed: None,
     })
 }
 
-fn siglip2<'m>(settings: &Settings<'m>) -> Result<Stages<'m>, FormatError> {
-    Ok(Stages {
+fn siglip2<'m>(settings: &FolderSettings<'m>) -> Result<FolderStages<'m>, FormatError> {
+    Ok(FolderStages {
         normalizer: vec![step("Lowercase"), replace_text(" ", "▁")],
         ..gemma(settings)?
     })

@@ -7,46 +7,48 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use super::{Pieces, Settings, Token};
+use super::{FolderSettings, FolderToken, ModelPieces};
 use crate::formats::tokenizer_json::{JsonMerges, JsonModel, JsonText, JsonVocab};
 
 /// What a class makes of a model and its settings.
-pub(super) struct Stages<'m> {
+pub(super) struct FolderStages<'m> {
     pub(super) normalizer: Vec<Value>,
     pub(super) pre_tokenizer: Vec<Value>,
     pub(super) decoder: Vec<Value>,
     pub(super) model: JsonModel<'m>,
     /// The special tokens of the class, unless the files list others.
-    pub(super) extra: Vec<Token>,
-    pub(super) template: Template,
+    pub(super) extra: Vec<FolderToken>,
+    pub(super) template: FolderTemplate,
     /// The listed tokens, if the class changes them.
-    pub(super) listed: Option<Vec<(u64, Token)>>,
+    pub(super) listed: Option<Vec<(u64, FolderToken)>>,
 }
 
 /// What stands around a text, and around two.
-pub(super) enum Template {
+pub(super) enum FolderTemplate {
     /// The tokens that `add_bos_token` and `add_eos_token` ask for.
     BySettings,
     /// The parts, unless one of the two is given.
-    UnlessSet([Vec<Part>; 2]),
+    UnlessSet([Vec<FolderPart>; 2]),
     /// The parts.
-    Fixed([Vec<Part>; 2]),
+    Fixed([Vec<FolderPart>; 2]),
 }
 
 /// A part of a template, with the type of its tokens.
 #[derive(Debug, Clone)]
-pub(super) enum Part {
+pub(super) enum FolderPart {
     First(u32),
     Second(u32),
-    Token(String, u32),
+    FolderToken(String, u32),
 }
 
-impl Part {
+impl FolderPart {
     pub(super) fn component(&self) -> Value {
         match self {
             Self::First(type_id) => json!({"Sequence": {"id": "A", "type_id": type_id}}),
             Self::Second(type_id) => json!({"Sequence": {"id": "B", "type_id": type_id}}),
-            Self::Token(text, type_id) => json!({"SpecialToken": {"id": text, "type_id": type_id}}),
+            Self::FolderToken(text, type_id) => {
+                json!({"SpecialToken": {"id": text, "type_id": type_id}})
+            }
         }
     }
 }
@@ -83,7 +85,7 @@ pub(super) fn byte_decoder(strips_space: bool) -> Vec<Value> {
         .collect()
 }
 
-impl<'m> Pieces<'m> {
+impl<'m> ModelPieces<'m> {
     /// The normalization rules of the model, if it has any.
     pub(super) fn rules(&self) -> Option<Value> {
         let rules = self.model.normalizer_spec().precompiled_charsmap();
@@ -181,7 +183,7 @@ pub(super) fn bpe<'m>(
     }
 }
 
-impl Settings<'_> {
+impl FolderSettings<'_> {
     /// Where a class puts the whitespace mark: before each part, or nowhere.
     pub(super) fn always_or(&self, otherwise: &'static str) -> &'static str {
         match self.bool("add_prefix_space", true) {
