@@ -172,7 +172,7 @@ impl EncodeContext<'_> {
         match (&self.tables, &self.options.special) {
             (TablesRef::Model(model), FoundSpecial::Pieces(allowed)) => {
                 for segment in allowed.segments(text) {
-                    self.encode_long_segment(model, (segment, text), parts, ids);
+                    self.encode_long_segment(model, text, segment, parts, ids);
                 }
             }
             (TablesRef::Model(model), _) => model.encode_long(self, parts, text, ids),
@@ -183,11 +183,11 @@ impl EncodeContext<'_> {
                     Some(model) => {
                         let scopes = Scope::whole(text, found);
                         tables.pipeline.cut_as_is(text, &scopes, |segment| {
-                            self.encode_long_segment(&model, (segment, text), parts, ids);
+                            self.encode_long_segment(&model, text, segment, parts, ids);
                         });
                     }
                     None => {
-                        self.encode_long_by_stages(&tables.pipeline, found, (text, parts), ids);
+                        self.encode_long_by_stages(&tables.pipeline, found, text, parts, ids);
                     }
                 }
             }
@@ -198,7 +198,8 @@ impl EncodeContext<'_> {
     fn encode_long_segment(
         &self,
         model: &ModelContext<'_>,
-        (segment, text): (Segment, &[u8]),
+        text: &[u8],
+        segment: Segment,
         parts: &mut CacheParts,
         ids: &mut Vec<PieceId>,
     ) {
@@ -214,7 +215,8 @@ impl EncodeContext<'_> {
         &self,
         pipeline: &Pipeline,
         found: &FoundTokens,
-        (text, parts): (&[u8], &mut CacheParts),
+        text: &[u8],
+        parts: &mut CacheParts,
         ids: &mut Vec<PieceId>,
     ) {
         let encode_parts = |parts: &[&[u8]]| {

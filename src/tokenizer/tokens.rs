@@ -116,7 +116,7 @@ impl<'e> TokenRef<'e> {
     }
 
     /// The text of the piece. For an unknown token this is the normalized text that it stands for,
-    /// unless [`ExtraOption::UnkPiece`] is given. In n-best lists and samples of a unigram model, a
+    /// unless [`ExtraOption::UnkPiece`](crate::ExtraOption::UnkPiece) is given. In n-best lists and samples of a unigram model, a
     /// piece that ends inside a character has the text of the whole character, as in the reference.
     /// It is UTF-8 if the pieces of the model are.
     #[inline]

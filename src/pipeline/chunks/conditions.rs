@@ -142,7 +142,7 @@ impl Cut {
 
     fn normalize(&mut self, step: &NormalizerStep) -> Option<()> {
         match step {
-            NormalizerStep::Prepend(_) | NormalizerStep::Strip { .. } => return Some(()),
+            NormalizerStep::Prepend(_) | NormalizerStep::Strip { .. } => Some(()),
             NormalizerStep::Replace { pattern, content } => self.replace(pattern, content),
             _ => {
                 self.space = single(&changed(step, self.space)?)?;
