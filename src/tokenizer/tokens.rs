@@ -30,7 +30,7 @@ pub struct Tokens<'e> {
     pub(super) buffer: &'e TokenBuffer,
     pub(super) text: &'e [u8],
     pub(super) tokenizer: &'e Tokenizer,
-    /// Whether unknown tokens have the unknown piece's text; see [`ExtraOption::UnkPiece`].
+    /// Whether unknown tokens have the unknown piece's text; see [`ExtraOption::UnkPiece`](super::ExtraOption::UnkPiece).
     pub(super) shows_unk_piece: bool,
 }
 
