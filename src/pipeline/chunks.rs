@@ -80,7 +80,7 @@ impl Chunks {
         let ascii = Box::new(std::array::from_fn(sides));
         let letters = ascii
             .iter()
-            .zip(0u8..)
+            .zip(0..=u8::MAX)
             .filter(|(_, byte)| byte.is_ascii_alphabetic());
         let mut letters = letters.map(|(sides, _): (&Sides, u8)| *sides);
         let is_useful = letters.clone().any(|sides| sides.has(Sides::BEFORE))
