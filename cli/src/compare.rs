@@ -62,20 +62,20 @@ pub(crate) fn command() -> Command {
 
 /// Everything that a report says.
 struct ComparisonReport<'t> {
-    a: Side<'t>,
-    b: Side<'t>,
+    a: ComparedSide<'t>,
+    b: ComparedSide<'t>,
     files: Vec<ComparedFile>,
     comparison: Comparison,
 }
 
 /// One of the models.
-struct Side<'t> {
+struct ComparedSide<'t> {
     /// The model as the command line names it.
     name: String,
     tokenizer: &'t Tokenizer,
 }
 
-impl<'t> Side<'t> {
+impl<'t> ComparedSide<'t> {
     /// The report on the model.
     fn inspect(&self) -> CliResult<InspectReport<'t>> {
         InspectReport::new(self.name.clone(), self.tokenizer)
@@ -108,11 +108,11 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         let (files, comparison) = compare(matches, &files, &Comparing { a: &a, b: &b })?;
         has_equal_ids = comparison.sums.has_equal_ids();
         let report = ComparisonReport {
-            a: Side {
+            a: ComparedSide {
                 name: name_a,
                 tokenizer: &a,
             },
-            b: Side {
+            b: ComparedSide {
                 name: name_b,
                 tokenizer: &b,
             },

@@ -77,14 +77,12 @@ impl Chunks {
             Ok(byte) if byte.is_ascii() => conditions.sides(pipeline, char::from(byte)),
             _ => Sides::UNKNOWN,
         };
-        let ascii = Box::new(std::array::from_fn(sides));
-        let letters = ascii
-            .iter()
-            .zip(0..=u8::MAX)
-            .filter(|(_, byte)| byte.is_ascii_alphabetic());
-        let mut letters = letters.map(|(sides, _): (&Sides, u8)| *sides);
-        let is_useful = letters.clone().any(|sides| sides.has(Sides::BEFORE))
-            && letters.any(|sides| sides.has(Sides::AFTER));
+        let ascii: Box<[Sides; 256]> = Box::new(std::array::from_fn(sides));
+        let any_letter = |side: Sides| {
+            let mut letters = (b'A'..=b'z').filter(u8::is_ascii_alphabetic);
+            letters.any(|letter| ascii[usize::from(letter)].has(side))
+        };
+        let is_useful = any_letter(Sides::BEFORE) && any_letter(Sides::AFTER);
         is_useful.then(|| Self {
             conditions,
             ascii,

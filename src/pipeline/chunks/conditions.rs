@@ -183,9 +183,11 @@ impl Cut {
         let space = self.space;
         self.before_is_not_in(text);
         // A text can begin with the space, and end with the character after it or a later one.
-        if text.starts_with(space) && text.chars().nth(1).is_some() {
-            let second = text.chars().nth(1);
-            self.after(move |c| second != Some(c));
+        let mut chars = text.chars();
+        if chars.next() == Some(space)
+            && let Some(second) = chars.next()
+        {
+            self.after(move |c| c != second);
         }
     }
 
@@ -240,7 +242,8 @@ impl Cut {
                     return None;
                 }
                 self.is_made = *use_regex;
-                // Without the expression, the space becomes another character.
+                // Without the expression, the model sees the characters of bytes: another one for the
+                // space, and several for a character that is not of ASCII.
                 if !use_regex {
                     self.space = '\u{120}';
                     self.before(|c| c.is_ascii());
