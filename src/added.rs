@@ -2,7 +2,8 @@
 //!
 //! Those that are not `normalized` are searched for in the text as it is, the others in what is left,
 //! after its normalization, with their own texts normalized. At each position the longest token
-//! counts, and the leftmost match wins.
+//! counts, and the leftmost match wins. Of tokens that their normalization makes equal, the first one
+//! is found; tokenizers 0.23 takes one at random whenever it reads the file.
 //!
 //! | property | what it does to a match |
 //! |---|---|

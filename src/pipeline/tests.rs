@@ -252,6 +252,18 @@ fn components_that_are_refused_are_named_with_the_reason() {
 }
 
 #[test]
+fn the_first_of_added_tokens_with_equal_normalized_texts_is_found() {
+    let token = |text: &str, id: u32| {
+        json!({"id": id, "content": text, "single_word": false, "lstrip": false, "rstrip": false,
+            "normalized": true, "special": false})
+    };
+    let tokens = json!([token("AX", 4), token("ax", 5), token("Ax", 6)]);
+    let components = json!({ "added_tokens": tokens, "normalizer": {"type": "Lowercase"} });
+    let pipeline = read_pipeline(file(components).as_bytes()).unwrap();
+    assert_eq!(results(&pipeline, "ax").unwrap()["ids"], json!([4]));
+}
+
+#[test]
 fn white_space_beside_added_tokens_takes_linear_time() {
     let token = |text: &str, id: u32| {
         json!({"id": id, "content": text, "single_word": false, "lstrip": true, "rstrip": true,

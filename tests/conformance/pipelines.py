@@ -221,9 +221,16 @@ class Maker:
             trim = processors.ByteLevel(trim_offsets=trims, add_prefix_space=adds)
             tokenizer.post_processor = processors.Sequence([trim, tokenizer.post_processor])
         names = self.random.sample(["<s>", "</s>", "[MASK]", "ab", "<a>", "b c"], self.random.choice([0, 0, 1, 3]))
+        normalized = set()
         for name in names:
             flags = {flag: self.is_on(0.3) for flag in ["single_word", "lstrip", "rstrip", "normalized"]}
             add = tokenizer.add_special_tokens if self.is_on() else tokenizer.add_tokens
+            if flags["normalized"] and tokenizer.normalizer:
+                # Of tokens that the normalizer makes equal the library takes one at random, whenever it reads the file.
+                text = tokenizer.normalizer.normalize_str(name)
+                if text in normalized:
+                    continue
+                normalized.add(text)
             add([AddedToken(name, special=add == tokenizer.add_special_tokens, **flags)])
         return tokenizer, names
 
