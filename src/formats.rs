@@ -46,12 +46,12 @@ pub(crate) use self::gguf::GgufContent;
 pub use self::gguf::{GgufOptions, GgufVocab};
 pub(crate) use self::opened::{FileContent, OpenedFile};
 pub use self::tokenizer_json::{
-    CopiedPostProcessor, JsonOptions, PostProcessor, ReadPostProcessor, TokenizerJson,
+    CopiedPostProcessor, JsonOptions, JsonVersion, PostProcessor, ReadPostProcessor, TokenizerJson,
     TransformersFolder,
 };
 pub use self::verdict::{Reason, ReasonKind, Verdict};
 pub(crate) use self::wordpiece::read_vocab_txt;
-use crate::pipeline::{Pipeline, PipelineModel};
+use crate::pipeline::{Pipeline, PipelineModel, UnicodeVersion};
 
 /// The files of a folder that can hold its vocabulary, in the order in which they are looked for.
 pub(crate) const FILES_OF_FOLDERS: [&str; 5] = [
@@ -66,9 +66,18 @@ pub(crate) const FILES_OF_FOLDERS: [&str; 5] = [
 /// SentencePiece can have, too.
 pub(crate) const RANKS_OF_FOLDERS: [&str; 2] = ["tokenizer.model", "tiktoken.model"];
 
-/// The pipeline of the bytes of a `tokenizer.json`.
+/// The pipeline of the bytes of a `tokenizer.json`, as the release of tokenizers runs it that the file is
+/// for.
 pub(crate) fn read_pipeline(file: &[u8]) -> Result<Pipeline, FormatError> {
-    tokenizer_json::read_pipeline(json_text(file)?)
+    read_pipeline_with(file, None)
+}
+
+/// The same with the normalization forms of a version of Unicode.
+pub(crate) fn read_pipeline_with(
+    file: &[u8],
+    unicode: Option<UnicodeVersion>,
+) -> Result<Pipeline, FormatError> {
+    tokenizer_json::read_pipeline(json_text(file)?, unicode)
 }
 
 /// The text of a `tokenizer.json`.

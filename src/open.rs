@@ -157,6 +157,7 @@ impl Tokenizer {
                 let model = Model::open_model_file(&folder.file)?;
                 let pipeline = folder.into_pipeline(&model).map_err(in_folder)?;
                 options.refuse_pattern(FileFormat::Folder)?;
+                options.refuse_unicode(FileFormat::Folder)?;
                 return Ok(Self::from_pipeline(pipeline, TokenizerConfig::default()));
             }
             // The error says which folder it is.
@@ -176,6 +177,7 @@ impl Tokenizer {
         if let Some(content) = OtherContent::of_start(file.start()) {
             return Err(OpenError::NotATokenizer { content });
         }
+        options.refuse_unicode(file.format)?;
         // The weights are not read.
         if file.format == FileFormat::Gguf {
             return Self::of_gguf(file.reader(), options);
@@ -193,7 +195,7 @@ impl Tokenizer {
         let bytes = &content.bytes[..];
         match content.format {
             FileFormat::TokenizerJson => {
-                let pipeline = formats::read_pipeline(bytes);
+                let pipeline = formats::read_pipeline_with(bytes, options.unicode);
                 let pipeline = pipeline.map_err(|error| match OtherContent::of_file(bytes) {
                     Some(content) if error.is_syntax() => OpenError::NotATokenizer { content },
                     _ => error.into(),

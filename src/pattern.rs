@@ -23,6 +23,8 @@ pub(crate) use self::adjacency::Adjacency;
 use self::backtracking::BacktrackingMachine;
 use self::general::Machine;
 use self::known::Scanner;
+#[cfg(feature = "formats")]
+pub(crate) use self::known::{DEEPSEEK as DEEPSEEK_EXPRESSIONS, GPT2 as GPT2_EXPRESSION};
 pub(crate) use self::split::Joiner;
 pub use self::split::{Pretokenizer, Split, SplitBehavior};
 pub(crate) use self::within::UncutStrings;
@@ -157,6 +159,14 @@ impl Pattern {
             _ => return None,
         };
         Self::new(expression).ok()
+    }
+
+    /// The expression of published vocabularies that cuts like this one, if tokenizers 1.0 knows it.
+    pub(crate) fn published(&self) -> Option<&'static str> {
+        match &self.engine {
+            Engine::Scanner(scanner) => scanner.published(),
+            _ => None,
+        }
     }
 
     /// The expression as it was given.

@@ -37,6 +37,7 @@ mod chunks;
 mod classes;
 mod decoder;
 mod error;
+mod forms;
 mod listed_model;
 mod length;
 mod matcher;
@@ -64,6 +65,7 @@ use self::chunks::Chunks;
 pub(crate) use self::decoder::DecoderState;
 pub use self::decoder::DecoderStep;
 pub use self::error::PipelineError;
+pub use self::forms::{UnicodeForm, UnicodeVersion};
 pub use self::length::{
     FinishedText, Padding, Side, Truncation, TruncationError, TruncationStrategy,
 };
@@ -75,7 +77,7 @@ pub use self::model::{
 };
 pub(crate) use self::model::{MergeNotInVocabulary, NoUnknownToken};
 use self::model::{ModelState, ModelToken};
-pub use self::normalizer::{NormalizerStep, PrecompiledRules, UnicodeForm};
+pub use self::normalizer::{NormalizerStep, PrecompiledRules};
 pub(crate) use self::part_texts::{PartEncoder, PartTexts};
 pub use self::pre_tokenizer::{Metaspace, PreTokenizerStep, PrependScheme};
 pub(crate) use self::template::TextEnds;

@@ -24,6 +24,7 @@ use super::io::{CliError, CliResult, is_standard_output};
 use super::progress::Messages;
 use spiece::byte_bpe::SpecialToken;
 use spiece::formats::ByteFormatOptions;
+use spiece::pipeline::UnicodeVersion;
 use spiece::train::{OptionDescriptor, OptionKind};
 use spiece::{ExtraOption, Model, PatternSyntax, Pretokenizer, Tokenizer, TrainFlags};
 
@@ -150,10 +151,27 @@ pub(crate) fn model_flag() -> Arg {
 }
 
 /// The flags that name a tokenizer.
-pub(crate) fn tokenizer_flags() -> [Arg; 3] {
+pub(crate) fn tokenizer_flags() -> [Arg; 4] {
     let [pattern, special_ids] = vocabulary_flags();
-    [file("model", MODEL_HELP), pattern, special_ids]
+    [
+        file("model", MODEL_HELP),
+        pattern,
+        special_ids,
+        unicode_flag(),
+    ]
 }
+
+/// The flag for the normalization forms of tokenizers.
+pub(crate) fn unicode_flag() -> Arg {
+    value(
+        UNICODE,
+        "The version of Unicode of the normalization forms of a tokenizer.json or vocab.txt: 9, as tokenizers up to 0.23 has them, \
+         or 17, as tokenizers 1.0 has them. Without it, what the version of the file is for",
+    )
+}
+
+/// The flag for the version of Unicode.
+pub(crate) const UNICODE: &str = "unicode";
 
 /// What a model may be.
 pub(crate) const MODEL_HELP: &str = "The model: a .model file, tokenizer.json, GGUF, .tiktoken, tekken.json, minbpe's .model, \
@@ -310,7 +328,7 @@ pub(crate) fn tokenizer(matches: &ArgMatches) -> CliResult<Tokenizer> {
     Ok(Tokenizer::open_with(model_path(matches)?, &options)?)
 }
 
-/// What `--pattern` and `--special_ids` say about a byte-level vocabulary.
+/// What `--pattern`, `--special_ids` and `--unicode` say about a file.
 pub(crate) fn byte_format_options(matches: &ArgMatches) -> CliResult<ByteFormatOptions> {
     let mut options = ByteFormatOptions::default();
     if non_empty(matches, SPECIAL_IDS).is_some() {
@@ -322,6 +340,14 @@ pub(crate) fn byte_format_options(matches: &ArgMatches) -> CliResult<ByteFormatO
             Ok(SpecialToken::new(text, id))
         });
         options.special_tokens = Some(tokens.collect::<CliResult<_>>()?);
+    }
+    // Not all subcommands have it.
+    if let Ok(Some(version)) = matches.try_get_one::<String>(UNICODE) {
+        options.unicode = Some(match &**version {
+            "9" => UnicodeVersion::V9,
+            "17" => UnicodeVersion::V17,
+            _ => return Err(invalid(UNICODE, version, "9 or 17")),
+        });
     }
     if let Some(pattern) = non_empty(matches, PATTERN) {
         let parsed = Pretokenizer::parse(pattern, PatternSyntax::Rust);

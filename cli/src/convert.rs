@@ -25,7 +25,7 @@ use super::io::{self, CliError, CliResult};
 use super::model_files::{model_argument, warn_of_older_releases};
 use spiece::formats::{
     ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, Converted, FileFormat,
-    FormatError, GgufOptions, JsonOptions, Verdict,
+    FormatError, GgufOptions, JsonOptions, JsonVersion, Verdict,
 };
 use spiece::output::{check_writable, write_files};
 use spiece::pipeline::Pipeline;
@@ -56,14 +56,15 @@ pub(crate) fn command() -> Command {
         .arg(model_argument("FROM", "The tokenizer to read"))
         .arg(model_argument("TO", "The file to write, or folder with / at its end"))
         .args([
-            args::value("format", "Write this format: model, tokenizer.json, gguf, tiktoken, vocab-merges, minbpe, vocab.txt or folder")
+            args::value("format", "Write this format: model, tokenizer.json, tokenizer.json@2 (for tokenizers 1.0), gguf, tiktoken, vocab-merges, minbpe, vocab.txt or folder")
                 .value_name("FORMAT"),
             args::switch("force", "Write the output even if some texts have other ids"),
             args::switch("bos", "Put the BOS piece before every text (models, not for .model)"),
             args::switch("eos", "Put the EOS piece after every text (models, not for .model)"),
             args::file("chat_template", "File with a chat template for tokenizer_config.json (folders)"),
         ])
-        .args(args::vocabulary_flags());
+        .args(args::vocabulary_flags())
+        .arg(args::unicode_flag());
     args::with_common_flags(command)
 }
 
@@ -86,12 +87,25 @@ impl Source {
         }
         let model = Converted::<Model>::open(path)?;
         let given = [
-            (args::PATTERN, options.pretokenizer.is_some()),
-            (args::SPECIAL_IDS, options.special_tokens.is_some()),
+            (
+                args::PATTERN,
+                options.pretokenizer.is_some(),
+                "byte-level vocabularies",
+            ),
+            (
+                args::SPECIAL_IDS,
+                options.special_tokens.is_some(),
+                "byte-level vocabularies",
+            ),
+            (
+                args::UNICODE,
+                options.unicode.is_some(),
+                "tokenizer.json and vocab.txt",
+            ),
         ];
-        if let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) {
+        if let Some((flag, _, kind)) = given.iter().find(|(_, is_given, _)| *is_given) {
             return Err(CliError::Usage(format!(
-                "{path}: --{flag} is for byte-level vocabularies, and this is a SentencePiece model"
+                "{path}: --{flag} is for {kind}, and this is a SentencePiece model"
             )));
         }
         Ok(Self::Model(Box::new(model)))
@@ -188,7 +202,7 @@ fn format(matches: &ArgMatches, to: &Path) -> CliResult<FileFormat> {
     if let Some(name) = args::non_empty(matches, "format") {
         return name.parse().map_err(|_| {
             let expected =
-                "model, tokenizer.json, gguf, tiktoken, vocab-merges, minbpe, vocab.txt or folder";
+                "model, tokenizer.json, tokenizer.json@2, gguf, tiktoken, vocab-merges, minbpe, vocab.txt or folder";
             args::invalid("format", name, expected)
         });
     }
@@ -205,6 +219,9 @@ fn format(matches: &ArgMatches, to: &Path) -> CliResult<FileFormat> {
 /// is an error.
 fn json_options(matches: &ArgMatches, format: FileFormat) -> CliResult<JsonOptions> {
     let mut options = JsonOptions::default();
+    if format == FileFormat::TokenizerJson2 {
+        options.version = JsonVersion::V2;
+    }
     options.add_bos = args::is_on(matches, "bos")?;
     options.add_eos = args::is_on(matches, "eos")?;
     if (options.add_bos || options.add_eos) && format == FileFormat::Model {
@@ -240,7 +257,7 @@ fn convert_model(
     };
     Ok(match format {
         FileFormat::Model => one(model.to_bytes(), Verdict::default()),
-        FileFormat::TokenizerJson => {
+        FileFormat::TokenizerJson | FileFormat::TokenizerJson2 => {
             let converted = model.to_tokenizer_json(options)?;
             one(converted.json, converted.verdict)
         }

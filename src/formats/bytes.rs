@@ -174,7 +174,11 @@ fn is_byte_format(format: FileFormat) -> bool {
         | FileFormat::Tekken
         | FileFormat::Minbpe
         | FileFormat::TokenizerJson => true,
-        FileFormat::Model | FileFormat::Gguf | FileFormat::VocabTxt | FileFormat::Folder => false,
+        FileFormat::Model
+        | FileFormat::Gguf
+        | FileFormat::TokenizerJson2
+        | FileFormat::VocabTxt
+        | FileFormat::Folder => false,
     }
 }
 

@@ -148,6 +148,14 @@ pub enum FormatError {
         /// The format.
         format: FileFormat,
     },
+    /// A version of Unicode was given for a file that has no normalization forms of tokenizers.
+    #[error(
+        "{format} files do not normalize text as tokenizers does; leave out the version of Unicode"
+    )]
+    UnicodeGiven {
+        /// The format.
+        format: FileFormat,
+    },
     /// The pattern cannot be used.
     #[error("{format}: {place}: {source}")]
     Pattern {

@@ -21,6 +21,9 @@ pub enum FileFormat {
     Model,
     /// A `tokenizer.json` of the library `tokenizers`.
     TokenizerJson,
+    /// A `tokenizer.json` of version 2.0, which tokenizers 1.0 reads and 0.23 refuses. What is read is a
+    /// [`TokenizerJson`](Self::TokenizerJson), whatever its version.
+    TokenizerJson2,
     /// A GGUF file of llama.cpp.
     Gguf,
     /// Byte-level tokens and ranks of tiktoken.
@@ -70,6 +73,7 @@ impl FileFormat {
         match self {
             Self::Model => ".model",
             Self::TokenizerJson => "tokenizer.json",
+            Self::TokenizerJson2 => "tokenizer.json@2",
             Self::Gguf => "GGUF",
             Self::Tiktoken => ".tiktoken",
             Self::VocabMerges => "vocab.json and merges.txt",
@@ -81,7 +85,7 @@ impl FileFormat {
     }
 }
 
-/// A format by its name in options: `model`, `tokenizer.json`, `gguf`, `tiktoken`, `vocab-merges`,
+/// A format by its name in options: `model`, `tokenizer.json`, `tokenizer.json@2`, `gguf`, `tiktoken`, `vocab-merges`,
 /// `tekken`, `minbpe` or `folder`.
 impl FromStr for FileFormat {
     type Err = ParseFileFormatError;
@@ -90,6 +94,7 @@ impl FromStr for FileFormat {
         Ok(match name {
             "model" => Self::Model,
             "tokenizer.json" => Self::TokenizerJson,
+            "tokenizer.json@2" => Self::TokenizerJson2,
             "gguf" => Self::Gguf,
             "tiktoken" => Self::Tiktoken,
             "vocab-merges" => Self::VocabMerges,
@@ -115,7 +120,7 @@ impl fmt::Display for ParseFileFormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "unknown format {:?}; use model, tokenizer.json, gguf, tiktoken, vocab-merges, tekken, \
+            "unknown format {:?}; use model, tokenizer.json, tokenizer.json@2, gguf, tiktoken, vocab-merges, tekken, \
              minbpe or folder",
             self.name
         )

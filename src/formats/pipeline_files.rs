@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::bytes::{ByteFileOptions, ByteFiles, ByteFormatOptions, Missing};
 use super::gguf::GgufOptions;
-use super::{FileFormat, read_pipeline, read_vocab_txt, tokenizer_json};
+use super::{FileFormat, Reason, ReasonKind, read_pipeline, read_vocab_txt, tokenizer_json};
 use crate::base::byte_chars::byte_char;
 use crate::base::lossy_string;
 use crate::byte_bpe::ByteBpeError;
@@ -18,6 +18,7 @@ use crate::formats::error::FormatError;
 use crate::model::Model;
 use crate::pipeline::{
     NoByteBpe, NormalizerStep, Pipeline, PipelineModel, PreTokenizerStep, UnicodeForm,
+    UnicodeVersion,
 };
 
 /// What to do if a format cannot hold a pipeline.
@@ -91,6 +92,27 @@ impl Pipeline {
         format: FileFormat,
         options: &ByteFileOptions,
     ) -> Result<ByteFiles, FormatError> {
+        let mut files = self.files_of(format, options)?;
+        let is_new = |step: &NormalizerStep| {
+            matches!(
+                step,
+                NormalizerStep::Unicode(_, UnicodeVersion::V17)
+                    | NormalizerStep::Bert(_, UnicodeVersion::V17)
+            )
+        };
+        if format != FileFormat::TokenizerJson2 && self.normalizer().iter().any(is_new) {
+            let explanation =
+                "programs that read this format have not the normalization forms of Unicode 17";
+            files.add_reasons([Reason::new(ReasonKind::NormalizationRules, explanation)]);
+        }
+        Ok(files)
+    }
+
+    fn files_of(
+        &self,
+        format: FileFormat,
+        options: &ByteFileOptions,
+    ) -> Result<ByteFiles, FormatError> {
         if let PipelineModel::Bytes(bytes) = self.model() {
             return bytes.byte_bpe().to_format(format, options);
         }
@@ -107,6 +129,7 @@ impl Pipeline {
                 files.files.push(("tokenizer.json", file));
                 return Ok(files);
             }
+            FileFormat::TokenizerJson2 => return self.to_version_2(),
             FileFormat::VocabTxt => return self.to_vocab_txt(),
             _ => {}
         }
@@ -138,6 +161,13 @@ impl Pipeline {
             return Ok(usual.clone());
         }
         Ok(file)
+    }
+
+    fn to_version_2(&self) -> Result<ByteFiles, FormatError> {
+        let (file, reasons) = tokenizer_json::write_version_2(self)?;
+        let mut files = ByteFiles::one("tokenizer.json", file);
+        files.add_reasons(reasons);
+        Ok(files)
     }
 
     /// Whether the model is of a type that SentencePiece has.
@@ -207,7 +237,7 @@ impl Pipeline {
         let mut found = read(&options)?;
         let mut missing = Vec::new();
         if found["normalizer"] != own["normalizer"]
-            && let [NormalizerStep::Bert(bert)] = self.normalizer()
+            && let [NormalizerStep::Bert(bert, UnicodeVersion::V9)] = self.normalizer()
         {
             options.bert_normalizer = Some(*bert);
             found = read(&options)?;
@@ -284,8 +314,12 @@ impl Pipeline {
                 return error(&format!("model.{name}"), format!("{text:?}"));
             }
         }
-        let known =
-            |step: &NormalizerStep| matches!(step, NormalizerStep::Unicode(UnicodeForm::Nfc));
+        let known = |step: &NormalizerStep| {
+            matches!(
+                step,
+                NormalizerStep::Unicode(UnicodeForm::Nfc, UnicodeVersion::V9)
+            )
+        };
         let cuts = |step: &PreTokenizerStep| {
             matches!(
                 step,

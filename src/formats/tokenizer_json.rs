@@ -15,6 +15,7 @@
 //! | `write_pipeline` | pipeline -> JSON |
 //! | `components` | normalizers and pre-tokenizers -> flags of a model |
 //! | `import` | pipeline -> model, and the verdict |
+//! | `version_2` | files of tokenizers 1.0 |
 //! | `byte_level` | byte-level vocabularies |
 //!
 //! # What a model becomes
@@ -46,6 +47,7 @@ mod parse;
 mod pipeline;
 mod post_processor;
 mod symbols;
+mod version_2;
 mod write;
 mod write_pipeline;
 
@@ -58,6 +60,7 @@ pub(super) use self::parse::{
 };
 pub(super) use self::pipeline::{read_pipeline, with_equal_model};
 pub use self::post_processor::{CopiedPostProcessor, PostProcessor, ReadPostProcessor};
+pub(super) use self::version_2::write_version_2;
 pub(super) use self::write_pipeline::{write_pipeline, write_stages};
 use super::{Converted, FileFormat, Reason, ReasonKind, Verdict};
 use crate::formats::FormatError;
@@ -76,6 +79,19 @@ pub struct JsonOptions {
     pub add_eos: bool,
     /// The chat template (Jinja), which is copied to `tokenizer_config.json`.
     pub chat_template: Option<String>,
+    /// The version of a `tokenizer.json`; folders have that of 0.23.
+    pub version: JsonVersion,
+}
+
+/// The version of a `tokenizer.json`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JsonVersion {
+    /// "1.0", for all releases.
+    #[default]
+    V1,
+    /// "2.0", for tokenizers 1.0.
+    V2,
 }
 
 /// A `tokenizer.json`, and whether it gives the ids of the model.
@@ -105,9 +121,10 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// The model is a word or char model, or lacks a BOS or EOS piece that an option asks for.
+    /// The model is a word or char model, or lacks a BOS or EOS piece that an option asks for. Version
+    /// 2.0 has no form for the flags of some models.
     pub fn to_tokenizer_json(&self, options: &JsonOptions) -> Result<TokenizerJson, FormatError> {
-        JsonParts::new(self, options)?.into_file()
+        JsonParts::new(self, options)?.into_file(options.version)
     }
 
     /// The files that `AutoTokenizer.from_pretrained` of `transformers` reads: `tokenizer.json`,
@@ -134,7 +151,7 @@ impl Model {
     /// express.
     pub fn from_tokenizer_json(bytes: &[u8]) -> Result<Converted<Self>, FormatError> {
         let json = super::json_text(bytes)?;
-        let pipeline = JsonPipeline::parse(json)?.into_pipeline()?;
+        let pipeline = JsonPipeline::parse(json)?.into_pipeline(None)?;
         Self::from_pipeline(&pipeline)
     }
 

@@ -61,6 +61,7 @@ pub(crate) fn read_vocab_txt(
         added_tokens: special.collect(),
         normalizer: vec![NormalizerStep::Bert(
             options.bert_normalizer.unwrap_or(by_content),
+            options.unicode.unwrap_or_default(),
         )],
         pre_tokenizer: vec![PreTokenizerStep::Bert],
         post_processor: template(&vocabulary).into_iter().collect(),
@@ -243,7 +244,7 @@ mod tests {
             options.bert_normalizer = given;
             let pipeline = read_vocab_txt(file.as_bytes(), &options).unwrap();
             match pipeline.normalizer() {
-                [NormalizerStep::Bert(bert)] => *bert,
+                [NormalizerStep::Bert(bert, _)] => *bert,
                 other => panic!("{other:?}"),
             }
         };

@@ -115,7 +115,7 @@ pub(super) enum Scanner {
     DeepSeek,
 }
 
-pub(super) const GPT2: &str =
+pub(crate) const GPT2: &str =
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 /// tiktoken's form.
 pub(super) const R50K: &str =
@@ -137,7 +137,7 @@ pub(super) const TEKKEN: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{
 /// From `tokenization_kimi.py` of Kimi K2.
 pub(super) const KIMI: &str = r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 /// The splits of DeepSeek V3, in order. The line ends are characters of the expressions.
-pub(super) const DEEPSEEK: [&str; 3] = [
+pub(crate) const DEEPSEEK: [&str; 3] = [
     r"\p{N}{1,3}",
     "[一-龥\u{3040}-ゟ゠-ヿ]+",
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
@@ -194,6 +194,25 @@ impl Scanner {
             Self::Kimi => "kimi",
             Self::DeepSeek => "deepseek-v3",
             Self::Cl100kAnyNumbers | Self::DeepSeekWords => return None,
+        })
+    }
+
+    /// The expression by which published vocabularies are cut like that, if one cuts the same in every
+    /// syntax, in a form that tokenizers 1.0 knows; it knows no other expressions. With `\p{N}{1,2}` it
+    /// takes three numbers at a time.
+    pub(super) fn published(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Gpt2 => GPT2,
+            Self::Llama3 => LLAMA3,
+            Self::Qwen2 => QWEN2,
+            Self::O200k => O200K,
+            Self::Tekken => TEKKEN,
+            Self::Kimi => KIMI,
+            Self::Cl100k
+            | Self::Cl100kAnyNumbers
+            | Self::Nanochat
+            | Self::DeepSeekWords
+            | Self::DeepSeek => return None,
         })
     }
 

@@ -15,8 +15,9 @@ use super::known::{expression_with_gaps, expression_without_gaps};
 use super::{Engine, Pattern, PatternSyntax};
 
 impl Pattern {
-    /// The pattern of a syntax that cuts every text as this one does, with the same expression if
-    /// it means the same; `None` if none is known.
+    /// The pattern of a syntax that cuts every text as this one does, by the expression of published
+    /// vocabularies, or by the same one if it means the same; `None` if none is known. Programs that know
+    /// some expressions, such as tokenizers 1.0, know those of published vocabularies.
     pub(crate) fn for_syntax(&self, syntax: PatternSyntax) -> Option<Self> {
         if self.syntax == syntax {
             return Some(self.clone());
@@ -25,7 +26,12 @@ impl Pattern {
             PatternSyntax::Oniguruma => expressions::replaced(&self.expression),
             PatternSyntax::Rust => None,
         };
-        let expressions = std::iter::once(&*self.expression).chain(replaced.as_deref());
+        let published = match syntax {
+            PatternSyntax::Oniguruma => self.published(),
+            PatternSyntax::Rust => None,
+        };
+        let own = [&*self.expression];
+        let expressions = published.into_iter().chain(own).chain(replaced.as_deref());
         let mut patterns = expressions.filter_map(|it| Self::with_syntax(it, syntax).ok());
         patterns.find(|pattern| self.cuts_like(pattern))
     }

@@ -20,7 +20,7 @@ impl Pipeline {
     /// The pretokens of a byte-level pipeline are divided there, too.
     pub(crate) fn last_boundary(&self, text: &[u8], start: usize) -> Option<usize> {
         let is_form_c =
-            |step: &NormalizerStep| matches!(step, NormalizerStep::Unicode(UnicodeForm::Nfc));
+            |step: &NormalizerStep| matches!(step, NormalizerStep::Unicode(UnicodeForm::Nfc, _));
         let keeps_bytes = self.normalizer.is_empty();
         let path = self.byte_path.as_ref();
         let path = path.filter(|_| keeps_bytes || self.normalizer.iter().all(is_form_c));

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use super::model::{BpeModel, ListedMerge, PipelineModel};
 use super::{
     ByteModel, DecoderStep, Metaspace, NormalizerStep, Pipeline, PreTokenizerStep, PrependScheme,
-    Stages, UnicodeForm,
+    Stages, UnicodeForm, UnicodeVersion,
 };
 use crate::base::TextArena;
 use crate::base::byte_chars::{append_bytes, printable};
@@ -313,7 +313,10 @@ impl From<ByteBpe> for Pipeline {
     fn from(bpe: ByteBpe) -> Self {
         let normalizer = match bpe.text_form() {
             TextForm::AsIs => Vec::new(),
-            TextForm::Nfc => vec![NormalizerStep::Unicode(UnicodeForm::Nfc)],
+            TextForm::Nfc => vec![NormalizerStep::Unicode(
+                UnicodeForm::Nfc,
+                UnicodeVersion::V9,
+            )],
         };
         // The space stands before the text, and not before each of its parts.
         let space = bpe.adds_prefix_space().then_some(Metaspace {
@@ -373,7 +376,7 @@ impl Pipeline {
         };
         let text_form = match &self.normalizer[..] {
             [] => TextForm::AsIs,
-            [NormalizerStep::Unicode(UnicodeForm::Nfc)] => TextForm::Nfc,
+            [NormalizerStep::Unicode(UnicodeForm::Nfc, UnicodeVersion::V9)] => TextForm::Nfc,
             _ => return Err(NoByteBpe::Stages),
         };
         if !bpe.vocabulary().has_unique_ids() {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use unicode_normalization::{IsNormalized, is_nfc_quick};
-use unicode_normalization_alignments::UnicodeNormalization;
 use unicode_normalization_alignments::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::characters::{is_chinese, is_nonspacing_mark, is_removed, is_space, lower_case};
+use super::forms::{UnicodeForm, UnicodeVersion};
 use super::matcher::{Matcher, MatcherTarget};
 use super::text::{Change, MappedText, PartWriter, malformed_byte};
 use super::{BertNormalizer, PipelineError};
@@ -19,14 +19,14 @@ use crate::normalize::charsmap::{Charsmap, CharsmapError};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum NormalizerStep {
-    /// What BERT does to a text.
-    Bert(BertNormalizer),
+    /// What BERT does to a text; accents are found with the decompositions of a version of Unicode.
+    Bert(BertNormalizer, UnicodeVersion),
     /// Each byte becomes the character that stands for it in byte-level vocabularies.
     ByteLevel,
     /// Lower case, character by character.
     Lowercase,
-    /// A Unicode normalization form, by Unicode 9.
-    Unicode(UnicodeForm),
+    /// A Unicode normalization form.
+    Unicode(UnicodeForm, UnicodeVersion),
     /// Removes control characters; other white space becomes the space.
     Nmt,
     /// The rules of a SentencePiece model, applied to grapheme clusters.
@@ -102,19 +102,6 @@ impl PrecompiledRules {
     }
 }
 
-/// Unicode normalization forms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UnicodeForm {
-    /// Canonical composition.
-    Nfc,
-    /// Canonical decomposition.
-    Nfd,
-    /// Compatibility composition.
-    Nfkc,
-    /// Compatibility decomposition.
-    Nfkd,
-}
-
 impl NormalizerStep {
     /// Applies the step. `is_start` is false for a text that goes on another one: it has no start of
     /// its own.
@@ -122,16 +109,16 @@ impl NormalizerStep {
         if text.is_plain_ascii() && self.keeps_ascii(&text.text) {
             return Ok(());
         }
-        if let Self::Bert(bert) = self {
-            bert.apply(text);
+        if let Self::Bert(bert, version) = self {
+            bert.apply(text, *version);
             return Ok(());
         }
         text.change(|part| {
             match self {
-                Self::Bert(_) => {}
+                Self::Bert(..) => {}
                 Self::ByteLevel => byte_chars(part),
                 Self::Lowercase => part.map(lower_case),
-                Self::Unicode(form) => form.apply(part),
+                Self::Unicode(form, version) => form.apply(part, *version),
                 Self::Nmt => part.filter(|c| !is_nmt_control(c)),
                 Self::Precompiled(charsmap) => precompiled(charsmap, part),
                 Self::Prepend(prefix) if is_start => part.prepend(prefix),
@@ -152,7 +139,7 @@ impl NormalizerStep {
     /// Whether the step certainly leaves a text of ASCII as it is.
     fn keeps_ascii(&self, text: &str) -> bool {
         match self {
-            Self::Unicode(_) | Self::StripAccents => true,
+            Self::Unicode(..) | Self::StripAccents => true,
             Self::Precompiled(rules) => rules.keep_ascii(text.as_bytes()),
             Self::Lowercase => !text.bytes().any(|byte| byte.is_ascii_uppercase()),
             Self::Strip { left, right } => {
@@ -180,7 +167,7 @@ impl NormalizerStep {
         // they do not know have no decomposition and no class.
         let is_nfc = |text: &str| is_nfc_quick(text.chars()) == IsNormalized::Yes;
         match self {
-            Self::Unicode(UnicodeForm::Nfc) => std::str::from_utf8(text).is_ok_and(is_nfc),
+            Self::Unicode(UnicodeForm::Nfc, _) => std::str::from_utf8(text).is_ok_and(is_nfc),
             _ => false,
         }
     }
@@ -208,7 +195,7 @@ fn infallible(text: &mut MappedText, change: impl Fn(&mut PartWriter<'_>)) {
 
 impl BertNormalizer {
     /// The four passes of the library.
-    fn apply(self, text: &mut MappedText) {
+    fn apply(self, text: &mut MappedText, version: UnicodeVersion) {
         if text.is_plain_ascii() {
             infallible(text, |part| {
                 let chars = part.part().text.chars();
@@ -242,24 +229,11 @@ impl BertNormalizer {
             });
         }
         if self.strip_accents.unwrap_or(self.lowercase) {
-            infallible(text, |part| UnicodeForm::Nfd.apply(part));
+            infallible(text, |part| UnicodeForm::Nfd.apply(part, version));
             infallible(text, |part| part.filter(|c| !is_nonspacing_mark(c)));
         }
         if self.lowercase {
             infallible(text, |part| part.map(lower_case));
-        }
-    }
-}
-
-impl UnicodeForm {
-    fn apply(self, part: &mut PartWriter<'_>) {
-        let chars = part.part().text.chars();
-        let change = |(c, shift)| Change::new(c, shift);
-        match self {
-            Self::Nfc => part.change(chars.nfc().map(change), 0),
-            Self::Nfd => part.change(chars.nfd().map(change), 0),
-            Self::Nfkc => part.change(chars.nfkc().map(change), 0),
-            Self::Nfkd => part.change(chars.nfkd().map(change), 0),
         }
     }
 }

@@ -105,7 +105,7 @@ impl<'p> PartTexts<'p> {
                     characters.add(content);
                 }
                 // What is composed need not be in the set of what it is composed of.
-                NormalizerStep::Unicode(_) => {
+                NormalizerStep::Unicode(..) => {
                     characters = PartCharacters::all().image(|text| step.apply(text, true))?;
                 }
                 NormalizerStep::Strip { .. } => {}

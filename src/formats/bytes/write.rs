@@ -53,6 +53,16 @@ impl ByteBpe {
                 folder.files.insert(0, ("tokenizer_config.json", config));
                 Ok(folder)
             }
+            FileFormat::TokenizerJson2 => {
+                let mut written = tokenizer_json::write_byte_level(&tokens, options)?;
+                for (_, file) in &mut written.files {
+                    let pipeline = crate::formats::read_pipeline(file)?;
+                    let (version_2, reasons) = tokenizer_json::write_version_2(&pipeline)?;
+                    *file = version_2;
+                    written.verdict.add_all(reasons);
+                }
+                Ok(written)
+            }
             FileFormat::Tiktoken => tiktoken::write(&tokens),
             FileFormat::VocabMerges => vocab_merges::write(&tokens),
             FileFormat::Minbpe => minbpe::write(&tokens),

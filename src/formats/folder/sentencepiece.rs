@@ -588,7 +588,7 @@ impl<'m> FolderSettings<'m> {
             model,
             ..JsonPipeline::default()
         };
-        file.into_pipeline().map(with_equal_model)
+        file.into_pipeline(None).map(with_equal_model)
     }
 
     /// What stands around texts, as a component.

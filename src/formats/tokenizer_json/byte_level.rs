@@ -42,7 +42,7 @@ pub(in crate::formats) fn read_byte_level(
     }
     let file = JsonPipeline::parse(json)?;
     let post_processor = file.post_processor.clone();
-    let pipeline = file.into_pipeline()?;
+    let pipeline = file.into_pipeline(None)?;
     if !pipeline.is_byte_level() {
         return Ok(None);
     }

@@ -122,6 +122,8 @@ pub(in crate::formats) struct JsonModel<'j> {
     pub(in crate::formats) byte_fallback: Option<bool>,
     #[serde(default)]
     pub(in crate::formats) ignore_merges: Option<bool>,
+    #[serde(default)]
+    pub(in crate::formats) byte_level: Option<bool>,
     #[serde(borrow, default)]
     pub(in crate::formats) vocab: Option<JsonVocab<'j>>,
     #[serde(borrow, default)]

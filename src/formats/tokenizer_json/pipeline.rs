@@ -17,27 +17,43 @@ use crate::pipeline::{
     BertNormalizer, BpeModel, BpeOptions, DecoderStep, EqualModel, Matcher, MergeNotInVocabulary,
     Metaspace, ModelVocabulary, NormalizerStep, Padding, Pipeline, PipelineModel, PipelineParts,
     PostProcessorStep, PreTokenizerStep, PrecompiledRules, PrependScheme, Side, Template,
-    TemplatePart, Truncation, TruncationStrategy, UnicodeForm, UnigramModel, WordLevelModel,
-    WordPieceModel,
+    TemplatePart, Truncation, TruncationStrategy, UnicodeForm, UnicodeVersion, UnigramModel,
+    WordLevelModel, WordPieceModel,
 };
 
 /// Reads the text of a `tokenizer.json`.
-pub(in crate::formats) fn read_pipeline(json: &str) -> Result<Pipeline, FormatError> {
+pub(in crate::formats) fn read_pipeline(
+    json: &str,
+    unicode: Option<UnicodeVersion>,
+) -> Result<Pipeline, FormatError> {
     JsonPipeline::parse(json)?
-        .into_pipeline()
+        .into_pipeline(unicode)
         .map(with_equal_model)
 }
 
 impl JsonPipeline<'_> {
-    /// The pipeline that is described.
-    pub(in crate::formats) fn into_pipeline(self) -> Result<Pipeline, FormatError> {
-        if let Some(version) = self.version.as_ref().filter(|version| *version != "1.0") {
-            let problem = format!("{version:?} is not known; save the file with tokenizers 0.23");
-            return Err(FormatError::component("version", problem));
-        }
+    /// The pipeline that is described, with the normalization forms of a version of Unicode, or those of
+    /// the release of tokenizers that the file is for.
+    pub(in crate::formats) fn into_pipeline(
+        mut self,
+        unicode: Option<UnicodeVersion>,
+    ) -> Result<Pipeline, FormatError> {
+        let of_release = match self.version.as_deref() {
+            None | Some("1.0") => UnicodeVersion::V9,
+            Some("2.0") => {
+                self.lower()?;
+                UnicodeVersion::V17
+            }
+            Some(version) => {
+                let problem =
+                    format!("{version:?} is not known; it is 1.0 or 2.0 in files of tokenizers");
+                return Err(FormatError::component("version", problem));
+            }
+        };
+        let unicode = unicode.unwrap_or(of_release);
         let mut normalizer = Vec::new();
         if let Some(json) = &self.normalizer {
-            PlacedComponent::new("normalizer", json).read_normalizer(&mut normalizer)?;
+            PlacedComponent::new("normalizer", json).read_normalizer(unicode, &mut normalizer)?;
         }
         let mut pre_tokenizer = Vec::new();
         if let Some(json) = &self.pre_tokenizer {
@@ -405,19 +421,24 @@ impl<'j> PlacedComponent<'j> {
         }
     }
 
-    fn read_normalizer(&self, steps: &mut Vec<NormalizerStep>) -> Result<(), FormatError> {
+    fn read_normalizer(
+        &self,
+        unicode: UnicodeVersion,
+        steps: &mut Vec<NormalizerStep>,
+    ) -> Result<(), FormatError> {
         self.object()?;
-        let unicode = |form| Ok::<_, FormatError>(NormalizerStep::Unicode(form));
+        let form = |form| NormalizerStep::Unicode(form, unicode);
         let step = match self.kind() {
             "Sequence" => {
                 let elements = self.field("normalizers")?.elements()?;
-                return { elements }.try_for_each(|element| element.read_normalizer(steps));
+                return { elements }
+                    .try_for_each(|element| element.read_normalizer(unicode, steps));
             }
             "StripAccents" => NormalizerStep::StripAccents,
-            "NFC" => unicode(UnicodeForm::Nfc)?,
-            "NFD" => unicode(UnicodeForm::Nfd)?,
-            "NFKC" => unicode(UnicodeForm::Nfkc)?,
-            "NFKD" => unicode(UnicodeForm::Nfkd)?,
+            "NFC" => form(UnicodeForm::Nfc),
+            "NFD" => form(UnicodeForm::Nfd),
+            "NFKC" => form(UnicodeForm::Nfkc),
+            "NFKD" => form(UnicodeForm::Nfkd),
             "Lowercase" => NormalizerStep::Lowercase,
             "Nmt" => NormalizerStep::Nmt,
             "ByteLevel" => NormalizerStep::ByteLevel,
@@ -426,12 +447,13 @@ impl<'j> PlacedComponent<'j> {
                 || self.has(&["clean_text", "handle_chinese_chars", "lowercase"]) =>
             {
                 let strip_accents = self.optional("strip_accents");
-                NormalizerStep::Bert(BertNormalizer {
+                let bert = BertNormalizer {
                     clean_text: self.field("clean_text")?.bool()?,
                     handle_chinese_chars: self.field("handle_chinese_chars")?.bool()?,
                     strip_accents: strip_accents.map(|field| field.bool()).transpose()?,
                     lowercase: self.field("lowercase")?.bool()?,
-                })
+                };
+                NormalizerStep::Bert(bert, unicode)
             }
             kind if kind == "Strip" || self.has(&["strip_left", "strip_right"]) => {
                 NormalizerStep::Strip {

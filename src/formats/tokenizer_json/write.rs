@@ -1,9 +1,10 @@
 //! The parts of a `tokenizer.json` as a pipeline, which is written like any other.
 
-use super::TokenizerJson;
 use super::export::JsonParts;
 use super::normalization::{JsonNormalizer, has_suffix};
+use super::version_2::write_version_2;
 use super::write_pipeline::write_pipeline;
+use super::{JsonVersion, TokenizerJson};
 use crate::base::{WHITESPACE_MARK_STR, lossy_string};
 use crate::byte_bpe::SpecialToken;
 use crate::formats::order::symbols_of;
@@ -18,9 +19,17 @@ use crate::pipeline::{
 
 impl JsonParts<'_> {
     /// The file with its verdict.
-    pub(super) fn into_file(self) -> Result<TokenizerJson, FormatError> {
+    pub(super) fn into_file(mut self, version: JsonVersion) -> Result<TokenizerJson, FormatError> {
+        let json = match version {
+            JsonVersion::V1 => self.json()?,
+            JsonVersion::V2 => {
+                let (json, reasons) = write_version_2(&self.pipeline()?)?;
+                self.verdict.add_all(reasons);
+                json
+            }
+        };
         Ok(TokenizerJson {
-            json: self.json()?,
+            json,
             verdict: self.verdict,
         })
     }

@@ -17,7 +17,18 @@ use crate::pipeline::{
 
 /// The file, with one line for each token and merge.
 pub(in crate::formats) fn write_pipeline(pipeline: &Pipeline) -> Vec<u8> {
-    let mut json = "{\n\"version\": \"1.0\"".to_owned();
+    let settings = model_settings(pipeline.model());
+    write_file("1.0", pipeline, &components(pipeline), settings)
+}
+
+/// A file of a version, in which components and the settings of the model have this form.
+pub(super) fn write_file(
+    version: &str,
+    pipeline: &Pipeline,
+    components: &[(&'static str, Value)],
+    settings: Vec<(&'static str, Value)>,
+) -> Vec<u8> {
+    let mut json = format!("{{\n\"version\": \"{version}\"");
     for (name, value) in [
         ("truncation", truncation(pipeline)),
         ("padding", padding(pipeline)),
@@ -31,11 +42,11 @@ pub(in crate::formats) fn write_pipeline(pipeline: &Pipeline) -> Vec<u8> {
         ["[", "]"],
         added.map(|token| token.to_string()),
     );
-    for (name, value) in components(pipeline) {
+    for (name, value) in components {
         json.push_str(&format!(",\n\"{name}\": {value}"));
     }
     json.push_str(",\n\"model\": {\n");
-    push_model(&mut json, pipeline.model());
+    push_model(&mut json, pipeline.model(), settings);
     json.push_str("}\n}\n");
     json.into_bytes()
 }
@@ -97,7 +108,7 @@ pub(super) fn fields_of_added_token(token: &SpecialToken) -> Value {
 }
 
 /// The components between the added tokens and the model.
-fn components(pipeline: &Pipeline) -> [(&'static str, Value); 4] {
+pub(super) fn components(pipeline: &Pipeline) -> [(&'static str, Value); 4] {
     let normalizer = pipeline.normalizer().iter().map(normalizer).collect();
     let pre_tokenizer = pipeline.pre_tokenizer().iter().map(pre_tokenizer).collect();
     let post_processor = pipeline.post_processor().iter().map(post_processor);
@@ -159,7 +170,7 @@ fn padding(pipeline: &Pipeline) -> Value {
 }
 
 /// Several steps as a sequence, one as it is.
-fn steps(name: &str, mut steps: Vec<Value>) -> Value {
+pub(super) fn steps(name: &str, mut steps: Vec<Value>) -> Value {
     match steps.len() {
         0 => Value::Null,
         1 => steps.remove(0),
@@ -208,13 +219,13 @@ fn type_of(component: &Value) -> String {
 
 fn normalizer(step: &NormalizerStep) -> Value {
     match step {
-        NormalizerStep::Bert(bert) => json!({
+        NormalizerStep::Bert(bert, _) => json!({
             "type": "BertNormalizer", "clean_text": bert.clean_text, "handle_chinese_chars": bert.handle_chinese_chars,
             "strip_accents": bert.strip_accents, "lowercase": bert.lowercase
         }),
         NormalizerStep::ByteLevel => json!({"type": "ByteLevel"}),
         NormalizerStep::Lowercase => json!({"type": "Lowercase"}),
-        NormalizerStep::Unicode(form) => json!({ "type": match form {
+        NormalizerStep::Unicode(form, _) => json!({ "type": match form {
             UnicodeForm::Nfc => "NFC",
             UnicodeForm::Nfd => "NFD",
             UnicodeForm::Nfkc => "NFKC",
@@ -237,7 +248,7 @@ fn normalizer(step: &NormalizerStep) -> Value {
     }
 }
 
-fn pre_tokenizer(step: &PreTokenizerStep) -> Value {
+pub(super) fn pre_tokenizer(step: &PreTokenizerStep) -> Value {
     match step {
         PreTokenizerStep::Bert => json!({"type": "BertPreTokenizer"}),
         PreTokenizerStep::ByteLevel {
@@ -353,7 +364,7 @@ fn decoder_step(step: &DecoderStep) -> Value {
 }
 
 /// The fields of a model but vocabulary and merges.
-fn model_settings(model: &PipelineModel) -> Vec<(&'static str, Value)> {
+pub(super) fn model_settings(model: &PipelineModel) -> Vec<(&'static str, Value)> {
     match model {
         PipelineModel::Bpe(bpe) => {
             let options = bpe.options();
@@ -396,9 +407,10 @@ fn model_settings(model: &PipelineModel) -> Vec<(&'static str, Value)> {
     }
 }
 
-fn push_model(json: &mut String, model: &PipelineModel) {
-    let settings = model_settings(model).into_iter();
-    let settings = settings.map(|(name, value)| format!("\"{name}\": {value}"));
+fn push_model(json: &mut String, model: &PipelineModel, settings: Vec<(&'static str, Value)>) {
+    let settings = settings
+        .into_iter()
+        .map(|(name, value)| format!("\"{name}\": {value}"));
     json.push_str(&settings.collect::<Vec<_>>().join(",\n"));
     let vocabulary = model.vocabulary();
     if let PipelineModel::Unigram(unigram) = model {

@@ -238,7 +238,7 @@ impl BpeModel {
     }
 
     /// Whether there is a token for each byte, such as `<0x0A>`.
-    pub(in crate::pipeline) fn has_all_bytes(&self) -> bool {
+    pub(crate) fn has_all_bytes(&self) -> bool {
         self.bytes.iter().all(Option::is_some)
     }
 
