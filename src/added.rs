@@ -20,6 +20,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::base::decode_char;
+use crate::piece::MAX_PIECE_BYTES;
 use crate::special::{Scope, Segment, find_in_scopes};
 use crate::trie::TrieTooLarge;
 use crate::trie::texts::ByteTrie;
@@ -78,6 +79,8 @@ pub(crate) enum Search {
 pub(crate) enum AddedTokensError {
     /// The normalized text of a token is empty.
     Empty,
+    /// The text of a token has [`MAX_PIECE_BYTES`] or more.
+    TooLong,
     /// They need too many cells of a trie.
     TooLarge,
 }
@@ -159,6 +162,9 @@ impl AddedTokens {
                 true => normalize(&token.text)?,
                 false => token.text.clone(),
             });
+        }
+        if texts.iter().any(|text| text.len() >= MAX_PIECE_BYTES) {
+            return Err(AddedTokensError::TooLong.into());
         }
         let trie = |normalizes: bool| {
             let chosen = tokens.iter().zip(&texts).zip(0..);

@@ -254,7 +254,8 @@ impl Tokenizer {
 
     /// The bytes of a file of which [`from_bytes`](Tokenizer::from_bytes) makes an equal tokenizer:
     /// the `.model` file, or the `tokenizer.json` of a pipeline
-    /// ([`to_tokenizer_json`](crate::pipeline::Pipeline::to_tokenizer_json)).
+    /// ([`to_tokenizer_json`](crate::pipeline::Pipeline::to_tokenizer_json)), which has the version 2.0 if
+    /// its normalization forms are those of Unicode 17.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -265,11 +266,12 @@ impl Tokenizer {
     ///
     /// # Errors
     /// A byte-level vocabulary that no `tokenizer.json` holds: its pattern has no form that means
-    /// the same to Oniguruma, or tokenizers would give a special token another id.
+    /// the same to Oniguruma, or tokenizers would give a special token another id. A pipeline with the
+    /// forms of Unicode 17 and a component that version 2.0 does not have.
     pub fn to_bytes(&self) -> Result<Vec<u8>, OpenError> {
         #[cfg(feature = "formats")]
         if let Some(pipeline) = self.pipeline() {
-            return Ok(pipeline.tokenizer_json_as_usual()?);
+            return Ok(pipeline.to_file()?);
         }
         Ok(self.require_model()?.to_bytes())
     }

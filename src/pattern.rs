@@ -123,6 +123,15 @@ impl Pattern {
         }
     }
 
+    /// The bytes of the compiled expression, or the most that they may be.
+    pub(crate) fn memory_usage(&self) -> usize {
+        match &self.engine {
+            Engine::Scanner(_) => 0,
+            Engine::Machine(machine) => machine.memory_usage(),
+            Engine::Backtracking(_) => backtracking::MAX_COMPILED,
+        }
+    }
+
     /// Whether it is applied by backtracking, which can take too many steps.
     pub(crate) fn has_look_around(&self) -> bool {
         matches!(self.engine, Engine::Backtracking(_))

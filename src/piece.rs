@@ -16,6 +16,10 @@ use crate::base::TextArena;
 /// hash, and one number that is no id. No known model has more than 2^19 pieces.
 pub(crate) const MAX_PIECES: usize = (1 << 27) - 1;
 
+/// Pieces of this many bytes or more are refused in models, as by the reference, and wherever texts are
+/// searched for tokens: the time of a search has this factor.
+pub(crate) const MAX_PIECE_BYTES: usize = 8000;
+
 /// The largest total length of the texts of all pieces of a model, in bytes, so that counts of
 /// their characters or bytes fit 32 bits. A protobuf file cannot be larger.
 pub(crate) const MAX_TEXT_BYTES: usize = (1 << 31) - 1;

@@ -362,7 +362,8 @@ check "a pipe gets other text" cmp -s read expected
 timeout 10 head -c 1 pipe >/dev/null &
 cat "$work"/udhr.txt "$work"/udhr.txt | "$spiece" encode --model="$work/unigram.model" --output=pipe 2>"$work/stderr"
 # The program may end before cat has written everything, which then dies of SIGPIPE.
-quiet "a pipe whose reader leaves" "${PIPESTATUS[1]}"
+check "a pipe that is named and whose reader leaves is an error" [ "${PIPESTATUS[1]}" -eq 1 ]
+check "the pipe is named" grep -q "cannot write pipe: its reader has left" "$work/stderr"
 echo first >read
 ("$spiece" encode --model="$work/unigram.model" --output=/dev/stdout "$work/udhr_small.txt"; echo last) >>read
 check "/dev/stdout is not standard output" cmp -s read <(echo first; cat expected; echo last)

@@ -73,12 +73,15 @@ fn decode_ids(
     // `spm_decode` knows only spaces; logs and notebooks have lists such as `[1, 2]`.
     for word in line.split(|byte| b" \t,[]".contains(byte)) {
         let word = str::from_utf8(word).unwrap_or_default();
-        // A word that is not a 32-bit number is skipped, as in `spm_decode`.
-        if let Ok(number) = word.trim_ascii().parse::<i32>() {
-            let id = u32::try_from(number);
-            let id = id.map_err(|_| format!("there is no piece with the id {number}"))?;
-            ids.push(PieceId::new(id));
+        // A word that is no number is skipped, as in `spm_decode`; that also skips numbers from 2^31 on.
+        let word = word.trim_ascii();
+        let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            continue;
         }
+        let id = word.parse();
+        let id = id.map_err(|_| format!("there is no piece with the id {word}"))?;
+        ids.push(PieceId::new(id));
     }
     tokenizer
         .apply_extra(extra, &mut ids)

@@ -38,7 +38,7 @@ pub(crate) enum CliError {
     Error(String),
     /// The command line is wrong; exit status 2.
     Usage(String),
-    /// The reader of the output closed the pipe; this is no error.
+    /// The reader of standard output closed the pipe; this is no error.
     ClosedPipe,
     /// What was compared differs, as the output says; exit status 1 without a message.
     Different,
@@ -94,18 +94,12 @@ impl CliError {
         move |error| Self::read(path, &error)
     }
 
-    /// An error for writing to `name`.
+    /// An error for writing to `name`; a closed pipe needs no message.
     pub(crate) fn write(name: &str, error: &io::Error) -> Self {
-        let message = format!("cannot write {name}: {error}; {WRITING_REMEDY}");
-        Self::of_writing(error, message)
-    }
-
-    /// An error of writing with this message; a closed pipe needs none.
-    fn of_writing(error: &io::Error, message: String) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::ClosedPipe;
         }
-        Self::Error(message)
+        Self::Error(format!("cannot write {name}: {error}; {WRITING_REMEDY}"))
     }
 
     /// An error for writing to standard output.
@@ -168,7 +162,7 @@ impl From<EncodeError> for CliError {
 /// A file that cannot be written is a failure; a closed pipe is none.
 impl From<WriteError> for CliError {
     fn from(error: WriteError) -> Self {
-        Self::of_writing(&error.source, error.to_string())
+        Self::Error(error.to_string())
     }
 }
 

@@ -418,7 +418,14 @@ pub(crate) fn with_output(
         return output.flush().map_err(CliError::standard_output);
     };
     let mut file = OutputFile::create(path)?;
-    write(&mut file)?;
+    write(&mut file).map_err(|error| match error {
+        // Who names a pipe waits for what is written to it.
+        CliError::ClosedPipe => CliError::Error(format!(
+            "cannot write {}: its reader has left",
+            path.display()
+        )),
+        error => error,
+    })?;
     Ok(file.commit()?)
 }
 

@@ -58,7 +58,7 @@ pub enum ByteBpeError {
         /// The text.
         text: String,
     },
-    /// The special tokens need too many cells of a trie.
+    /// The text of a special token is too long, or all together need too many cells of a trie.
     SpecialTooLarge,
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for ByteBpeError {
                 "two special tokens have the text {text:?}; leave one of them out"
             ),
             Self::SpecialTooLarge => f.write_str(
-                "the texts of the special tokens are too long for a trie of 2^29 cells; use fewer or shorter ones",
+                "the texts of the special tokens are too long: each has fewer than 8000 bytes, and all fit a trie of 2^29 cells; use fewer or shorter ones",
             ),
         }
     }

@@ -93,14 +93,7 @@ impl Pipeline {
         options: &ByteFileOptions,
     ) -> Result<ByteFiles, FormatError> {
         let mut files = self.files_of(format, options)?;
-        let is_new = |step: &NormalizerStep| {
-            matches!(
-                step,
-                NormalizerStep::Unicode(_, UnicodeVersion::V17)
-                    | NormalizerStep::Bert(_, UnicodeVersion::V17)
-            )
-        };
-        if format != FileFormat::TokenizerJson2 && self.normalizer().iter().any(is_new) {
+        if format != FileFormat::TokenizerJson2 && self.has_forms_of_17() {
             let explanation =
                 "programs that read this format have not the normalization forms of Unicode 17";
             files.add_reasons([Reason::new(ReasonKind::NormalizationRules, explanation)]);
@@ -143,9 +136,28 @@ impl Pipeline {
         Err(self.obstacle(format))
     }
 
+    fn has_forms_of_17(&self) -> bool {
+        let is_new = |step: &NormalizerStep| {
+            matches!(
+                step,
+                NormalizerStep::Unicode(_, UnicodeVersion::V17)
+                    | NormalizerStep::Bert(_, UnicodeVersion::V17)
+            )
+        };
+        self.normalizer().iter().any(is_new)
+    }
+
+    /// The `tokenizer.json` that is read as this pipeline.
+    pub(crate) fn to_file(&self) -> Result<Vec<u8>, FormatError> {
+        match self.has_forms_of_17() {
+            true => Ok(tokenizer_json::write_version_2(self)?.0),
+            false => self.tokenizer_json_as_usual(),
+        }
+    }
+
     /// The `tokenizer.json`; that of a byte-level vocabulary in the form in which such a vocabulary is
     /// written, if that says the same.
-    pub(crate) fn tokenizer_json_as_usual(&self) -> Result<Vec<u8>, FormatError> {
+    fn tokenizer_json_as_usual(&self) -> Result<Vec<u8>, FormatError> {
         let file = self.to_tokenizer_json()?;
         if self.has_byte_strings() {
             return Ok(file);

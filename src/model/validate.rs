@@ -30,11 +30,9 @@ use crate::model::ModelType;
 use crate::model::piece_lookup::PieceLookup;
 use crate::model::spec::TrainerSpec;
 use crate::model::{ModelError, PieceProblem};
-use crate::piece::{MAX_PIECES, MAX_TEXT_BYTES, PieceKind, PieceTable};
+use crate::piece::{MAX_PIECE_BYTES, MAX_PIECES, MAX_TEXT_BYTES, PieceKind, PieceTable};
 use crate::trie::{Trie, TrieTooLarge, sort_keys};
 
-/// Pieces of this many bytes or more are refused, as by the reference.
-pub(super) const MAX_PIECE_BYTES: usize = 8000;
 /// The largest number of bytes of a piece that an error message shows.
 const MAX_SHOWN_BYTES: usize = 60;
 

@@ -11,6 +11,10 @@ use super::{PatternError, PatternSyntax};
 
 /// The steps of a match.
 const MAX_STEPS: usize = 1_000_000;
+/// Bytes of an automaton that a part of an expression becomes. Most expressions have some such parts.
+pub(super) const MAX_COMPILED: usize = 4 << 20;
+/// Bytes of an expression, which bound the number of these parts.
+const MAX_LENGTH: usize = 2000;
 
 /// A compiled expression.
 #[derive(Debug)]
@@ -21,6 +25,9 @@ pub(super) struct BacktrackingMachine {
 impl BacktrackingMachine {
     /// `None` if the engine does not accept the expression.
     pub(super) fn new(expression: &str, syntax: PatternSyntax) -> Option<Self> {
+        if expression.len() > MAX_LENGTH {
+            return None;
+        }
         let expression = match syntax {
             PatternSyntax::Oniguruma => Cow::Owned(with_classes_of_oniguruma(expression)),
             PatternSyntax::Rust => Cow::Borrowed(expression),
@@ -29,6 +36,7 @@ impl BacktrackingMachine {
             .oniguruma_mode(syntax == PatternSyntax::Oniguruma)
             .multi_line(syntax == PatternSyntax::Oniguruma)
             .backtrack_limit(MAX_STEPS)
+            .delegate_size_limit(MAX_COMPILED)
             .build();
         Some(Self { regex: regex.ok()? })
     }

@@ -72,6 +72,11 @@ impl Machine {
         })
     }
 
+    /// The bytes of the compiled expression.
+    pub(super) fn memory_usage(&self) -> usize {
+        self.regex.memory_usage()
+    }
+
     /// Passes the parts of a text, which is well-formed UTF-8, with whether they are matches. Empty
     /// matches are parts, as in tokenizers; there is none at the end of another match.
     pub(super) fn for_each(&self, text: &[u8], mut on_part: impl FnMut(usize, usize, bool)) {

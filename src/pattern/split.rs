@@ -327,7 +327,7 @@ impl Pretokenizer {
             Plan::Splits => {
                 let (text, moved) = well_formed(text);
                 let original = |at| at - 2 * moved.partition_point(|moved| *moved < at);
-                split_all(&self.splits, &text, 0, &mut |range| {
+                split_all(&self.splits, &text, &mut |range| {
                     on_pretoken(original(range.start)..original(range.end));
                 });
             }
@@ -394,18 +394,25 @@ impl Pretokenizer {
     }
 }
 
-fn split_all(
-    splits: &[Split],
-    text: &[u8],
-    offset: usize,
-    on_pretoken: &mut dyn FnMut(Range<usize>),
-) {
-    match splits {
-        [] => on_pretoken(offset..offset + text.len()),
-        [first, rest @ ..] => first.for_each(text, |range| {
-            let part = text.get(range.clone()).unwrap_or_default();
-            split_all(rest, part, offset + range.start, on_pretoken);
-        }),
+/// The parts that wait are those of one part for each split but the last: no recursion, since a file
+/// decides how many splits there are.
+fn split_all(splits: &[Split], text: &[u8], on_pretoken: &mut dyn FnMut(Range<usize>)) {
+    let Some((last, others)) = splits.split_last() else {
+        return on_pretoken(0..text.len());
+    };
+    // With the number of the split that cuts them next; the first part of the text stands last.
+    let mut waiting = vec![(0, 0..text.len())];
+    while let Some((number, part)) = waiting.pop() {
+        let within = text.get(part.clone()).unwrap_or_default();
+        let in_text = |range: Range<usize>| part.start + range.start..part.start + range.end;
+        match others.get(number) {
+            None => last.for_each(within, |range| on_pretoken(in_text(range))),
+            Some(split) => {
+                let first = waiting.len();
+                split.for_each(within, |range| waiting.push((number + 1, in_text(range))));
+                waiting[first..].reverse();
+            }
+        }
     }
 }
 

@@ -528,3 +528,27 @@ fn numbers_of_the_component_digits_are_those_of_unicode_17() {
         assert_eq!(Pretokenizer::new(vec![split]).pretokens(text), expected);
     }
 }
+
+#[test]
+fn any_number_of_splits_fits_a_small_stack() {
+    let split = Split::at_text("b", SplitBehavior::Isolated).unwrap();
+    let pretokenizer = Pretokenizer::new(vec![split; 100_000]);
+    let thread = std::thread::Builder::new().stack_size(64 << 10);
+    let cut = thread.spawn(move || pretokenizer.pretokens("abba").len());
+    assert_eq!(cut.unwrap().join().unwrap(), 4);
+}
+
+#[test]
+fn several_splits_pass_their_parts_in_the_order_of_the_text() {
+    let split = |text: &str, behavior| Split::at_text(text, behavior).unwrap();
+    let pretokenizer = Pretokenizer::new(vec![
+        split("b", SplitBehavior::Isolated),
+        split("c", SplitBehavior::Removed),
+        split("d", SplitBehavior::MergedWithNext),
+    ]);
+    let text = "abcdabdcc dd b";
+    assert_eq!(
+        pretokenizer.pretokens(text),
+        ["a", "b", "da", "b", "d", " ", "d", "d ", "b"]
+    );
+}

@@ -7,6 +7,7 @@ use crate::added::AddedTokensError;
 use crate::decode::DecodeError;
 use crate::encode::EncodeError;
 use crate::pattern::PatternError;
+use crate::piece::MAX_PIECE_BYTES;
 use crate::trie::TrieTooLarge;
 
 /// Why a pipeline cannot be made, or a text has no result.
@@ -15,6 +16,8 @@ use crate::trie::TrieTooLarge;
 pub enum PipelineError {
     /// An added token is empty after normalization.
     EmptyAddedToken,
+    /// An added token is too long.
+    AddedTokenTooLong,
     /// The vocabulary is too large for the tables.
     TooLarge,
     /// The text has what is not in the vocabulary, and there is no token for that.
@@ -29,6 +32,10 @@ impl fmt::Display for PipelineError {
             Self::EmptyAddedToken => f.write_str(
                 "an added token with `normalized` is empty after the normalizer, so that it is found \
                  between all characters; remove it from added_tokens, or set its `normalized` to false",
+            ),
+            Self::AddedTokenTooLong => write!(
+                f,
+                "an added token has {MAX_PIECE_BYTES} bytes or more; remove it from added_tokens"
             ),
             Self::TooLarge => f.write_str("the vocabulary needs too many cells of a table"),
             Self::NoUnknownToken => f.write_str(
@@ -91,6 +98,7 @@ impl From<AddedTokensError> for PipelineError {
     fn from(error: AddedTokensError) -> Self {
         match error {
             AddedTokensError::Empty => Self::EmptyAddedToken,
+            AddedTokensError::TooLong => Self::AddedTokenTooLong,
             AddedTokensError::TooLarge => Self::TooLarge,
         }
     }

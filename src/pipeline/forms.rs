@@ -5,7 +5,9 @@
 //! characters that begin something new in every text, and the characters of a division stand for
 //! those that were there, one for one from its start on.
 
-use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::char::{
+    canonical_combining_class, decompose_canonical, decompose_compatible,
+};
 use unicode_normalization::{
     IsNormalized, UnicodeNormalization as Unicode17, is_nfc_quick, is_nfkc_quick,
 };
@@ -86,13 +88,17 @@ impl UnicodeForm {
 
     /// Whether what stands before a character has no influence on what becomes of it, nor it on that.
     fn begins_division(self, c: char) -> bool {
-        let is_first = |quick| quick == IsNormalized::Yes;
-        canonical_combining_class(c) == 0
-            && match self {
-                Self::Nfc => is_first(is_nfc_quick(std::iter::once(c))),
-                Self::Nfkc => is_first(is_nfkc_quick(std::iter::once(c))),
-                Self::Nfd | Self::Nfkd => true,
-            }
+        let is_kept = |quick| quick == IsNormalized::Yes;
+        let mut first = None;
+        let take = |c| first = first.or(Some(c));
+        match self {
+            Self::Nfc if !is_kept(is_nfc_quick(std::iter::once(c))) => return false,
+            Self::Nfkc if !is_kept(is_nfkc_quick(std::iter::once(c))) => return false,
+            // A character that stays where it is can decompose to some that do not.
+            Self::Nfc | Self::Nfd => decompose_canonical(c, take),
+            Self::Nfkc | Self::Nfkd => decompose_compatible(c, take),
+        }
+        first.is_some_and(|first| canonical_combining_class(first) == 0)
     }
 }
 

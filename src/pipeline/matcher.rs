@@ -45,6 +45,14 @@ impl Matcher {
         })
     }
 
+    /// The bytes of the compiled expression.
+    pub(crate) fn memory_usage(&self) -> usize {
+        match &self.target {
+            MatcherTarget::Text(_) => 0,
+            MatcherTarget::Expression(pattern) => pattern.memory_usage(),
+        }
+    }
+
     /// Whether it is a text of one character, which is found in the parts of a text as in the whole.
     pub(super) fn is_one_char(&self) -> bool {
         let MatcherTarget::Text(text) = &self.target else {

@@ -215,7 +215,7 @@ fn components_that_are_refused_are_named_with_the_reason() {
     let split = |pattern: &str| json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false});
     let sequence = json!({"type": "Sequence", "pretokenizers": [split("a"), split("(")]});
     for (components, expected) in [
-        (json!({"version": "2.0"}), "version: \"2.0\" is not known"),
+        (json!({"version": "3.0"}), "version: \"3.0\" is not known"),
         (
             json!({"normalizer": {"type": "Upper"}}),
             "normalizer: the type \"Upper\" is not one of tokenizers 0.23",
@@ -261,6 +261,51 @@ fn the_first_of_added_tokens_with_equal_normalized_texts_is_found() {
     let components = json!({ "added_tokens": tokens, "normalizer": {"type": "Lowercase"} });
     let pipeline = read_pipeline(file(components).as_bytes()).unwrap();
     assert_eq!(results(&pipeline, "ax").unwrap()["ids"], json!([4]));
+}
+
+#[test]
+fn what_a_file_lists_has_limits() {
+    let split = |pattern: &str| json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false});
+    let splits = |count: usize, pattern: &dyn Fn(usize) -> String| {
+        let steps: Vec<Value> = (0..count).map(|at| split(&pattern(at))).collect();
+        json!({"pre_tokenizer": {"type": "Sequence", "pretokenizers": steps}})
+    };
+    let decoders = json!({"type": "Sequence", "decoders": vec![json!({"type": "Fuse"}); 1001]});
+    let values = vec![json!([]); 1 << 18];
+    let long = json!({"id": 4, "content": "x".repeat(8000), "normalized": false});
+    let word = json!({"type": "WordPiece", "vocab": {"a": 0, "b".repeat(8000): 1}, "unk_token": "a",
+        "continuing_subword_prefix": "##", "max_input_chars_per_word": 100});
+    for (components, expected) in [
+        (
+            splits(1001, &|at| format!("a{at}")),
+            "pre_tokenizer.pretokenizers[1000]: it is step 1001",
+        ),
+        (
+            json!({ "decoder": decoders }),
+            "decoder.decoders[1000]: it is step 1001",
+        ),
+        (
+            splits(40, &|at| format!("\\p{{L}}{{1,{}}}", 100 + at)),
+            "expressions of the file need more than 67108864 bytes",
+        ),
+        (
+            splits(17, &|at| format!("a(?=b{at})")),
+            "expressions of the file need more than 67108864 bytes",
+        ),
+        (
+            json!({"post_processor": {"type": "Sequence", "processors": values}}),
+            "262144 are allowed",
+        ),
+        (
+            json!({"added_tokens": [long]}),
+            "an added token has 8000 bytes or more",
+        ),
+        (json!({ "model": word }), "a token has 8000 bytes"),
+    ] {
+        let error = read_pipeline(file(components).as_bytes()).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    assert!(read_pipeline(file(splits(1000, &|at| format!("a{at}"))).as_bytes()).is_ok());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 """Files of version 2.0 against tokenizers 1.0.0rc3: what spiece writes, and how it runs what the library writes.
 
 Usage: version_2.py --spiece PROGRAM (--cases CASES.jsonl | FILE...)
+       version_2.py --record --cases CASES.jsonl > recorded.jsonl
 
 Needs tokenizers 1.0.0rc3. CASES are lines of pipelines.py, which needs tokenizers 0.23; each has a tokenizer.json and texts.
 FILEs are tokenizer.json files of any version; the texts are lines of testdata, and random ones. For each file:
@@ -10,7 +11,8 @@ FILEs are tokenizer.json files of any version; the texts are lines of testdata, 
 * what the library saves opens in spiece with the same ids;
 * of what spiece refuses to write, the number that the library runs with the ids of 0.23 is printed by the component.
 
-Ends with the number of files of each kind, and fails if any differs.
+Ends with the number of files of each kind, and fails if any differs. With --record it prints the files that the library
+saves, with the ids that it gives; `testdata/pipelines/version_2.jsonl` has those of `testdata/pipelines/cases.jsonl`.
 """
 
 import argparse
@@ -160,12 +162,35 @@ class Comparison:
         self.counts["equal"] += 1
 
 
+def record(cases):
+    """The files of cases, as the library saves them, with its ids; without files that it changes, or runs unlike 0.23."""
+    for line in cases:
+        case = json.loads(line)
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write(json.dumps(case["file"]))
+            file.flush()
+            try:
+                tokenizer = Tokenizer.from_file(file.name)
+            except BaseException:
+                continue
+        texts = [text["text"] for text in case["texts"]]
+        saved_file = json.loads(saved(tokenizer))
+        is_changed = any(token["normalized"] for token in saved_file["added_tokens"])
+        ids = ids_in_library(tokenizer, texts)
+        if not is_changed and ids == [text["ids"] for text in case["texts"]]:
+            found = [{"text": text, "ids": found} for text, found in zip(texts, ids, strict=True)]
+            print(json.dumps({"seed": case["seed"], "file": saved_file, "texts": found}, ensure_ascii=False))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--spiece", required=True)
+    parser.add_argument("--spiece")
+    parser.add_argument("--record", action="store_true")
     parser.add_argument("--cases")
     parser.add_argument("files", nargs="*")
     arguments = parser.parse_args()
+    if arguments.record:
+        return record(open(arguments.cases))
     with tempfile.TemporaryDirectory() as folder:
         comparison = Comparison(arguments.spiece, folder)
         for path in arguments.files:

@@ -43,12 +43,6 @@ pub(super) fn end_line(start: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// A line of JSON.
-#[derive(Serialize)]
-struct JsonLine<'t> {
-    pieces: Vec<JsonToken<'t>>,
-}
-
 #[derive(Serialize)]
 struct JsonToken<'t> {
     id: u32,
@@ -59,20 +53,23 @@ struct JsonToken<'t> {
 }
 
 fn write_json(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
-    let pieces = tokens.iter().map(|token| JsonToken {
-        id: token.id().get(),
-        piece: match token.printable_piece() {
-            Cow::Borrowed(piece) => String::from_utf8_lossy(piece),
-            Cow::Owned(piece) => Cow::Owned(String::from_utf8_lossy(&piece).into_owned()),
-        },
-        surface: String::from_utf8_lossy(token.surface()),
-        begin: token.span().start,
-        end: token.span().end,
-    });
-    let line = JsonLine {
-        pieces: pieces.collect(),
-    };
-    // Neither writing to memory nor a value of this type fails.
-    let _ = serde_json::to_writer(&mut *out, &line);
-    out.push(b'\n');
+    out.extend_from_slice(b"{\"pieces\":[");
+    for (number, token) in tokens.iter().enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        let token = JsonToken {
+            id: token.id().get(),
+            piece: match token.printable_piece() {
+                Cow::Borrowed(piece) => String::from_utf8_lossy(piece),
+                Cow::Owned(piece) => Cow::Owned(String::from_utf8_lossy(&piece).into_owned()),
+            },
+            surface: String::from_utf8_lossy(token.surface()),
+            begin: token.span().start,
+            end: token.span().end,
+        };
+        // Neither writing to memory nor a value of this type fails.
+        let _ = serde_json::to_writer(&mut *out, &token);
+    }
+    out.extend_from_slice(b"]}\n");
 }

@@ -31,7 +31,7 @@ use self::shard_files::{Shard, ShardFiles};
 use super::{encode_options, restriction};
 use crate::args;
 use crate::input::SharedInput;
-use crate::io::{CliError, CliResult};
+use crate::io::{self, CliError, CliResult};
 use crate::stream::{Block, Stream, write_at_once};
 use spiece::output::is_stream;
 use spiece::{EncodeOptions, Encoder, PieceId, Tokenizer};
@@ -102,6 +102,8 @@ struct TrainingData {
     separator: Option<PieceId>,
     /// The number of files; `None` for one file without a manifest.
     shards: Option<u32>,
+    /// The SHA-256 of the file of `--vocabulary`, which a model that it restricts does not have.
+    vocabulary_sha256: Option<String>,
 }
 
 impl TrainingData {
@@ -121,11 +123,14 @@ impl TrainingData {
                  with --output, which --shards needs, too"
             )));
         }
+        let vocabulary = args::non_empty(matches, "vocabulary");
+        let vocabulary = vocabulary.filter(|_| shards.is_some()).map(io::read_file);
         Ok(Self {
             format,
             index,
             separator: separator(matches, tokenizer)?,
             shards,
+            vocabulary_sha256: vocabulary.transpose()?.map(|file| shards::sha256(&file)),
         })
     }
 
@@ -133,8 +138,8 @@ impl TrainingData {
     fn write(&self, stream: &Stream, tokenizer: &Tokenizer, options: &EncodeOptions) -> CliResult {
         let make = || Ok(tokenizer.encoder_with(options)?);
         match (stream.output_path(), self.shards) {
-            (Some(path), Some(count)) => {
-                let identity = shards::identity(self, stream, tokenizer, options, count)?;
+            (Some(path), Some(_)) => {
+                let identity = shards::identity(self, stream, tokenizer, options)?;
                 let writer = |input: &SharedInput, files: ShardFiles| {
                     self.write_shard(stream, input, files, make)
                 };

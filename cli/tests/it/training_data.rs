@@ -287,6 +287,94 @@ fn shards_of_another_model_or_text_are_not_kept() {
 }
 
 #[test]
+fn everything_that_decides_ids_decides_whether_shards_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("text"), "a <s> b\n".repeat(99)).unwrap();
+    fs::write(folder.join("pieces"), "\u{2581}a\n").unwrap();
+    let run = [
+        "--output_format=u16",
+        "--output=s.bin",
+        "--shards=2",
+        "text",
+    ];
+    let written = |more: &[&str]| {
+        let report = encode_report(folder, &[&run[..], more].concat());
+        report.matches("written: ").count()
+    };
+    // Each option is another one than that of the run before.
+    assert_eq!(written(&[]), 2);
+    assert_eq!(written(&[]), 0);
+    for more in [
+        "--allowed_special=all",
+        "--vocabulary=pieces",
+        "--document=file",
+        "--index=none",
+        "--separator=2",
+        "--extra_options=reverse",
+    ] {
+        assert_eq!(written(&[more]), 2, "{more}");
+        assert_eq!(written(&[more]), 0, "{more}");
+    }
+    assert_eq!(written(&["--vocabulary=pieces"]), 2);
+    fs::write(folder.join("pieces"), "\u{2581}b\n").unwrap();
+    assert_eq!(written(&["--vocabulary=pieces"]), 2);
+    // Nothing of these does.
+    assert_eq!(written(&["--vocabulary=pieces", "--num_threads=1"]), 0);
+}
+
+#[test]
+fn a_manifest_that_was_changed_and_a_compressed_input_of_the_same_size_are_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let gzip = |text: &str| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+        std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    };
+    let write = |text: &str| fs::write(folder.join("text.gz"), gzip(text)).unwrap();
+    write(&"a b c\n".repeat(100));
+    let run = [
+        "--output_format=u16",
+        "--output=s.bin",
+        "--shards=3",
+        "text.gz",
+    ];
+    encode_report(folder, &run);
+    let manifest = folder.join("s.bin.shards.json");
+    let json = fs::read_to_string(&manifest).unwrap();
+    let altered = json.replace("\"text_bytes\": 600", "\"text_bytes\": 60");
+    assert_ne!(json, altered);
+    fs::write(&manifest, altered).unwrap();
+    let report = encode_report(folder, &run);
+    assert!(report.contains("s.bin.shards.json is damaged"), "{report}");
+    assert_eq!(report.matches("written: ").count(), 3, "{report}");
+    assert_eq!(fs::read_to_string(&manifest).unwrap(), json);
+    write(&"c b a\n".repeat(100));
+    let report = encode_report(folder, &run);
+    assert!(report.contains("another input"), "{report}");
+    assert_eq!(report.matches("written: ").count(), 3, "{report}");
+}
+
+#[test]
+fn shards_are_not_written_over_the_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for name in [
+        "s-00001-of-00002.bin",
+        "s.bin.shards.json",
+        "s-00000-of-00002.bin.offsets",
+    ] {
+        fs::write(folder.join(name), "a\nb\n").unwrap();
+        let arguments = ["--output_format=u16", "--output=s.bin", "--shards=2", name];
+        let error = refusal(folder, 2, &arguments);
+        assert!(error.contains("which is the input"), "{error}");
+        assert_eq!(fs::read(folder.join(name)).unwrap(), b"a\nb\n");
+        fs::remove_file(folder.join(name)).unwrap();
+    }
+}
+
+#[test]
 fn more_shards_than_documents_leave_some_empty() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -26,6 +26,8 @@ use crate::pattern::{Pattern, Pretokenizer};
 
 const FORMAT: FileFormat = FileFormat::Tekken;
 
+/// A file of any size can ask for so many special tokens; those of Mistral ask for 1,000.
+const MAX_SPECIAL_TOKENS: u32 = 1 << 16;
 /// The special tokens of files that do not list them, by id.
 const OLD_SPECIAL_TOKENS: [&str; 20] = [
     "<unk>",
@@ -107,6 +109,11 @@ pub(super) fn read(
     let special_count = checked_id(FORMAT, config.default_num_special_tokens, || {
         Place::field("config.default_num_special_tokens")
     })?;
+    if special_count > MAX_SPECIAL_TOKENS {
+        let problem = format!("the number {special_count} is larger than {MAX_SPECIAL_TOKENS}");
+        let place = Place::field("config.default_num_special_tokens");
+        return Err(syntax(FORMAT, place, problem));
+    }
     let size_field = || Place::field("config.default_vocab_size");
     let size = checked_id(FORMAT, config.default_vocab_size, size_field)?;
     let count = size.checked_sub(special_count).ok_or_else(|| {

@@ -11,6 +11,7 @@ use std::ops::Deref;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::formats::error::json_error;
 use crate::formats::{FileFormat, FormatError};
@@ -56,19 +57,19 @@ impl<'j> Visitor<'j> for TextVisitor {
 pub(in crate::formats) struct JsonPipeline<'j> {
     #[serde(default)]
     pub(in crate::formats) version: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "component")]
     pub(in crate::formats) truncation: Option<Value>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "component")]
     pub(in crate::formats) padding: Option<Value>,
     #[serde(borrow, default)]
     pub(in crate::formats) added_tokens: Vec<JsonAddedToken<'j>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "component")]
     pub(in crate::formats) normalizer: Option<Value>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "component")]
     pub(in crate::formats) pre_tokenizer: Option<Value>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "component")]
     pub(in crate::formats) post_processor: Option<Value>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "component")]
     pub(in crate::formats) decoder: Option<Value>,
     #[serde(borrow)]
     pub(in crate::formats) model: JsonModel<'j>,
@@ -79,6 +80,26 @@ impl<'j> JsonPipeline<'j> {
     pub(super) fn parse(json: &'j str) -> Result<Self, FormatError> {
         serde_json::from_str(json).map_err(|error| json_error(FileFormat::TokenizerJson, &error))
     }
+}
+
+/// Values, fields and elements of a component; values take up to a hundred times the bytes of their text.
+const MAX_VALUES: usize = 1 << 18;
+
+/// A component, unless it has too many values. They are counted in its text, with what looks like them
+/// in texts.
+fn component<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    let Some(json) = Option::<&RawValue>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    let json = json.get();
+    let values = json.bytes().filter(|byte| b"{[,".contains(byte)).count();
+    if values > MAX_VALUES {
+        let problem = format!("a component has {values} values; {MAX_VALUES} are allowed");
+        return Err(D::Error::custom(problem));
+    }
+    serde_json::from_str(json)
+        .map(Some)
+        .map_err(D::Error::custom)
 }
 
 /// An added token.

@@ -4,6 +4,8 @@
 //! decoder by its type, or by its fields if it has none or one that is not known; a post-processor by
 //! its fields alone; a model without a type by its fields.
 
+use std::cell::Cell;
+
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
@@ -12,7 +14,7 @@ use super::parse::{JsonModel, JsonPipeline, JsonVocab};
 use crate::byte_bpe::SpecialToken;
 use crate::formats::{FileFormat, FormatError, Place};
 use crate::pattern::SplitBehavior;
-use crate::piece::MAX_PIECES;
+use crate::piece::{MAX_PIECE_BYTES, MAX_PIECES};
 use crate::pipeline::{
     BertNormalizer, BpeModel, BpeOptions, DecoderStep, EqualModel, Matcher, MergeNotInVocabulary,
     Metaspace, ModelVocabulary, NormalizerStep, Padding, Pipeline, PipelineModel, PipelineParts,
@@ -51,32 +53,32 @@ impl JsonPipeline<'_> {
             }
         };
         let unicode = unicode.unwrap_or(of_release);
+        let compiled = Cell::new(0);
+        let component = |name: &str, json| PlacedComponent::new(name, json, &compiled);
         let mut normalizer = Vec::new();
         if let Some(json) = &self.normalizer {
-            PlacedComponent::new("normalizer", json).read_normalizer(unicode, &mut normalizer)?;
+            component("normalizer", json).read_normalizer(unicode, &mut normalizer)?;
         }
         let mut pre_tokenizer = Vec::new();
         if let Some(json) = &self.pre_tokenizer {
-            PlacedComponent::new("pre_tokenizer", json).read_pre_tokenizer(&mut pre_tokenizer)?;
+            component("pre_tokenizer", json).read_pre_tokenizer(&mut pre_tokenizer)?;
         }
         let mut post_processor = Vec::new();
         if let Some(json) = &self.post_processor {
-            PlacedComponent::new("post_processor", json)
-                .read_post_processor(&mut post_processor)?;
+            component("post_processor", json).read_post_processor(&mut post_processor)?;
         }
         let decoder = match &self.decoder {
             Some(json) => {
                 let mut steps = Vec::new();
-                PlacedComponent::new("decoder", json).read_decoder(&mut steps)?;
+                component("decoder", json).read_decoder(&mut steps)?;
                 Some(steps)
             }
             None => None,
         };
         let truncation = self.truncation.as_ref();
-        let truncation =
-            truncation.map(|json| PlacedComponent::new("truncation", json).truncation());
+        let truncation = truncation.map(|json| component("truncation", json).truncation());
         let padding = self.padding.as_ref();
-        let padding = padding.map(|json| PlacedComponent::new("padding", json).padding());
+        let padding = padding.map(|json| component("padding", json).padding());
         let model_size = match &self.model.vocab {
             Some(JsonVocab::Scores(scores)) => Some(scores.len()),
             _ => None,
@@ -170,6 +172,15 @@ fn read_model(json: &JsonModel<'_>) -> Result<PipelineModel, FormatError> {
         let problem = format!("a model of the type {kind} has {expected} here");
         return Err(FormatError::component("model.vocab", problem));
     }
+    if matches!(kind, "Unigram" | "WordPiece")
+        && let Some((text, _)) = vocab.ids().find(|(text, _)| text.len() >= MAX_PIECE_BYTES)
+    {
+        let problem = format!(
+            "a token has {} bytes, and those that texts are searched for have fewer than {MAX_PIECE_BYTES}; remove it",
+            text.len()
+        );
+        return Err(FormatError::component("model.vocab", problem));
+    }
     let text = |text: &Option<super::JsonText<'_>>| text.as_ref().map(|text| text.to_string());
     let unknown = || text(&json.unk_token).ok_or_else(|| missing("unk_token"));
     let vocabulary = || ModelVocabulary::new(vocab.ids());
@@ -235,14 +246,34 @@ fn read_model(json: &JsonModel<'_>) -> Result<PipelineModel, FormatError> {
 struct PlacedComponent<'j> {
     place: String,
     json: &'j Value,
+    /// The bytes of the compiled expressions of the file, as far as it has been read.
+    compiled: &'j Cell<usize>,
 }
 
+/// Steps of a component: time and memory of a text have this factor.
+const MAX_STEPS: usize = 1000;
+/// Bytes of the compiled expressions of a file.
+const MAX_COMPILED: usize = 64 << 20;
+
 impl<'j> PlacedComponent<'j> {
-    fn new(place: impl Into<String>, json: &'j Value) -> Self {
+    fn new(place: impl Into<String>, json: &'j Value, compiled: &'j Cell<usize>) -> Self {
         Self {
             place: place.into(),
             json,
+            compiled,
         }
+    }
+
+    /// The next of the steps of a component.
+    fn push<S>(&self, steps: &mut Vec<S>, step: S) -> Result<(), FormatError> {
+        if steps.len() >= MAX_STEPS {
+            return Err(self.error(format!(
+                "it is step {}, and a component has {MAX_STEPS} at most; leave some out",
+                steps.len() + 1
+            )));
+        }
+        steps.push(step);
+        Ok(())
     }
 
     fn error(&self, problem: impl Into<String>) -> FormatError {
@@ -269,7 +300,11 @@ impl<'j> PlacedComponent<'j> {
     fn field(&self, name: &str) -> Result<Self, FormatError> {
         let place = format!("{}.{name}", self.place);
         match self.json.get(name) {
-            Some(json) => Ok(Self { place, json }),
+            Some(json) => Ok(Self {
+                place,
+                json,
+                compiled: self.compiled,
+            }),
             None => Err(FormatError::component(place, "it is missing")),
         }
     }
@@ -320,9 +355,9 @@ impl<'j> PlacedComponent<'j> {
             .json
             .as_array()
             .ok_or_else(|| self.error("it is no list"))?;
-        let place = self.place.clone();
+        let (place, compiled) = (self.place.clone(), self.compiled);
         let elements = elements.iter().enumerate();
-        Ok(elements.map(move |(at, json)| PlacedComponent::new(format!("{place}[{at}]"), json)))
+        Ok(elements.map(move |(at, json)| Self::new(format!("{place}[{at}]"), json, compiled)))
     }
 
     /// A text or an expression.
@@ -332,11 +367,20 @@ impl<'j> PlacedComponent<'j> {
         }
         let expression = self.field("Regex")?;
         let made = Matcher::expression(expression.text()?);
-        made.map_err(|source| FormatError::Pattern {
+        let matcher = made.map_err(|source| FormatError::Pattern {
             format: FileFormat::TokenizerJson,
-            place: Place::Field(expression.place),
+            place: Place::Field(expression.place.clone()),
             source,
-        })
+        })?;
+        let compiled = self.compiled.get() + matcher.memory_usage();
+        if compiled > MAX_COMPILED {
+            return Err(expression.error(format!(
+                "with it the expressions of the file need more than {MAX_COMPILED} bytes when they are compiled; repeat less \
+                 in them, or leave some out"
+            )));
+        }
+        self.compiled.set(compiled);
+        Ok(matcher)
     }
 
     fn behavior(&self) -> Result<SplitBehavior, FormatError> {
@@ -481,8 +525,7 @@ impl<'j> PlacedComponent<'j> {
             }
             _ => return Err(self.unknown_type()),
         };
-        steps.push(step);
-        Ok(())
+        self.push(steps, step)
     }
 
     fn read_pre_tokenizer(&self, steps: &mut Vec<PreTokenizerStep>) -> Result<(), FormatError> {
@@ -528,8 +571,7 @@ impl<'j> PlacedComponent<'j> {
             }
             _ => return Err(self.unknown_type()),
         };
-        steps.push(step);
-        Ok(())
+        self.push(steps, step)
     }
 
     fn optional_bool(&self, name: &str, default: bool) -> Result<bool, FormatError> {
@@ -570,25 +612,24 @@ impl<'j> PlacedComponent<'j> {
             let is_roberta = self.has(&["trim_offsets", "add_prefix_space"]);
             if is_roberta && self.field("trim_offsets")?.bool()? {
                 let add_prefix_space = self.field("add_prefix_space")?.bool()?;
-                steps.push(PostProcessorStep::TrimOffsets { add_prefix_space });
+                self.push(steps, PostProcessorStep::TrimOffsets { add_prefix_space })?;
             }
-            steps.push(PostProcessorStep::Template(bert_template(
-                &cls, &sep, is_roberta,
-            )));
-            return Ok(());
+            let template = bert_template(&cls, &sep, is_roberta);
+            return self.push(steps, PostProcessorStep::Template(template));
         }
         match self.kind() {
             "ByteLevel" => {
                 if self.field("trim_offsets")?.bool()? {
                     let add_prefix_space = self.field("add_prefix_space")?.bool()?;
-                    steps.push(PostProcessorStep::TrimOffsets { add_prefix_space });
+                    self.push(steps, PostProcessorStep::TrimOffsets { add_prefix_space })?;
                 }
             }
             _ if self.has(&["single", "pair", "special_tokens"]) => {
-                steps.push(PostProcessorStep::Template(Template {
+                let template = Template {
                     single: self.template("single")?,
                     pair: self.template("pair")?,
-                }));
+                };
+                self.push(steps, PostProcessorStep::Template(template))?;
             }
             "Sequence" => {
                 let mut elements = self.field("processors")?.elements()?;
@@ -686,8 +727,7 @@ impl<'j> PlacedComponent<'j> {
             }
             _ => return Err(self.unknown_type()),
         };
-        steps.push(step);
-        Ok(())
+        self.push(steps, step)
     }
 }
 

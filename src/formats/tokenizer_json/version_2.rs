@@ -525,3 +525,6 @@ fn reasons(pipeline: &Pipeline) -> Vec<Reason> {
 }
 
 const NEW_LETTERS: &str = "the letters, marks and numbers of Unicode 17, and 0.23 those of Unicode 16, without U+10940 and others";
+
+#[cfg(test)]
+mod tests;

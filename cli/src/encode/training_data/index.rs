@@ -67,15 +67,6 @@ impl IndexKind {
         Ok(kind)
     }
 
-    /// The name of the index in the manifest of shards.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Offsets => "offsets",
-            Self::Megatron => "megatron",
-        }
-    }
-
     /// The file of the index for the ids at `path`.
     pub(super) fn path(self, path: &Path) -> Option<PathBuf> {
         match self {

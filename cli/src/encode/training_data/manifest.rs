@@ -8,9 +8,11 @@
 //! | `spiece` | the version of the program |
 //! | `model_sha256` | of the bytes of the model file, in hexadecimal |
 //! | `options` | each option that changes the files |
-//! | `input` | names and sizes in bytes of the files |
+//! | `input` | names and sizes in bytes of the files, and the SHA-256 of compressed ones |
 //! | `text_bytes` | the size of the text, decompressed |
 //! | `finished` | for each shard `null` or its numbers of ids and documents, the sizes and CRC-32 of its files, and the end and CRC-32 of its text |
+//!
+//! | `crc32` | of all before it |
 //!
 //! The next run keeps a shard if all of these are the same and if its files and its text have the
 //! checksums. The checksums detect damage and changes, not forgery.
@@ -18,6 +20,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
 use super::shard_files::Shard;
@@ -40,6 +43,9 @@ pub(super) struct RunIdentity {
 pub(super) struct InputFile {
     pub(super) name: String,
     pub(super) bytes: u64,
+    /// Of the bytes of a compressed file. Formats such as gzip end with the CRC-32 of the text, with which
+    /// that of the file depends on its size alone.
+    pub(super) compressed_sha256: Option<String>,
 }
 
 /// The content of the manifest file.
@@ -48,6 +54,8 @@ pub(super) struct Manifest {
     #[serde(flatten)]
     pub(super) identity: RunIdentity,
     pub(super) finished: Vec<Option<FinishedShard>>,
+    /// See [`checksum`](Self::checksum).
+    crc32: u32,
 }
 
 /// A complete shard and the part of the text that it contains.
@@ -78,8 +86,18 @@ impl FinishedShard {
 impl Manifest {
     /// The manifest of a run that begins.
     pub(super) fn new(identity: RunIdentity, shards: u32) -> Self {
-        let finished = (0..shards).map(|_| None).collect();
-        Self { identity, finished }
+        Self {
+            identity,
+            finished: (0..shards).map(|_| None).collect(),
+            crc32: 0,
+        }
+    }
+
+    /// The CRC-32 of everything else.
+    fn checksum(&self) -> Option<u32> {
+        let mut crc = Crc::new();
+        crc.update(&serde_json::to_vec(&(&self.identity, &self.finished)).ok()?);
+        Some(crc.sum())
     }
 
     /// Records a complete shard.
@@ -92,12 +110,15 @@ impl Manifest {
     /// The manifest in a file; `None` if there is none, or if it is damaged.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let bytes = std::fs::read(path).ok()?;
-        serde_json::from_slice(&bytes).ok()
+        let manifest: Self = serde_json::from_slice(&bytes).ok()?;
+        let is_whole = manifest.checksum() == Some(manifest.crc32);
+        is_whole.then_some(manifest)
     }
 
     /// Replaces the manifest file.
-    pub(super) fn write(&self, path: &Path) -> CliResult {
-        let json = serde_json::to_vec_pretty(self);
+    pub(super) fn write(&mut self, path: &Path) -> CliResult {
+        self.crc32 = self.checksum().unwrap_or_default();
+        let json = serde_json::to_vec_pretty(&self);
         let mut bytes = json.map_err(|error| {
             CliError::Error(format!("cannot write {}: {error}", path.display()))
         })?;

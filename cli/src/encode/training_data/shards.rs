@@ -18,6 +18,7 @@
 //! once more, to determine the size of the text.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
@@ -34,7 +35,7 @@ use crate::progress::Messages;
 use crate::stream::Stream;
 use spiece::input::plain_size;
 use spiece::output::check_writable;
-use spiece::{ByteBpe, EncodeOptions, Tokenizer};
+use spiece::{EncodeOptions, Tokenizer};
 
 /// The maximum number of shards: their numbers have five digits.
 const MAX_SHARDS: u32 = 99_999;
@@ -59,22 +60,18 @@ pub(super) fn identity(
     stream: &Stream,
     tokenizer: &Tokenizer,
     options: &EncodeOptions,
-    count: u32,
 ) -> CliResult<RunIdentity> {
+    // The derived texts have all fields, also those that will be added.
+    let vocabulary = data.vocabulary_sha256.as_deref().unwrap_or_default();
     let options = [
-        ("output_format", format!("{:?}", data.format)),
-        ("index", data.index.name().to_owned()),
-        (
-            "separator",
-            data.separator.map_or(String::new(), |id| id.to_string()),
-        ),
-        ("extra_options", format!("{:?}", options.extra)),
+        ("vocabulary_sha256", vocabulary.to_owned()),
+        ("training_data", format!("{data:?}")),
+        ("encoding", format!("{options:?}")),
         ("documents", format!("{:?}", stream.documents().documents)),
-        ("shards", count.to_string()),
     ];
     Ok(RunIdentity {
         spiece: env!("CARGO_PKG_VERSION").to_owned(),
-        model_sha256: sha256(&content(tokenizer)),
+        model_sha256: sha256(&content(tokenizer)?),
         options: options.map(|(name, value)| (name.to_owned(), value)).into(),
         input: input_files(stream.files())?,
         text_bytes: 0,
@@ -82,17 +79,44 @@ pub(super) fn identity(
 }
 
 /// Bytes that are equal for equal tokenizers only.
-fn content(tokenizer: &Tokenizer) -> Vec<u8> {
-    tokenizer.to_bytes().unwrap_or_else(|_| {
-        // No file holds some byte-level vocabularies.
-        format!("{:?}", tokenizer.byte_bpe().map(ByteBpe::parts)).into_bytes()
-    })
+fn content(tokenizer: &Tokenizer) -> CliResult<Vec<u8>> {
+    let Some(pipeline) = tokenizer.pipeline() else {
+        return Ok(tokenizer.to_bytes()?);
+    };
+    if let Ok(bytes) = tokenizer.to_bytes() {
+        return Ok(bytes);
+    }
+    // No file holds some byte-level vocabularies, nor the normalization forms of some pipelines.
+    match tokenizer.byte_bpe() {
+        Some(bpe) => Ok(format!("{:?}", bpe.parts()).into_bytes()),
+        None => {
+            let mut bytes = format!("{:?}", pipeline.normalizer()).into_bytes();
+            bytes.extend(pipeline.to_tokenizer_json()?);
+            Ok(bytes)
+        }
+    }
 }
 
 /// The SHA-256 of bytes in hexadecimal.
-fn sha256(bytes: &[u8]) -> String {
-    let hash = Sha256::digest(bytes);
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+/// The same of the bytes of a file.
+fn sha256_of_file(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hexadecimal(&hash.finalize())),
+            count => hash.update(&buffer[..count]),
+        }
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Names and sizes of the files.
@@ -103,7 +127,8 @@ fn input_files(paths: &[PathBuf]) -> CliResult<Vec<InputFile>> {
     paths.iter().map(|path| input_file(path)).collect()
 }
 
-/// The name and the size of a file.
+/// What is known of a file before it is read: of a compressed one, that it is the same, since the size
+/// of its text is not found again.
 fn input_file(path: &Path) -> CliResult<InputFile> {
     if path.as_os_str() == "-" {
         return Err(not_a_file(path));
@@ -112,9 +137,12 @@ fn input_file(path: &Path) -> CliResult<InputFile> {
     if !metadata.is_file() {
         return Err(not_a_file(path));
     }
+    let is_compressed = plain_size(path).is_none();
+    let hash = is_compressed.then(|| sha256_of_file(path));
     Ok(InputFile {
         name: path.display().to_string(),
         bytes: metadata.len(),
+        compressed_sha256: hash.transpose().map_err(CliError::reading(path))?,
     })
 }
 
@@ -135,18 +163,24 @@ pub(super) fn write(
     write_shard: impl Fn(&SharedInput, ShardFiles) -> CliResult<Shard>,
 ) -> CliResult {
     let manifest_path = manifest::path(output);
-    check_writable(&[&manifest_path])?;
-    let former = Manifest::read(&manifest_path);
-    identity.text_bytes = text_bytes(stream, &identity, former.as_ref())?;
-    let shards = data.shards.unwrap_or(1);
     let run = ShardRun {
         data,
         stream,
         output,
-        manifest_path,
-        shards,
+        manifest_path: manifest_path.clone(),
+        shards: data.shards.unwrap_or(1),
     };
-    let begun = Manifest::new(identity, shards);
+    run.refuse_inputs()?;
+    check_writable(&[&manifest_path])?;
+    let former = Manifest::read(&manifest_path);
+    if former.is_none() && manifest_path.is_file() {
+        let manifest = manifest_path.display();
+        stream.say(&format!(
+            "{manifest} is damaged, or of an older version: all shards are written anew"
+        ));
+    }
+    identity.text_bytes = text_bytes(stream, &identity, former.as_ref())?;
+    let begun = Manifest::new(identity, run.shards);
     let continued = run.continued(former, &begun);
     if !run.write(continued, &write_shard)? {
         stream.say("the input has changed: all shards are written anew");
@@ -195,6 +229,31 @@ struct ShardRun<'r> {
 }
 
 impl ShardRun<'_> {
+    /// Refuses to write over a file of the input, which is read again.
+    fn refuse_inputs(&self) -> CliResult {
+        let same = |left: &Path, right: &Path| match (left.canonicalize(), right.canonicalize()) {
+            (Ok(left), Ok(right)) => left == right,
+            _ => false,
+        };
+        let shards = (0..self.shards).flat_map(|number| self.data.paths(&self.shard_path(number)));
+        // Most shards do not exist yet, and their names are not looked up for each file of the input.
+        let mut written = shards
+            .chain([self.manifest_path.clone()])
+            .filter(|path| path.exists());
+        let clash = written.find_map(|path| {
+            let input = self.stream.files().iter().find(|input| same(&path, input));
+            Some((path, input?))
+        });
+        match clash {
+            Some((path, input)) => Err(CliError::Usage(format!(
+                "--output: the run would write {}, which is the input {}; choose another name",
+                path.display(),
+                input.display()
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// The former manifest if its shards may be kept, otherwise that of a new run.
     fn continued(&self, former: Option<Manifest>, begun: &Manifest) -> Manifest {
         match former {

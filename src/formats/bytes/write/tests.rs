@@ -368,9 +368,11 @@ fn patterns_are_written_for_oniguruma() {
         let pattern = Pattern::named(name).unwrap();
         let written = oniguruma(&pattern).unwrap();
         assert_eq!(written.syntax(), PatternSyntax::Oniguruma);
+        // Two are written as published vocabularies have them.
+        let is_other = ["gpt2", "rustbpe", "cl100k"].contains(&name);
         assert_eq!(
-            written.expression() == pattern.expression(),
-            name != "cl100k",
+            written.expression() != pattern.expression(),
+            is_other,
             "{name}"
         );
         let [ours, theirs] = [pattern, written].map(|it| Pretokenizer::of(it).name());
