@@ -13,6 +13,7 @@
 //! | `parse` | JSON -> borrowed fields |
 //! | `pipeline` | fields -> pipeline |
 //! | `write_pipeline` | pipeline -> JSON |
+//! | `ordered_json` | the order of the fields of that JSON |
 //! | `components` | normalizers and pre-tokenizers -> flags of a model |
 //! | `import` | pipeline -> model, and the verdict |
 //! | `byte_level` | byte-level vocabularies |
@@ -42,6 +43,7 @@ mod export;
 mod folder;
 mod import;
 mod normalization;
+mod ordered_json;
 mod parse;
 mod pipeline;
 mod post_processor;
