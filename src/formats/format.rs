@@ -82,7 +82,7 @@ impl FileFormat {
 }
 
 /// A format by its name in options: `model`, `tokenizer.json`, `gguf`, `tiktoken`, `vocab-merges`,
-/// `tekken`, `minbpe` or `folder`.
+/// `tekken`, `minbpe`, `vocab.txt` or `folder`.
 impl FromStr for FileFormat {
     type Err = ParseFileFormatError;
 
@@ -95,6 +95,7 @@ impl FromStr for FileFormat {
             "vocab-merges" => Self::VocabMerges,
             "tekken" => Self::Tekken,
             "minbpe" => Self::Minbpe,
+            "vocab.txt" => Self::VocabTxt,
             "folder" => Self::Folder,
             _ => {
                 let name = name.to_owned();
@@ -116,7 +117,7 @@ impl fmt::Display for ParseFileFormatError {
         write!(
             f,
             "unknown format {:?}; use model, tokenizer.json, gguf, tiktoken, vocab-merges, tekken, \
-             minbpe or folder",
+             minbpe, vocab.txt or folder",
             self.name
         )
     }

@@ -54,7 +54,7 @@ mod write_pipeline;
 pub(super) use self::byte_level::{Placement, read_byte_level, vocabulary, write_byte_level};
 use self::export::JsonParts;
 pub use self::folder::TransformersFolder;
-pub(super) use self::folder::config_of_bytes;
+pub(super) use self::folder::{config_of_bert, config_of_bytes};
 pub(super) use self::parse::{
     JsonAddedToken, JsonMerges, JsonModel, JsonPipeline, JsonText, JsonVocab,
 };

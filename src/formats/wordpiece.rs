@@ -4,11 +4,14 @@
 //! line does not count, and of equal lines the last one does, as in tokenizers. A file is recognized
 //! by a line `[UNK]` among its first 64 KiB, in which no line has a space or control character inside.
 //!
-//! Everything else is that of `BertWordPieceTokenizer` of tokenizers. The file does not say whether
+//! `write` makes such a file of a pipeline. Everything else is that of `BertWordPieceTokenizer` of tokenizers. The file does not say whether
 //! text becomes lower case, so this is decided by its pieces, unless the caller does: a piece with
 //! an upper-case letter of ASCII other than the special tokens, which have brackets, is one that
 //! lower-case text never has.
 
+mod write;
+
+pub(super) use self::write::{class_of_bert, write_vocab_txt};
 use super::FileFormat;
 use super::bytes::ByteFormatOptions;
 use super::opened::{START_BYTES, check_size, text};
@@ -17,7 +20,7 @@ use crate::formats::error::FormatError;
 use crate::pipeline::{
     BertNormalizer, DecoderStep, ModelVocabulary, NormalizerStep, Pipeline, PipelineError,
     PipelineModel, PipelineParts, PostProcessorStep, PreTokenizerStep, Template, TemplatePart,
-    WordPieceModel,
+    WordPieceModel, has_capital,
 };
 
 const FORMAT: FileFormat = FileFormat::VocabTxt;
@@ -49,19 +52,31 @@ pub(crate) fn read_vocab_txt(
         return Err(FormatError::PatternGiven { format: FORMAT });
     }
     let vocabulary = ModelVocabulary::new(text.lines().map(str::trim_end).zip(0..));
-    let special = SPECIAL_TOKENS.into_iter();
-    let special = special.filter_map(|text| Some(SpecialToken::new(text, vocabulary.id(text)?)));
-    let is_upper =
-        |text: &str| !text.starts_with('[') && text.bytes().any(|byte| byte.is_ascii_uppercase());
-    let by_content = match vocabulary.tokens().any(|(text, _)| is_upper(text)) {
+    let mut normalizer = options
+        .bert_normalizer
+        .unwrap_or_else(|| normalizer_by_content(&vocabulary));
+    normalizer.lowercase = options.lowercase.unwrap_or(normalizer.lowercase);
+    pipeline_of_bert(vocabulary, normalizer)
+}
+
+/// The normalizer of a list that nothing is said about.
+fn normalizer_by_content(vocabulary: &ModelVocabulary) -> BertNormalizer {
+    match vocabulary.tokens().any(|(text, _)| has_capital(text)) {
         true => BertNormalizer::CASED,
         false => BertNormalizer::default(),
-    };
+    }
+}
+
+/// The pipeline of `BertWordPieceTokenizer`.
+fn pipeline_of_bert(
+    vocabulary: ModelVocabulary,
+    normalizer: BertNormalizer,
+) -> Result<Pipeline, FormatError> {
+    let special = SPECIAL_TOKENS.into_iter();
+    let special = special.filter_map(|text| Some(SpecialToken::new(text, vocabulary.id(text)?)));
     let parts = PipelineParts {
         added_tokens: special.collect(),
-        normalizer: vec![NormalizerStep::Bert(
-            options.bert_normalizer.unwrap_or(by_content),
-        )],
+        normalizer: vec![NormalizerStep::Bert(normalizer)],
         pre_tokenizer: vec![PreTokenizerStep::Bert],
         post_processor: template(&vocabulary).into_iter().collect(),
         decoder: Some(vec![DecoderStep::WordPiece {
