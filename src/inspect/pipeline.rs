@@ -27,6 +27,7 @@ use super::byte_level::Fragment;
 use super::pieces_for_text;
 use super::reachability::{UnreachablePiece, UnreachableReason};
 use super::scores::ScoreSummary;
+use super::word_pieces::WordPieceCounts;
 use crate::base::byte_chars::spelled;
 use crate::base::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::piece::{PieceId, PieceKind};
@@ -49,6 +50,8 @@ const MAX_COMPLETIONS: usize = 16;
 pub struct PipelineInspection {
     /// Scores of normal pieces: range, ties, order; `None` for models without scores.
     pub scores: Option<ScoreSummary>,
+    /// What the pieces are; `None` for other models than WordPiece.
+    pub word_pieces: Option<WordPieceCounts>,
     /// Tokens for which neither a text that gives them nor a proof that there is none was found, by
     /// id.
     pub undecided: Vec<PieceId>,
@@ -69,6 +72,7 @@ pub(super) fn inspect_pipeline(
     let mut found = PipelineInspection {
         scores: matches!(pipeline.model(), PipelineModel::Unigram(_))
             .then(|| ScoreSummary::new(tokenizer)),
+        word_pieces: WordPieceCounts::new(pipeline),
         undecided: Vec::new(),
     };
     let mut unreachable = Vec::new();
@@ -185,6 +189,15 @@ impl PipelineInspector<'_> {
         })
     }
 
+    /// Whether a text is a continuation of WordPiece, and is always cut from the text that it would
+    /// continue.
+    fn is_cut_off(&self, spelling: &str, text: &str) -> bool {
+        let continues =
+            matches!(self.pipeline.model(), PipelineModel::WordPiece(_)) && text != spelling;
+        let first = text.chars().next();
+        continues && first.is_some_and(|first| self.parts.cuts_always_before(first))
+    }
+
     /// Why no text gives a token, and what its own text gives.
     fn proof(&mut self, id: PieceId, spelling: &str) -> Option<(UnreachableReason, Vec<PieceId>)> {
         let by_model = self.model.encode(spelling);
@@ -213,7 +226,7 @@ impl PipelineInspector<'_> {
         }
         // All of what the token can stand for is in no part; the reason is that of the first one.
         let reasons = texts.iter().map(|text| {
-            if self.parts.cuts_always(text) {
+            if self.parts.cuts_always(text) || self.is_cut_off(spelling, text) {
                 Some(UnreachableReason::Pattern)
             } else if self.parts.has_added_token(text) {
                 Some(UnreachableReason::AddedToken)
