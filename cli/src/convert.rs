@@ -21,12 +21,14 @@ use clap::{ArgMatches, Command};
 
 use super::args;
 use super::byte_files;
+use super::inspect::report::lost_capitals;
 use super::io::{self, CliError, CliResult};
 use super::model_files::{model_argument, warn_of_older_releases};
 use spiece::formats::{
     ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, Converted, FileFormat,
-    FormatError, GgufOptions, JsonOptions, Verdict,
+    FormatError, GgufOptions, JsonOptions, Missing, Verdict,
 };
+use spiece::inspect::WordPieceCounts;
 use spiece::output::{check_writable, write_files};
 use spiece::pipeline::Pipeline;
 use spiece::{ByteBpe, Model, Tokenizer};
@@ -63,7 +65,7 @@ pub(crate) fn command() -> Command {
             args::switch("eos", "Put the EOS piece after every text (models, not for .model)"),
             args::file("chat_template", "File with a chat template for tokenizer_config.json (folders)"),
         ])
-        .args(args::vocabulary_flags());
+        .args(args::opening_flags());
     args::with_common_flags(command)
 }
 
@@ -88,10 +90,11 @@ impl Source {
         let given = [
             (args::PATTERN, options.pretokenizer.is_some()),
             (args::SPECIAL_IDS, options.special_tokens.is_some()),
+            (args::LOWERCASE, options.lowercase.is_some()),
         ];
         if let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) {
             return Err(CliError::Usage(format!(
-                "{path}: --{flag} is for byte-level vocabularies, and this is a SentencePiece model"
+                "{path}: --{flag} is for vocabularies that do not say it themselves, and this is a SentencePiece model"
             )));
         }
         Ok(Self::Model(Box::new(model)))
@@ -142,7 +145,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let format = format(matches, to)?;
     let options = json_options(matches, format)?;
     let adds_ends = options.add_bos || options.add_eos;
-    let source = Source::open(from, &args::byte_format_options(matches)?, adds_ends)?;
+    let source = Source::open(from, &args::opening_options(matches)?, adds_ends)?;
     let mut converted = match &source {
         Source::Model(source) => convert_model(&source.value, to, format, &options)?,
         Source::Bytes(source) => convert_bytes(source, to, format, &options)?,
@@ -176,6 +179,12 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         && matches!(format, FileFormat::Model | FileFormat::Folder)
     {
         warn_of_older_releases(&messages, &source.value);
+    }
+    if let Source::Pipeline(pipeline) = &source
+        && let Some(warning) =
+            WordPieceCounts::new(pipeline).and_then(|words| lost_capitals(&words))
+    {
+        messages.warn(&warning);
     }
     messages.say(&format!("verdict: {verdict}"));
     missing.iter().for_each(|sentence| messages.say(sentence));
@@ -306,7 +315,15 @@ fn conversion_of(written: ByteFiles, to: &Path, format: FileFormat) -> Conversio
     Conversion {
         missing: missing
             .map(|missing| {
-                format!("to be given to the program, since it is not in {format}: {missing}")
+                let flag = match missing {
+                    Missing::Lowercase(lowercase) => {
+                        format!(
+                            " (do_lower_case of transformers, --lowercase={lowercase} of spiece)"
+                        )
+                    }
+                    _ => String::new(),
+                };
+                format!("to be given to the program, since it is not in {format}: {missing}{flag}")
             })
             .collect(),
         files: files
