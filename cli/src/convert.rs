@@ -87,15 +87,25 @@ impl Source {
             return Ok(Self::Bytes(Box::new(vocabulary)));
         }
         let model = Converted::<Model>::open(path)?;
-        let given = [
-            (args::PATTERN, options.pretokenizer.is_some()),
-            (args::SPECIAL_IDS, options.special_tokens.is_some()),
-            (args::LOWERCASE, options.lowercase.is_some()),
-        ];
-        if let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) {
-            return Err(CliError::Usage(format!(
-                "{path}: --{flag} is for vocabularies that do not say it themselves, and this is a SentencePiece model"
-            )));
+        let byte_level = "byte-level vocabularies";
+        for (flag, is_given, what) in [
+            (args::PATTERN, options.pretokenizer.is_some(), byte_level),
+            (
+                args::SPECIAL_IDS,
+                options.special_tokens.is_some(),
+                byte_level,
+            ),
+            (
+                args::LOWERCASE,
+                options.lowercase.is_some(),
+                "BERT's vocab.txt",
+            ),
+        ] {
+            if is_given {
+                return Err(CliError::Usage(format!(
+                    "{path}: --{flag} is for {what}, and this is a SentencePiece model"
+                )));
+            }
         }
         Ok(Self::Model(Box::new(model)))
     }

@@ -326,41 +326,4 @@ mod tests {
             assert!(is.contains(found), "{is}");
         }
     }
-
-    #[test]
-    fn a_vocab_txt_is_written_with_what_its_reader_has_to_be_given() {
-        let token = |id: u32, text: &str| {
-            json!({"id": id, "content": text, "single_word": false, "lstrip": false, "rstrip": false,
-                "normalized": false, "special": true})
-        };
-        let mut file = json!({
-            "added_tokens": [token(0, "[UNK]")],
-            "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
-                "strip_accents": null, "lowercase": true},
-            "pre_tokenizer": {"type": "BertPreTokenizer"},
-            "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
-            "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 1, "##b": 2}, "unk_token": "[UNK]",
-                "continuing_subword_prefix": "##", "max_input_chars_per_word": 100},
-        });
-        let written = |file: &Value| {
-            let pipeline = read_pipeline(file.to_string().as_bytes()).unwrap();
-            pipeline.to_format(FileFormat::VocabTxt, &ByteFileOptions::default())
-        };
-        let plain = written(&file).unwrap();
-        assert_eq!(plain.files[0].1, b"[UNK]\na\n##b\n");
-        assert!(plain.missing.is_empty(), "{:?}", plain.missing);
-        file["normalizer"]["lowercase"] = json!(false);
-        let cased = written(&file).unwrap();
-        assert!(
-            matches!(&cased.missing[..], [Missing::Component { name: "normalizer", json }] if json.contains("\"lowercase\":false")),
-            "{:?}",
-            cased.missing
-        );
-        file["model"]["max_input_chars_per_word"] = json!(5);
-        let error = written(&file).unwrap_err();
-        assert!(
-            matches!(&error, FormatError::CannotHold { component, .. } if component == "model"),
-            "{error}"
-        );
-    }
 }

@@ -1,20 +1,21 @@
 //! The `vocab.txt` of BERT: WordPiece pieces.
 //!
 //! It has a piece in each line; the number of the line, from 0, is its id. White space at the end of a
-//! line does not count, and of equal lines the last one does, as in tokenizers. A file is recognized
-//! by a line `[UNK]` among its first 64 KiB, in which no line has a space or control character inside.
+//! line does not count, a byte order mark is a part of the first piece, and of equal lines the last one
+//! counts, as in tokenizers. A file is recognized by a line `[UNK]` among its first 64 KiB, in which no
+//! line has a space or control character inside.
 //!
-//! `write` makes such a file of a pipeline. Everything else is that of `BertWordPieceTokenizer` of tokenizers. The file does not say whether
+//! Everything else is that of `BertWordPieceTokenizer` of tokenizers. The file does not say whether
 //! text becomes lower case, so this is decided by its pieces, unless the caller does: a piece with
 //! an upper-case letter of ASCII other than the special tokens, which have brackets, is one that
-//! lower-case text never has.
+//! lower-case text never has. `write` makes such a file of a pipeline.
 
 mod write;
 
 pub(super) use self::write::{class_of_bert, write_vocab_txt};
 use super::FileFormat;
 use super::bytes::ByteFormatOptions;
-use super::opened::{START_BYTES, check_size, text};
+use super::opened::{START_BYTES, check_size, utf8};
 use crate::byte_bpe::SpecialToken;
 use crate::formats::error::FormatError;
 use crate::pipeline::{
@@ -47,7 +48,7 @@ pub(crate) fn read_vocab_txt(
     options: &ByteFormatOptions,
 ) -> Result<Pipeline, FormatError> {
     check_size(FORMAT, file)?;
-    let text = text(FORMAT, file)?;
+    let text = utf8(FORMAT, file)?;
     if options.pretokenizer.is_some() || options.special_tokens.is_some() {
         return Err(FormatError::PatternGiven { format: FORMAT });
     }
@@ -267,6 +268,15 @@ mod tests {
         assert_eq!(normalizer(&cased, None), BertNormalizer::CASED);
         let given = BertNormalizer::NONE;
         assert_eq!(normalizer(&cased, Some(given)), given);
+        let mut options = ByteFormatOptions::default();
+        options.bert_normalizer = Some(given);
+        options.lowercase = Some(true);
+        let pipeline = read_vocab_txt(cased.as_bytes(), &options).unwrap();
+        let expected = BertNormalizer {
+            lowercase: true,
+            ..given
+        };
+        assert!(matches!(pipeline.normalizer(), [NormalizerStep::Bert(bert)] if *bert == expected));
     }
 
     #[test]

@@ -295,6 +295,30 @@ mod tests {
     }
 
     #[test]
+    fn continuations_that_are_always_cut_off_are_unreachable() {
+        let mut file = json!({
+            "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
+                "strip_accents": null, "lowercase": true},
+            "pre_tokenizer": {"type": "BertPreTokenizer"},
+            "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                "max_input_chars_per_word": 100,
+                "vocab": {"[UNK]": 0, "!": 1, "##!": 2, "\u{4e2d}": 3, "##\u{4e2d}": 4, "q": 5, "##\u{3042}": 6, "##\u{3042}\u{4e2d}": 7}},
+        });
+        let (unreachable, undecided) = inspected(&file);
+        let expected = ["[UNK]", "##!", "##\u{4e2d}"]
+            .map(|text| (text.to_owned(), UnreachableReason::Pattern));
+        assert_eq!(unreachable, expected[1..]);
+        assert_eq!(undecided, ["##\u{3042}", "##\u{3042}\u{4e2d}"]);
+        // Here Chinese characters are as others, and punctuation is not cut from punctuation.
+        file["normalizer"]["handle_chinese_chars"] = json!(false);
+        file["pre_tokenizer"] = json!({"type": "Whitespace"});
+        file["model"]["vocab"]["a"] = json!(8);
+        let (unreachable, undecided) = inspected(&file);
+        assert!(unreachable.is_empty(), "{unreachable:?}");
+        assert!(undecided.is_empty(), "{undecided:?}");
+    }
+
+    #[test]
     fn tokens_that_lose_to_others_are_unreachable_and_splits_by_expressions_leave_some_undecided() {
         let bpe = json!({
             "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "c"}, "behavior": "Isolated", "invert": false},

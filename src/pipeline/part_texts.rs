@@ -260,3 +260,21 @@ impl<'p> PartEncoder<'p> {
             .is_some_and(|(best, own)| best - own <= rounding)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use unicode_normalization::UnicodeNormalization;
+
+    use super::*;
+
+    /// What BERT's normalizer puts spaces around before it decomposes is all that is Chinese afterwards.
+    #[test]
+    fn only_chinese_characters_become_chinese_characters() {
+        for c in ('\0'..=char::MAX).filter(|c| !is_chinese(*c)) {
+            assert!(!c.nfd().any(is_chinese), "{c:?}");
+        }
+        for c in ('\0'..=char::MAX).filter(|c| is_chinese(*c)) {
+            assert_eq!(c.nfd().count(), 1, "{c:?}");
+        }
+    }
+}

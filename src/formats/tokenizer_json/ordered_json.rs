@@ -114,3 +114,49 @@ fn in_order(fields: &Map<String, Value>) -> Vec<(&str, &Value)> {
     fields.sort_by_key(|(name, _)| (place(name).unwrap_or(order.len()), *name));
     fields
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::read_pipeline;
+
+    /// All but the post-processor, for which tokenizers has a form of its own.
+    fn around_post_processor(file: &str) -> [&str; 2] {
+        let (start, rest) = file.split_once("  \"post_processor\": ").unwrap();
+        let (_, end) = rest.split_once("  \"decoder\": ").unwrap();
+        [start, end]
+    }
+
+    #[test]
+    fn a_file_of_tokenizers_is_written_as_it_was_saved() {
+        let saved = include_str!("../../../testdata/wordpiece/tokenizer.json");
+        let written = read_pipeline(saved.as_bytes()).unwrap();
+        let written = String::from_utf8(written.to_tokenizer_json().unwrap()).unwrap();
+        assert_eq!(
+            around_post_processor(&written),
+            around_post_processor(saved)
+        );
+    }
+
+    #[test]
+    fn components_have_their_fields_in_the_order_of_tokenizers() {
+        let steps = r#"{"type":"Replace","pattern":{"Regex":"a+"},"content":"b"},{"type":"Strip","strip_left":true,"strip_right":true}"#;
+        let model = r#"{"type":"Unigram","unk_id":0,"vocab":[["a",0.0]],"byte_fallback":false}"#;
+        let saved = [
+            r#"{"version":"1.0","truncation":{"direction":"Right","max_length":5,"strategy":"LongestFirst","stride":0},"#,
+            r#""padding":{"strategy":"BatchLongest","direction":"Right","pad_to_multiple_of":null,"pad_id":0,"pad_type_id":0,"#,
+            r#""pad_token":"[PAD]"},"added_tokens":[],"normalizer":{"type":"Sequence","normalizers":["#,
+            steps,
+            r#"]},"pre_tokenizer":{"type":"Split","pattern":{"String":"a"},"behavior":"Isolated","invert":false},"#,
+            r#""post_processor":null,"decoder":{"type":"CTC","pad_token":"<pad>","word_delimiter_token":"|","cleanup":true},"#,
+            r#""model":"#,
+            model,
+            "}",
+        ];
+        let saved = saved.concat();
+        let written = read_pipeline(saved.as_bytes()).unwrap();
+        let written = String::from_utf8(written.to_tokenizer_json().unwrap()).unwrap();
+        let compact = written.replace("\": ", "\":");
+        let compact: String = compact.lines().map(str::trim_start).collect();
+        assert_eq!(compact, saved);
+    }
+}

@@ -8,7 +8,6 @@
 use serde_json::Value;
 
 use super::{FORMAT, normalizer_by_content, pipeline_of_bert, read_vocab_txt};
-use crate::byte_bpe::ByteBpe;
 use crate::formats::FileFormat;
 use crate::formats::bytes::{ByteFiles, ByteFormatOptions, Missing};
 use crate::formats::error::FormatError;
@@ -24,7 +23,7 @@ pub(in crate::formats) fn write_vocab_txt(
     words: &WordPieceModel,
 ) -> Result<ByteFiles, FormatError> {
     let vocabulary = words.vocabulary();
-    let file = lines(vocabulary)?;
+    let file = lines(vocabulary);
     let bert = bert_normalizer(pipeline);
     let mut options = ByteFormatOptions::default();
     options.lowercase = bert.map(|bert| bert.lowercase);
@@ -125,24 +124,15 @@ fn bert_normalizer(pipeline: &Pipeline) -> Option<BertNormalizer> {
     }
 }
 
-/// The tokens, each in the line of its id.
-fn lines(vocabulary: &ModelVocabulary) -> Result<String, FormatError> {
-    let largest = vocabulary.largest_id().unwrap_or_default();
-    if largest > ByteBpe::MAX_ID {
-        return Err(FormatError::IdTooLarge {
-            format: FORMAT,
-            place: crate::formats::Place::field("model.vocab"),
-            id: largest.into(),
-            limit: ByteBpe::MAX_ID,
-        });
-    }
+/// The tokens, each in the line of its id. The ids of all files are small numbers.
+fn lines(vocabulary: &ModelVocabulary) -> String {
     let is_line = |text: &&str| text.trim_end() == *text && !text.contains(['\n', '\r']);
     let mut lines = String::new();
-    for id in 0..=largest {
+    for id in 0..=vocabulary.largest_id().unwrap_or_default() {
         lines.push_str(vocabulary.text(id).filter(is_line).unwrap_or_default());
         lines.push('\n');
     }
-    Ok(lines)
+    lines
 }
 
 /// The reason if a token that text gives has another id in the file, or none.
@@ -201,4 +191,178 @@ fn stages(pipeline: &Pipeline) -> Value {
         tokens.sort_by_key(|token| token["id"].as_u64());
     }
     stages
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::formats::bytes::ByteFileOptions;
+    use crate::formats::{Verdict, read_pipeline};
+
+    /// The `tokenizer.json` of a list of pieces.
+    fn file() -> Value {
+        let tokenizer = read_vocab_txt(
+            b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\n.\n",
+            &ByteFormatOptions::default(),
+        );
+        serde_json::from_slice(&tokenizer.unwrap().to_tokenizer_json().unwrap()).unwrap()
+    }
+
+    fn pipeline(file: &Value) -> Pipeline {
+        read_pipeline(file.to_string().as_bytes()).unwrap()
+    }
+
+    fn written(file: &Value) -> ByteFiles {
+        let format = FileFormat::VocabTxt;
+        let options = ByteFileOptions::default();
+        pipeline(file).to_format(format, &options).unwrap()
+    }
+
+    fn kinds(verdict: &Verdict) -> Vec<ReasonKind> {
+        verdict.reasons().iter().map(|reason| reason.kind).collect()
+    }
+
+    #[test]
+    fn what_a_list_of_pieces_does_not_hold_is_a_reason() {
+        let token = json!({"id": 8, "content": "<x>", "single_word": false, "lstrip": false, "rstrip": false,
+            "normalized": false, "special": true});
+        let rows = [
+            (
+                "/normalizer/clean_text",
+                json!(false),
+                ReasonKind::NormalizationRules,
+            ),
+            (
+                "/normalizer/strip_accents",
+                json!(false),
+                ReasonKind::NormalizationRules,
+            ),
+            (
+                "/normalizer",
+                json!({"type": "Lowercase"}),
+                ReasonKind::NormalizationRules,
+            ),
+            (
+                "/pre_tokenizer",
+                json!({"type": "Whitespace"}),
+                ReasonKind::Pattern,
+            ),
+            ("/post_processor", Value::Null, ReasonKind::Setting),
+            (
+                "/added_tokens/0/lstrip",
+                json!(true),
+                ReasonKind::UserDefinedSymbol,
+            ),
+            ("/added_tokens/4", token, ReasonKind::UserDefinedSymbol),
+            (
+                "/model/max_input_chars_per_word",
+                json!(99),
+                ReasonKind::Setting,
+            ),
+            (
+                "/model/continuing_subword_prefix",
+                json!("@@"),
+                ReasonKind::Setting,
+            ),
+            ("/model/unk_token", json!("a"), ReasonKind::UnknownCharacter),
+            ("/model/vocab/.", json!(5), ReasonKind::PieceText),
+        ];
+        for (place, value, kind) in rows {
+            let mut file = file();
+            *file.pointer_mut(place).unwrap() = value;
+            let verdict = written(&file).verdict;
+            assert_eq!(kinds(&verdict), [kind], "{place}: {verdict}");
+        }
+        for text in ["a ", "a\nb", "\u{2003}"] {
+            let mut file = file();
+            file["model"]["vocab"][text] = json!(8);
+            assert_eq!(
+                kinds(&written(&file).verdict),
+                [ReasonKind::PieceText],
+                "{text:?}"
+            );
+        }
+        // The reader takes the file for something else.
+        let mut file = file();
+        file["model"]["vocab"]["a b"] = json!(8);
+        let verdict = written(&file).verdict;
+        assert_eq!(kinds(&verdict), [ReasonKind::PieceText]);
+        assert!(verdict.to_string().contains("not recognized"), "{verdict}");
+    }
+
+    #[test]
+    fn what_does_not_change_ids_is_no_reason() {
+        let same = |change: &dyn Fn(&mut Value)| {
+            let mut file = file();
+            change(&mut file);
+            let written = written(&file);
+            assert!(written.verdict.is_exact(), "{}", written.verdict);
+            written
+        };
+        let gap = same(&|file| file["model"]["vocab"]["."] = json!(9));
+        assert!(gap.files[0].1.ends_with(b"##b\n\n\n.\n"));
+        assert!(gap.missing.is_empty());
+        let accents = same(&|file| file["normalizer"]["strip_accents"] = json!(true));
+        assert!(accents.missing.is_empty());
+        let decoder = same(&|file| file["decoder"] = Value::Null);
+        assert!(matches!(
+            &decoder.missing[..],
+            [Missing::Component {
+                name: "decoder",
+                ..
+            }]
+        ));
+    }
+
+    #[test]
+    fn lower_case_is_stated_unless_it_is_what_every_reader_takes_for_granted() {
+        for (piece, lowercase, stated) in [
+            ("c", true, None),
+            ("c", false, Some(false)),
+            ("C", true, Some(true)),
+            ("C", false, Some(false)),
+        ] {
+            let mut file = file();
+            file["model"]["vocab"][piece] = json!(8);
+            file["normalizer"]["lowercase"] = json!(lowercase);
+            let written = written(&file);
+            assert!(written.verdict.is_exact(), "{}", written.verdict);
+            let expected: Vec<Missing> = stated.map(Missing::Lowercase).into_iter().collect();
+            assert_eq!(written.missing, expected, "{piece} {lowercase}");
+        }
+    }
+
+    #[test]
+    fn a_folder_has_the_class_of_bert_only_if_that_makes_the_same_pipeline() {
+        let class = |change: &dyn Fn(&mut Value)| {
+            let mut file = file();
+            change(&mut file);
+            let folder = pipeline(&file)
+                .to_format(FileFormat::Folder, &ByteFileOptions::default())
+                .unwrap();
+            let config: Value = serde_json::from_slice(&folder.files[0].1).unwrap();
+            assert_eq!(
+                config["cls_token"].is_null(),
+                config["tokenizer_class"] != "BertTokenizer"
+            );
+            (config["tokenizer_class"] == "BertTokenizer").then(|| config["do_lower_case"].clone())
+        };
+        assert_eq!(class(&|_| {}), Some(json!(true)));
+        assert_eq!(
+            class(&|file| file["normalizer"]["lowercase"] = json!(false)),
+            Some(json!(false))
+        );
+        assert_eq!(
+            class(&|file| file["normalizer"]["clean_text"] = json!(false)),
+            None
+        );
+        assert_eq!(class(&|file| file["post_processor"] = Value::Null), None);
+        assert_eq!(
+            class(&|file| file["model"]["max_input_chars_per_word"] = json!(99)),
+            None
+        );
+        assert_eq!(class(&|file| file["decoder"] = Value::Null), None);
+    }
 }
