@@ -48,11 +48,12 @@ pub(crate) fn command() -> Command {
              A model: .model, .json (tokenizer.json), .gguf (the vocabulary for llama.cpp), or a folder, with / at its end, for \
              AutoTokenizer.from_pretrained of transformers.\n\
              A byte-level vocabulary: .json, .tiktoken, vocab.json (and merges.txt beside it), .gguf, a folder, or --format=minbpe.\n\
-             A tokenizer.json: .json or a folder, and of these formats and vocab.txt those that can express it.\n\n\
+             A tokenizer.json: .json or a folder, and of these formats and vocab.txt those that can express it.\n\
+             A vocab.txt: .json or a folder; --lowercase=false if its model tells upper and lower case.\n\n\
              Prints whether the ids are equal for all text, and each reason why not, with an example. What is not equal is refused unless \
              --force is given. Prints also what the format does not hold: .tiktoken has no pattern and no special tokens.\n\n\
              Example:\n  spiece convert tokenizer.model hf/ --bos\n  spiece convert tokenizer.json \
-             tokenizer.model\n  spiece convert cl100k_base.tiktoken tokenizer.json\n  \
+             tokenizer.model\n  spiece convert vocab.txt tokenizer.json --lowercase=false\n  spiece convert cl100k_base.tiktoken tokenizer.json\n  \
              spiece convert tokenizer.model tokenizer.json --pattern=llama3 --special_ids='<|begin_of_text|>=128000,<|end_of_text|>=128001'",
         )
         .arg(model_argument("FROM", "The tokenizer to read"))

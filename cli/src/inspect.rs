@@ -41,8 +41,8 @@ pub(crate) fn command() -> Command {
             "Reports what a tokenizer contains. Of a SentencePiece model: flags, special ids, pieces by kind, script and length, the pieces that no \
              text gives, the pieces that the normalizer never produces, and the options of training that the model \
              records. Of a byte-level vocabulary: special tokens, pattern, pieces, and the tokens that no UTF-8 text \
-             gives, with the reason. Of any other tokenizer: its stages with their settings, and the tokens that no text \
-             gives. With --text also what encoding the text costs, with --languages what 28 languages cost.\n\nExample:\n  spiece inspect my.model --text=text.txt \
+             gives, with the reason. Of any other tokenizer, such as BERT's: its stages with their settings, and the tokens that no \
+             text gives. With --text also what encoding the text costs, with --languages what 28 languages cost.\n\nExample:\n  spiece inspect my.model --text=text.txt \
              --format=json --output=report.json\n  spiece inspect my.model --format=html --output=report.html   # \
              open it in a browser\n  \
              eval \"spiece train $(spiece inspect my.model --format=flags)\"   # train it again",
