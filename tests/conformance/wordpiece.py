@@ -286,7 +286,7 @@ class Conversions:
         self.is_recognized = True
         if status != 0:
             status, forced = self.convert(path, written, "--force")
-            self.is_recognized = "not recognized" not in messages
+            self.is_recognized = "is taken for" not in messages
             return [] if status == 0 and "ids can differ" in messages else [messages, forced]
         self.exact += 1
         stated = re.search(r"(--lowercase=(true|false)) of spiece", messages)

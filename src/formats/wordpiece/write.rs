@@ -29,10 +29,12 @@ pub(in crate::formats) fn write_vocab_txt(
     options.lowercase = bert.map(|bert| bert.lowercase);
     let read = read_vocab_txt(file.as_bytes(), &options)?;
     let mut files = ByteFiles::one("vocab.txt", file.into_bytes());
-    let is_recognized = FileFormat::of_content(&files.files[0].1) == FORMAT;
-    files.add_reasons((!is_recognized).then(|| {
-        let explanation = "the file is not recognized as a vocab.txt: it has no line [UNK] in its first 64 KiB, or a piece \
-                           there has a space or control character inside";
+    let taken_for = FileFormat::of_content(&files.files[0].1);
+    files.add_reasons((taken_for != FORMAT).then(|| {
+        let explanation = format!(
+            "the file is taken for a {taken_for} file: a vocab.txt has a line [UNK] in its first 64 KiB, and no piece \
+             there has a space or control character inside"
+        );
         Reason::new(ReasonKind::PieceText, explanation)
     }));
     files.add_reasons(different_pieces(vocabulary, read.model().vocabulary()));
@@ -289,7 +291,10 @@ mod tests {
         file["model"]["vocab"]["a b"] = json!(8);
         let verdict = written(&file).verdict;
         assert_eq!(kinds(&verdict), [ReasonKind::PieceText]);
-        assert!(verdict.to_string().contains("not recognized"), "{verdict}");
+        assert!(
+            verdict.to_string().contains("taken for a .model file"),
+            "{verdict}"
+        );
     }
 
     #[test]
