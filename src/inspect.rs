@@ -9,6 +9,7 @@
 //! | [`Inspection`] | which pieces the model has, and which of them text can never give | `inventory`, `reachability`, `production`, `scores`, `byte_level`, `pipeline` |
 //! | [`TextStatistics`] | how many tokens, unknown tokens and byte tokens a text takes, which words and lines take most | `statistics`, `text_counter`, `top_list` |
 //! | [`OlderReleaseProblem`] | why SentencePiece 0.2.2 and older refuse the model | `older_releases` |
+//! | [`WordPieceCounts`] | what the pieces of a WordPiece vocabulary are | `word_pieces` |
 //! | [`piece_merges`] | which merges make a piece | `piece_merges` |
 //! | [`Comparison`] | whether two models give the same ids and the same boundaries on a text | `comparison` |
 //!
@@ -48,6 +49,7 @@ mod statistics;
 mod tests;
 mod text_counter;
 mod top_list;
+mod word_pieces;
 
 pub use self::byte_level::ByteInspection;
 use self::byte_level::inspect_bytes;
@@ -65,6 +67,7 @@ pub use self::reachability::{UnreachablePiece, UnreachableReason};
 pub use self::scores::ScoreSummary;
 pub use self::statistics::{ExtremeLine, FragmentedWord, TextStatistics};
 pub use self::text_counter::TextCounter;
+pub use self::word_pieces::WordPieceCounts;
 use std::borrow::Cow;
 
 use crate::model::ModelType;

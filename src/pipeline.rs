@@ -59,6 +59,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 pub use self::bert::BertNormalizer;
+pub(crate) use self::bert::has_capital;
 use self::byte_path::BytePath;
 pub(crate) use self::byte_path::NoByteBpe;
 use self::chunks::Chunks;

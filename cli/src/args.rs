@@ -145,20 +145,11 @@ pub(crate) fn file(name: &'static str, help: &'static str) -> Arg {
     value(name, help).value_name("FILE")
 }
 
-/// The flag for the model, for subcommands about SentencePiece models alone.
-pub(crate) fn model_flag() -> Arg {
-    file("model", "The .model file")
-}
-
 /// The flags that name a tokenizer.
-pub(crate) fn tokenizer_flags() -> [Arg; 4] {
-    let [pattern, special_ids] = vocabulary_flags();
-    [
-        file("model", MODEL_HELP),
-        pattern,
-        special_ids,
-        unicode_flag(),
-    ]
+pub(crate) fn tokenizer_flags() -> [Arg; 5] {
+    let [pattern, special_ids, lowercase] = opening_flags();
+    let model = file("model", MODEL_HELP);
+    [model, pattern, special_ids, lowercase, unicode_flag()]
 }
 
 /// The flag for the normalization forms of tokenizers.
@@ -176,6 +167,17 @@ pub(crate) const UNICODE: &str = "unicode";
 /// What a model may be.
 pub(crate) const MODEL_HELP: &str = "The model: a .model file, tokenizer.json, GGUF, .tiktoken, tekken.json, minbpe's .model, \
                                      BERT's vocab.txt, vocab.json beside merges.txt, or a folder with one of them; the content decides";
+
+/// The flags for what some files lack.
+pub(crate) fn opening_flags() -> [Arg; 3] {
+    let [pattern, special_ids] = vocabulary_flags();
+    let lowercase = switch(
+        LOWERCASE,
+        "Whether text becomes lower case and loses its accents, for BERT's vocab.txt, which does not say it. Without this \
+         flag it does unless a piece has a capital letter, or as tokenizer_config.json beside it says",
+    );
+    [pattern, special_ids, lowercase]
+}
 
 /// The flags for what the files of some byte-level vocabularies lack.
 pub(crate) fn vocabulary_flags() -> [Arg; 2] {
@@ -196,6 +198,8 @@ pub(crate) fn vocabulary_flags() -> [Arg; 2] {
 pub(crate) const PATTERN: &str = "pattern";
 /// The flag for the special tokens of a vocabulary and their ids.
 pub(crate) const SPECIAL_IDS: &str = "special_ids";
+/// The flag for the normalizer of a `vocab.txt`.
+pub(crate) const LOWERCASE: &str = "lowercase";
 
 /// The flag for the file to write.
 pub(crate) fn output_flag() -> Arg {
@@ -303,9 +307,14 @@ pub(crate) fn given_number<N: FromStr>(matches: &ArgMatches, name: &str) -> CliR
 
 /// Whether the flag `name` is on; false if it is not given.
 pub(crate) fn is_on(matches: &ArgMatches, name: &str) -> CliResult<bool> {
-    given(matches, name).map_or(Ok(false), |text| {
-        parse_switch(text).ok_or_else(|| invalid(name, text, "true or false"))
-    })
+    Ok(given_switch(matches, name)?.unwrap_or(false))
+}
+
+/// Whether the flag `name` is on; `None` if it is not given.
+fn given_switch(matches: &ArgMatches, name: &str) -> CliResult<Option<bool>> {
+    given(matches, name)
+        .map(|text| parse_switch(text).ok_or_else(|| invalid(name, text, "true or false")))
+        .transpose()
 }
 
 /// The value of a switch, in the spellings of the reference.
@@ -322,10 +331,17 @@ pub(crate) fn model_path(matches: &ArgMatches) -> CliResult<&str> {
     required(matches, "model", "it names the file of the model")
 }
 
-/// The tokenizer of `--model`, `--pattern` and `--special_ids`.
+/// The tokenizer of [`tokenizer_flags`].
 pub(crate) fn tokenizer(matches: &ArgMatches) -> CliResult<Tokenizer> {
-    let options = byte_format_options(matches)?;
+    let options = opening_options(matches)?;
     Ok(Tokenizer::open_with(model_path(matches)?, &options)?)
+}
+
+/// What [`opening_flags`] say.
+pub(crate) fn opening_options(matches: &ArgMatches) -> CliResult<ByteFormatOptions> {
+    let mut options = byte_format_options(matches)?;
+    options.lowercase = given_switch(matches, LOWERCASE)?;
+    Ok(options)
 }
 
 /// What `--pattern`, `--special_ids` and `--unicode` say about a file.

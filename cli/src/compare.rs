@@ -25,16 +25,17 @@ use super::inspect::json;
 use super::inspect::report::{InspectReport, place_of, share};
 use super::inspect::text;
 use super::inspect::{
-    ReportFormat, format_flag, model_argument, open_argument, text_files, text_flag,
+    ReportFormat, format_flag, model_argument, model_path, text_files, text_flag,
 };
 use super::io::{CliError, CliResult};
 use super::sheet::{Sheet, html};
 use super::stream::{Gathering, Lines, output_error, threads_flag, with_output};
 use super::visible::visible;
-use spiece::Tokenizer;
+use spiece::formats::{ByteFormatOptions, FormatError};
 use spiece::inspect::{
     Comparison, ComparisonCounter, ComparisonSums, DifferentLine, VocabularyComparison,
 };
+use spiece::{OpenError, Tokenizer};
 
 /// The command line: two models, texts, format and output.
 pub(crate) fn command() -> Command {
@@ -42,7 +43,7 @@ pub(crate) fn command() -> Command {
         .about("Compares two models on a text; exit status 1 if ids differ")
         .long_about(
             "Compares two models on a text: shared pieces, changed ids, equal lines, boundaries that only one of them \
-             has, tokens of each. Both may be SentencePiece models or byte-level vocabularies. The exit status is 0 if all lines have equal ids, 1 if not (and if the run fails, \
+             has, tokens of each. Both may be of any kind: SentencePiece models, byte-level vocabularies, BERT's vocab.txt, the pipeline of a tokenizer.json. The exit status is 0 if all lines have equal ids, 1 if not (and if the run fails, \
              with a message), 2 if the command line is wrong.\n\nExample:\n  spiece compare old.model new.model \
              --text=text.txt\n  spiece compare old.model new.model --text=text.txt --format=html \
              --output=report.html",
@@ -55,7 +56,7 @@ pub(crate) fn command() -> Command {
             args::output_flag(),
             threads_flag(),
         ])
-        .args(args::vocabulary_flags())
+        .args(args::opening_flags())
         .args(document_flags());
     args::with_common_flags(command)
 }
@@ -101,20 +102,32 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         let remedy = "it names the text that both models encode";
         return Err(args::missing("text", remedy));
     }
-    let (name_a, a) = open_side(matches, "a")?;
-    let (name_b, b) = open_side(matches, "b")?;
+    let a = OpenedSide::new(matches, "a")?;
+    let b = OpenedSide::new(matches, "b")?;
+    if args::is_given(matches, args::LOWERCASE) && !a.takes_lowercase && !b.takes_lowercase {
+        return Err(CliError::usage(
+            "--lowercase is for BERT's vocab.txt, and neither A nor B is one; leave it out",
+        ));
+    }
     let mut has_equal_ids = false;
     with_output(args::output_file(matches).map(str::as_ref), |output| {
-        let (files, comparison) = compare(matches, &files, &Comparing { a: &a, b: &b })?;
+        let (files, comparison) = compare(
+            matches,
+            &files,
+            &Comparing {
+                a: &a.tokenizer,
+                b: &b.tokenizer,
+            },
+        )?;
         has_equal_ids = comparison.sums.has_equal_ids();
         let report = ComparisonReport {
             a: ComparedSide {
-                name: name_a,
-                tokenizer: &a,
+                name: a.name,
+                tokenizer: &a.tokenizer,
             },
             b: ComparedSide {
-                name: name_b,
-                tokenizer: &b,
+                name: b.name,
+                tokenizer: &b.tokenizer,
             },
             files,
             comparison,
@@ -130,14 +143,39 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     }
 }
 
-/// Opens one of the models, with `--pattern` only if its file needs that: the other one may have its
-/// own.
-fn open_side(matches: &ArgMatches, id: &str) -> CliResult<(String, Tokenizer)> {
-    let path: Option<&PathBuf> = matches.get_one(id);
-    let opened = path.and_then(|path| Some((path, Tokenizer::open(path).ok()?)));
-    match opened {
-        Some((path, tokenizer)) => Ok((path.display().to_string(), tokenizer)),
-        None => open_argument(matches, id),
+/// One of the models, as it is opened.
+struct OpenedSide {
+    /// The model as the command line names it.
+    name: String,
+    tokenizer: Tokenizer,
+    /// Whether `--lowercase` has an effect on it.
+    takes_lowercase: bool,
+}
+
+impl OpenedSide {
+    /// Opens one of the models, with `--lowercase` only if it is a `vocab.txt`, and `--pattern` only if
+    /// its file needs that: the other one may have its own.
+    fn new(matches: &ArgMatches, id: &str) -> CliResult<Self> {
+        let path = model_path(matches, id)?;
+        let mut options = args::opening_options(matches)?;
+        let mut without_pattern = ByteFormatOptions::default();
+        without_pattern.lowercase = options.lowercase;
+        let mut opened = Tokenizer::open_with(path, &without_pattern);
+        if let Err(error) = &opened
+            && let OpenError::Format(FormatError::BertOptionGiven { .. }) = error.without_path()
+        {
+            options.lowercase = None;
+            opened = Tokenizer::open(path);
+        }
+        let tokenizer = match opened {
+            Ok(tokenizer) => tokenizer,
+            Err(_) => Tokenizer::open_with(path, &options)?,
+        };
+        Ok(Self {
+            name: path.display().to_string(),
+            tokenizer,
+            takes_lowercase: options.lowercase.is_some(),
+        })
     }
 }
 

@@ -21,12 +21,14 @@ use clap::{ArgMatches, Command};
 
 use super::args;
 use super::byte_files;
+use super::inspect::report::lost_capitals;
 use super::io::{self, CliError, CliResult};
 use super::model_files::{model_argument, warn_of_older_releases};
 use spiece::formats::{
     ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, Converted, FileFormat,
-    FormatError, GgufOptions, JsonOptions, JsonVersion, Verdict,
+    FormatError, GgufOptions, JsonOptions, JsonVersion, Missing, Verdict,
 };
+use spiece::inspect::WordPieceCounts;
 use spiece::output::{check_writable, write_files};
 use spiece::pipeline::Pipeline;
 use spiece::{ByteBpe, Model, Tokenizer};
@@ -46,11 +48,12 @@ pub(crate) fn command() -> Command {
              A model: .model, .json (tokenizer.json), .gguf (the vocabulary for llama.cpp), or a folder, with / at its end, for \
              AutoTokenizer.from_pretrained of transformers.\n\
              A byte-level vocabulary: .json, .tiktoken, vocab.json (and merges.txt beside it), .gguf, a folder, or --format=minbpe.\n\
-             A tokenizer.json: .json or a folder, and of these formats and vocab.txt those that can express it.\n\n\
+             A tokenizer.json: .json or a folder, and of these formats and vocab.txt those that can express it.\n\
+             A vocab.txt: .json or a folder; --lowercase=false if its model tells upper and lower case.\n\n\
              Prints whether the ids are equal for all text, and each reason why not, with an example. What is not equal is refused unless \
              --force is given. Prints also what the format does not hold: .tiktoken has no pattern and no special tokens.\n\n\
              Example:\n  spiece convert tokenizer.model hf/ --bos\n  spiece convert tokenizer.json \
-             tokenizer.model\n  spiece convert cl100k_base.tiktoken tokenizer.json\n  \
+             tokenizer.model\n  spiece convert vocab.txt tokenizer.json --lowercase=false\n  spiece convert cl100k_base.tiktoken tokenizer.json\n  \
              spiece convert tokenizer.model tokenizer.json --pattern=llama3 --special_ids='<|begin_of_text|>=128000,<|end_of_text|>=128001'",
         )
         .arg(model_argument("FROM", "The tokenizer to read"))
@@ -63,7 +66,7 @@ pub(crate) fn command() -> Command {
             args::switch("eos", "Put the EOS piece after every text (models, not for .model)"),
             args::file("chat_template", "File with a chat template for tokenizer_config.json (folders)"),
         ])
-        .args(args::vocabulary_flags())
+        .args(args::opening_flags())
         .arg(args::unicode_flag());
     args::with_common_flags(command)
 }
@@ -86,27 +89,30 @@ impl Source {
             return Ok(Self::Bytes(Box::new(vocabulary)));
         }
         let model = Converted::<Model>::open(path)?;
-        let given = [
-            (
-                args::PATTERN,
-                options.pretokenizer.is_some(),
-                "byte-level vocabularies",
-            ),
+        let byte_level = "byte-level vocabularies";
+        for (flag, is_given, what) in [
+            (args::PATTERN, options.pretokenizer.is_some(), byte_level),
             (
                 args::SPECIAL_IDS,
                 options.special_tokens.is_some(),
-                "byte-level vocabularies",
+                byte_level,
+            ),
+            (
+                args::LOWERCASE,
+                options.lowercase.is_some(),
+                "BERT's vocab.txt",
             ),
             (
                 args::UNICODE,
                 options.unicode.is_some(),
                 "tokenizer.json and vocab.txt",
             ),
-        ];
-        if let Some((flag, _, kind)) = given.iter().find(|(_, is_given, _)| *is_given) {
-            return Err(CliError::Usage(format!(
-                "{path}: --{flag} is for {kind}, and this is a SentencePiece model"
-            )));
+        ] {
+            if is_given {
+                return Err(CliError::Usage(format!(
+                    "{path}: --{flag} is for {what}, and this is a SentencePiece model"
+                )));
+            }
         }
         Ok(Self::Model(Box::new(model)))
     }
@@ -156,7 +162,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let format = format(matches, to)?;
     let options = json_options(matches, format)?;
     let adds_ends = options.add_bos || options.add_eos;
-    let source = Source::open(from, &args::byte_format_options(matches)?, adds_ends)?;
+    let source = Source::open(from, &args::opening_options(matches)?, adds_ends)?;
     let mut converted = match &source {
         Source::Model(source) => convert_model(&source.value, to, format, &options)?,
         Source::Bytes(source) => convert_bytes(source, to, format, &options)?,
@@ -190,6 +196,12 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         && matches!(format, FileFormat::Model | FileFormat::Folder)
     {
         warn_of_older_releases(&messages, &source.value);
+    }
+    if let Source::Pipeline(pipeline) = &source
+        && let Some(warning) =
+            WordPieceCounts::new(pipeline).and_then(|words| lost_capitals(&words))
+    {
+        messages.warn(&warning);
     }
     messages.say(&format!("verdict: {verdict}"));
     missing.iter().for_each(|sentence| messages.say(sentence));
@@ -323,7 +335,15 @@ fn conversion_of(written: ByteFiles, to: &Path, format: FileFormat) -> Conversio
     Conversion {
         missing: missing
             .map(|missing| {
-                format!("to be given to the program, since it is not in {format}: {missing}")
+                let flag = match missing {
+                    Missing::Lowercase(lowercase) => {
+                        format!(
+                            " (do_lower_case of transformers, --lowercase={lowercase} of spiece)"
+                        )
+                    }
+                    _ => String::new(),
+                };
+                format!("to be given to the program, since it is not in {format}: {missing}{flag}")
             })
             .collect(),
         files: files

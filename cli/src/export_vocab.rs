@@ -26,8 +26,8 @@ pub(crate) fn command() -> Command {
             "Writes the pieces of a model, one a line.\n\nExample:\n  spiece export-vocab --model=my.model \
              --output=my.vocab",
         )
+        .args(args::tokenizer_flags())
         .args([
-            args::model_flag(),
             args::output_flag(),
             args::value("output_format", "vocab (pieces and scores) or syms (pieces and ids)").default_value("vocab"),
         ]);

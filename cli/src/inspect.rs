@@ -41,8 +41,8 @@ pub(crate) fn command() -> Command {
             "Reports what a tokenizer contains. Of a SentencePiece model: flags, special ids, pieces by kind, script and length, the pieces that no \
              text gives, the pieces that the normalizer never produces, and the options of training that the model \
              records. Of a byte-level vocabulary: special tokens, pattern, pieces, and the tokens that no UTF-8 text \
-             gives, with the reason. Of any other tokenizer: its stages with their settings, and the tokens that no text \
-             gives. With --text also what encoding the text costs, with --languages what 28 languages cost.\n\nExample:\n  spiece inspect my.model --text=text.txt \
+             gives, with the reason. Of any other tokenizer, such as BERT's: its stages with their settings, and the tokens that no \
+             text gives. With --text also what encoding the text costs, with --languages what 28 languages cost.\n\nExample:\n  spiece inspect my.model --text=text.txt \
              --format=json --output=report.json\n  spiece inspect my.model --format=html --output=report.html   # \
              open it in a browser\n  \
              eval \"spiece train $(spiece inspect my.model --format=flags)\"   # train it again",
@@ -56,7 +56,7 @@ pub(crate) fn command() -> Command {
             args::switch("languages", "Report what the Universal Declaration of Human Rights costs in 28 languages"),
             threads_flag(),
         ])
-        .args(args::vocabulary_flags())
+        .args(args::opening_flags())
         .args(document_flags());
     args::with_common_flags(command)
 }
@@ -134,12 +134,16 @@ pub(crate) fn text_files(matches: &ArgMatches) -> CliResult<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// The file of the argument `id`.
+pub(crate) fn model_path<'m>(matches: &'m ArgMatches, id: &str) -> CliResult<&'m PathBuf> {
+    let path = matches.get_one(id);
+    path.ok_or_else(|| CliError::usage("MODEL is missing; it names the file of the model"))
+}
+
 /// Opens the model of the argument `id`. Returns its name for reports, too.
-pub(crate) fn open_argument(matches: &ArgMatches, id: &str) -> CliResult<(String, Tokenizer)> {
-    let path: &PathBuf = matches
-        .get_one(id)
-        .ok_or_else(|| CliError::usage("MODEL is missing; it names the file of the model"))?;
-    let options = args::byte_format_options(matches)?;
+fn open_argument(matches: &ArgMatches, id: &str) -> CliResult<(String, Tokenizer)> {
+    let path = model_path(matches, id)?;
+    let options = args::opening_options(matches)?;
     let tokenizer = Tokenizer::open_with(path, &options)?;
     Ok((path.display().to_string(), tokenizer))
 }

@@ -156,6 +156,15 @@ pub enum FormatError {
         /// The format.
         format: FileFormat,
     },
+    /// An option of BERT's `vocab.txt` was given for another file.
+    #[error(
+        "{format} files are not asked whether text becomes lower case; leave out the options lowercase and bert_normalizer, \
+         which are for BERT's vocab.txt"
+    )]
+    BertOptionGiven {
+        /// The format.
+        format: FileFormat,
+    },
     /// The pattern cannot be used.
     #[error("{format}: {place}: {source}")]
     Pattern {

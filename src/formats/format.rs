@@ -86,7 +86,7 @@ impl FileFormat {
 }
 
 /// A format by its name in options: `model`, `tokenizer.json`, `tokenizer.json@2`, `gguf`, `tiktoken`, `vocab-merges`,
-/// `tekken`, `minbpe` or `folder`.
+/// `tekken`, `minbpe`, `vocab.txt` or `folder`.
 impl FromStr for FileFormat {
     type Err = ParseFileFormatError;
 
@@ -100,6 +100,7 @@ impl FromStr for FileFormat {
             "vocab-merges" => Self::VocabMerges,
             "tekken" => Self::Tekken,
             "minbpe" => Self::Minbpe,
+            "vocab.txt" => Self::VocabTxt,
             "folder" => Self::Folder,
             _ => {
                 let name = name.to_owned();
@@ -121,7 +122,7 @@ impl fmt::Display for ParseFileFormatError {
         write!(
             f,
             "unknown format {:?}; use model, tokenizer.json, tokenizer.json@2, gguf, tiktoken, vocab-merges, tekken, \
-             minbpe or folder",
+             minbpe, vocab.txt or folder",
             self.name
         )
     }

@@ -103,6 +103,10 @@ pub(super) fn check_size(format: FileFormat, file: &[u8]) -> Result<(), FormatEr
 
 /// A file as text, without a byte order mark.
 pub(super) fn text(format: FileFormat, file: &[u8]) -> Result<&str, FormatError> {
-    let text = file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file);
-    std::str::from_utf8(text).map_err(|_| syntax(format, Place::File, "it is not UTF-8"))
+    utf8(format, file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file))
+}
+
+/// A file as text.
+pub(super) fn utf8(format: FileFormat, file: &[u8]) -> Result<&str, FormatError> {
+    std::str::from_utf8(file).map_err(|_| syntax(format, Place::File, "it is not UTF-8"))
 }

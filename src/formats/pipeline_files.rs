@@ -2,15 +2,15 @@
 //!
 //! A `tokenizer.json`, alone or in a folder, holds every pipeline. The other formats hold some of them: a
 //! byte-level pipeline that is a byte-level vocabulary becomes what that becomes, and BPE and unigram
-//! models with SentencePiece's normalization become a `.model` or GGUF file, with a verdict. A
-//! `vocab.txt` is written if the pipeline that is read from it has the same components; what a reader has
-//! to be given for that is named.
+//! models with SentencePiece's normalization become a `.model` or GGUF file, with a verdict, and WordPiece
+//! models a `vocab.txt`, likewise.
 
 use serde_json::Value;
 
-use super::bytes::{ByteFileOptions, ByteFiles, ByteFormatOptions, Missing};
+use super::bytes::{ByteFileOptions, ByteFiles};
 use super::gguf::GgufOptions;
-use super::{FileFormat, Reason, ReasonKind, read_pipeline, read_vocab_txt, tokenizer_json};
+use super::wordpiece::{class_of_bert, write_vocab_txt};
+use super::{FileFormat, Reason, ReasonKind, read_pipeline, tokenizer_json};
 use crate::base::byte_chars::byte_char;
 use crate::base::lossy_string;
 use crate::byte_bpe::ByteBpeError;
@@ -20,9 +20,6 @@ use crate::pipeline::{
     NoByteBpe, NormalizerStep, Pipeline, PipelineModel, PreTokenizerStep, UnicodeForm,
     UnicodeVersion,
 };
-
-/// What to do if a format cannot hold a pipeline.
-const REMEDY: &str = "write a tokenizer.json, which holds every pipeline";
 
 /// A component that is in the way of a format.
 pub(super) struct Obstacle {
@@ -116,14 +113,22 @@ impl Pipeline {
             }
             FileFormat::Folder => {
                 let chat_template = options.chat_template.as_deref();
-                let config = tokenizer_json::config_of_bytes(chat_template);
+                let config = match class_of_bert(self) {
+                    Some(bert) => tokenizer_json::config_of_bert(bert, chat_template),
+                    None => tokenizer_json::config_of_bytes(chat_template),
+                };
                 let mut files = ByteFiles::one("tokenizer_config.json", config);
                 let file = self.tokenizer_json_as_usual()?;
                 files.files.push(("tokenizer.json", file));
                 return Ok(files);
             }
             FileFormat::TokenizerJson2 => return self.to_version_2(),
-            FileFormat::VocabTxt => return self.to_vocab_txt(),
+            FileFormat::VocabTxt => {
+                return match self.model() {
+                    PipelineModel::WordPiece(words) => write_vocab_txt(self, words),
+                    _ => Err(self.obstacle(format)),
+                };
+            }
             _ => {}
         }
         if let Some(bpe) = self.byte_bpe() {
@@ -209,73 +214,6 @@ impl Pipeline {
             _ => ByteFiles::one("tokenizer.model", converted.value.to_bytes()),
         };
         files.add_reasons(converted.verdict.reasons().iter().cloned());
-        Ok(files)
-    }
-
-    /// The lines of the tokens, if the pipeline that is made of them is this one.
-    fn to_vocab_txt(&self) -> Result<ByteFiles, FormatError> {
-        let format = FileFormat::VocabTxt;
-        if !matches!(self.model(), PipelineModel::WordPiece(_)) {
-            return Err(self.obstacle(format));
-        }
-        let vocabulary = self.model().vocabulary();
-        let mut file = String::new();
-        for id in 0..vocabulary.len() {
-            let text = u32::try_from(id).ok().and_then(|id| vocabulary.text(id));
-            let is_line = |text: &&str| text.trim_end() == *text && !text.contains(['\n', '\r']);
-            let Some(text) = text.filter(is_line) else {
-                let found = format!("no token that can be a line for the id {id}");
-                return Err(component_error(format, "model.vocab", found));
-            };
-            file.push_str(text);
-            file.push('\n');
-        }
-        let mut options = ByteFormatOptions::default();
-        let stages = |pipeline: &Self| -> Value {
-            let mut stages: Value =
-                serde_json::from_str(&pipeline.stages_to_json()).unwrap_or_default();
-            // Which one comes first in the file has no effect.
-            if let Value::Array(tokens) = &mut stages["added_tokens"] {
-                tokens.sort_by_key(|token| token["id"].as_u64());
-            }
-            stages
-        };
-        let own = stages(self);
-        let read = |options: &ByteFormatOptions| {
-            let read = read_vocab_txt(file.as_bytes(), options);
-            let problem = |error| component_error(format, "model.vocab", format!("{error}"));
-            read.map_err(problem).map(|read| stages(&read))
-        };
-        let mut found = read(&options)?;
-        let mut missing = Vec::new();
-        if found["normalizer"] != own["normalizer"]
-            && let [NormalizerStep::Bert(bert, UnicodeVersion::V9)] = self.normalizer()
-        {
-            options.bert_normalizer = Some(*bert);
-            found = read(&options)?;
-            missing.push("normalizer");
-        }
-        // These do not change the ids of a text, and no call applies them on its own.
-        for name in ["truncation", "padding", "decoder"] {
-            if found[name] != own[name] {
-                missing.push(name);
-                found[name] = own[name].clone();
-            }
-        }
-        if let Some(fields) = own.as_object() {
-            for (name, value) in fields {
-                if found[name] != *value {
-                    let found = format!("not that of BERT's vocab.txt, but {value}");
-                    return Err(component_error(format, name, found));
-                }
-            }
-        }
-        let mut files = ByteFiles::one("vocab.txt", file.into_bytes());
-        let missing = missing.into_iter().map(|name| Missing::Component {
-            name,
-            json: own[name].to_string(),
-        });
-        files.missing.extend(missing);
         Ok(files)
     }
 
@@ -374,7 +312,7 @@ fn component_error(format: FileFormat, component: &str, found: String) -> Format
         format,
         component: component.to_owned(),
         found,
-        remedy: REMEDY,
+        remedy: "write a tokenizer.json, which holds every pipeline",
     }
 }
 
@@ -433,42 +371,5 @@ mod tests {
             assert_eq!(in_the_way, component, "{file} {format}");
             assert!(is.contains(found), "{is}");
         }
-    }
-
-    #[test]
-    fn a_vocab_txt_is_written_with_what_its_reader_has_to_be_given() {
-        let token = |id: u32, text: &str| {
-            json!({"id": id, "content": text, "single_word": false, "lstrip": false, "rstrip": false,
-                "normalized": false, "special": true})
-        };
-        let mut file = json!({
-            "added_tokens": [token(0, "[UNK]")],
-            "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
-                "strip_accents": null, "lowercase": true},
-            "pre_tokenizer": {"type": "BertPreTokenizer"},
-            "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
-            "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 1, "##b": 2}, "unk_token": "[UNK]",
-                "continuing_subword_prefix": "##", "max_input_chars_per_word": 100},
-        });
-        let written = |file: &Value| {
-            let pipeline = read_pipeline(file.to_string().as_bytes()).unwrap();
-            pipeline.to_format(FileFormat::VocabTxt, &ByteFileOptions::default())
-        };
-        let plain = written(&file).unwrap();
-        assert_eq!(plain.files[0].1, b"[UNK]\na\n##b\n");
-        assert!(plain.missing.is_empty(), "{:?}", plain.missing);
-        file["normalizer"]["lowercase"] = json!(false);
-        let cased = written(&file).unwrap();
-        assert!(
-            matches!(&cased.missing[..], [Missing::Component { name: "normalizer", json }] if json.contains("\"lowercase\":false")),
-            "{:?}",
-            cased.missing
-        );
-        file["model"]["max_input_chars_per_word"] = json!(5);
-        let error = written(&file).unwrap_err();
-        assert!(
-            matches!(&error, FormatError::CannotHold { component, .. } if component == "model"),
-            "{error}"
-        );
     }
 }

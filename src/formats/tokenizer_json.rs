@@ -13,6 +13,7 @@
 //! | `parse` | JSON -> borrowed fields |
 //! | `pipeline` | fields -> pipeline |
 //! | `write_pipeline` | pipeline -> JSON |
+//! | `ordered_json` | the order of the fields of that JSON |
 //! | `components` | normalizers and pre-tokenizers -> flags of a model |
 //! | `import` | pipeline -> model, and the verdict |
 //! | `version_2` | files of tokenizers 1.0 |
@@ -43,6 +44,7 @@ mod export;
 mod folder;
 mod import;
 mod normalization;
+mod ordered_json;
 mod parse;
 mod pipeline;
 mod post_processor;
@@ -54,7 +56,7 @@ mod write_pipeline;
 pub(super) use self::byte_level::{Placement, read_byte_level, vocabulary, write_byte_level};
 use self::export::JsonParts;
 pub use self::folder::TransformersFolder;
-pub(super) use self::folder::config_of_bytes;
+pub(super) use self::folder::{config_of_bert, config_of_bytes};
 pub(super) use self::parse::{
     JsonAddedToken, JsonMerges, JsonModel, JsonPipeline, JsonText, JsonVocab,
 };

@@ -132,7 +132,8 @@ pub enum ReasonKind {
     Pattern,
     /// Sums of scores are rounded differently.
     Rounding,
-    /// The other program is set to change ids: truncation, padding, dropout.
+    /// The other program is set to change ids: truncation, padding, dropout; or it has another setting
+    /// than this one, such as that of the longest word.
     Setting,
 }
 

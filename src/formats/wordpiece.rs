@@ -1,23 +1,27 @@
 //! The `vocab.txt` of BERT: WordPiece pieces.
 //!
 //! It has a piece in each line; the number of the line, from 0, is its id. White space at the end of a
-//! line does not count, and of equal lines the last one does, as in tokenizers. A file is recognized
-//! by a line `[UNK]` among its first 64 KiB, in which no line has a space or control character inside.
+//! line does not count, a byte order mark is a part of the first piece, and of equal lines the last one
+//! counts, as in tokenizers. A file is recognized by a line `[UNK]` among its first 64 KiB, in which no
+//! line has a space or control character inside.
 //!
 //! Everything else is that of `BertWordPieceTokenizer` of tokenizers. The file does not say whether
 //! text becomes lower case, so this is decided by its pieces, unless the caller does: a piece with
 //! an upper-case letter of ASCII other than the special tokens, which have brackets, is one that
-//! lower-case text never has.
+//! lower-case text never has. `write` makes such a file of a pipeline.
 
+mod write;
+
+pub(super) use self::write::{class_of_bert, write_vocab_txt};
 use super::FileFormat;
 use super::bytes::ByteFormatOptions;
-use super::opened::{START_BYTES, check_size, text};
+use super::opened::{START_BYTES, check_size, utf8};
 use crate::byte_bpe::SpecialToken;
 use crate::formats::error::FormatError;
 use crate::pipeline::{
     BertNormalizer, DecoderStep, ModelVocabulary, NormalizerStep, Pipeline, PipelineError,
     PipelineModel, PipelineParts, PostProcessorStep, PreTokenizerStep, Template, TemplatePart,
-    WordPieceModel,
+    UnicodeVersion, WordPieceModel, has_capital,
 };
 
 const FORMAT: FileFormat = FileFormat::VocabTxt;
@@ -44,25 +48,38 @@ pub(crate) fn read_vocab_txt(
     options: &ByteFormatOptions,
 ) -> Result<Pipeline, FormatError> {
     check_size(FORMAT, file)?;
-    let text = text(FORMAT, file)?;
+    let text = utf8(FORMAT, file)?;
     if options.pretokenizer.is_some() || options.special_tokens.is_some() {
         return Err(FormatError::PatternGiven { format: FORMAT });
     }
     let vocabulary = ModelVocabulary::new(text.lines().map(str::trim_end).zip(0..));
-    let special = SPECIAL_TOKENS.into_iter();
-    let special = special.filter_map(|text| Some(SpecialToken::new(text, vocabulary.id(text)?)));
-    let is_upper =
-        |text: &str| !text.starts_with('[') && text.bytes().any(|byte| byte.is_ascii_uppercase());
-    let by_content = match vocabulary.tokens().any(|(text, _)| is_upper(text)) {
+    let mut normalizer = options
+        .bert_normalizer
+        .unwrap_or_else(|| normalizer_by_content(&vocabulary));
+    normalizer.lowercase = options.lowercase.unwrap_or(normalizer.lowercase);
+    let unicode = options.unicode.unwrap_or_default();
+    pipeline_of_bert(vocabulary, normalizer, unicode)
+}
+
+/// The normalizer of a list that nothing is said about.
+fn normalizer_by_content(vocabulary: &ModelVocabulary) -> BertNormalizer {
+    match vocabulary.tokens().any(|(text, _)| has_capital(text)) {
         true => BertNormalizer::CASED,
         false => BertNormalizer::default(),
-    };
+    }
+}
+
+/// The pipeline of `BertWordPieceTokenizer`.
+fn pipeline_of_bert(
+    vocabulary: ModelVocabulary,
+    normalizer: BertNormalizer,
+    unicode: UnicodeVersion,
+) -> Result<Pipeline, FormatError> {
+    let special = SPECIAL_TOKENS.into_iter();
+    let special = special.filter_map(|text| Some(SpecialToken::new(text, vocabulary.id(text)?)));
     let parts = PipelineParts {
         added_tokens: special.collect(),
-        normalizer: vec![NormalizerStep::Bert(
-            options.bert_normalizer.unwrap_or(by_content),
-            options.unicode.unwrap_or_default(),
-        )],
+        normalizer: vec![NormalizerStep::Bert(normalizer, unicode)],
         pre_tokenizer: vec![PreTokenizerStep::Bert],
         post_processor: template(&vocabulary).into_iter().collect(),
         decoder: Some(vec![DecoderStep::WordPiece {
@@ -253,6 +270,17 @@ mod tests {
         assert_eq!(normalizer(&cased, None), BertNormalizer::CASED);
         let given = BertNormalizer::NONE;
         assert_eq!(normalizer(&cased, Some(given)), given);
+        let mut options = ByteFormatOptions::default();
+        options.bert_normalizer = Some(given);
+        options.lowercase = Some(true);
+        let pipeline = read_vocab_txt(cased.as_bytes(), &options).unwrap();
+        let expected = BertNormalizer {
+            lowercase: true,
+            ..given
+        };
+        assert!(
+            matches!(pipeline.normalizer(), [NormalizerStep::Bert(bert, _)] if *bert == expected)
+        );
     }
 
     #[test]

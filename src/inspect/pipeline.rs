@@ -27,6 +27,7 @@ use super::byte_level::Fragment;
 use super::pieces_for_text;
 use super::reachability::{UnreachablePiece, UnreachableReason};
 use super::scores::ScoreSummary;
+use super::word_pieces::WordPieceCounts;
 use crate::base::byte_chars::spelled;
 use crate::base::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::piece::{PieceId, PieceKind};
@@ -49,6 +50,8 @@ const MAX_COMPLETIONS: usize = 16;
 pub struct PipelineInspection {
     /// Scores of normal pieces: range, ties, order; `None` for models without scores.
     pub scores: Option<ScoreSummary>,
+    /// What the pieces are; `None` for other models than WordPiece.
+    pub word_pieces: Option<WordPieceCounts>,
     /// Tokens for which neither a text that gives them nor a proof that there is none was found, by
     /// id.
     pub undecided: Vec<PieceId>,
@@ -69,6 +72,7 @@ pub(super) fn inspect_pipeline(
     let mut found = PipelineInspection {
         scores: matches!(pipeline.model(), PipelineModel::Unigram(_))
             .then(|| ScoreSummary::new(tokenizer)),
+        word_pieces: WordPieceCounts::new(pipeline),
         undecided: Vec::new(),
     };
     let mut unreachable = Vec::new();
@@ -185,6 +189,15 @@ impl PipelineInspector<'_> {
         })
     }
 
+    /// Whether a text is a continuation of WordPiece, and is always cut from the text that it would
+    /// continue.
+    fn is_cut_off(&self, spelling: &str, text: &str) -> bool {
+        let continues =
+            matches!(self.pipeline.model(), PipelineModel::WordPiece(_)) && text != spelling;
+        let first = text.chars().next();
+        continues && first.is_some_and(|first| self.parts.cuts_always_before(first))
+    }
+
     /// Why no text gives a token, and what its own text gives.
     fn proof(&mut self, id: PieceId, spelling: &str) -> Option<(UnreachableReason, Vec<PieceId>)> {
         let by_model = self.model.encode(spelling);
@@ -213,7 +226,7 @@ impl PipelineInspector<'_> {
         }
         // All of what the token can stand for is in no part; the reason is that of the first one.
         let reasons = texts.iter().map(|text| {
-            if self.parts.cuts_always(text) {
+            if self.parts.cuts_always(text) || self.is_cut_off(spelling, text) {
                 Some(UnreachableReason::Pattern)
             } else if self.parts.has_added_token(text) {
                 Some(UnreachableReason::AddedToken)
@@ -278,6 +291,30 @@ mod tests {
             unreachable,
             expected.map(|(text, reason)| (text.to_owned(), reason))
         );
+        assert!(undecided.is_empty(), "{undecided:?}");
+    }
+
+    #[test]
+    fn continuations_that_are_always_cut_off_are_unreachable() {
+        let mut file = json!({
+            "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
+                "strip_accents": null, "lowercase": true},
+            "pre_tokenizer": {"type": "BertPreTokenizer"},
+            "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                "max_input_chars_per_word": 100,
+                "vocab": {"[UNK]": 0, "!": 1, "##!": 2, "\u{4e2d}": 3, "##\u{4e2d}": 4, "q": 5, "##\u{3042}": 6, "##\u{3042}\u{4e2d}": 7}},
+        });
+        let (unreachable, undecided) = inspected(&file);
+        let expected = ["[UNK]", "##!", "##\u{4e2d}"]
+            .map(|text| (text.to_owned(), UnreachableReason::Pattern));
+        assert_eq!(unreachable, expected[1..]);
+        assert_eq!(undecided, ["##\u{3042}", "##\u{3042}\u{4e2d}"]);
+        // Here Chinese characters are as others, and punctuation is not cut from punctuation.
+        file["normalizer"]["handle_chinese_chars"] = json!(false);
+        file["pre_tokenizer"] = json!({"type": "Whitespace"});
+        file["model"]["vocab"]["a"] = json!(8);
+        let (unreachable, undecided) = inspected(&file);
+        assert!(unreachable.is_empty(), "{unreachable:?}");
         assert!(undecided.is_empty(), "{undecided:?}");
     }
 

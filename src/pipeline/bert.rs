@@ -26,6 +26,11 @@ impl Default for BertNormalizer {
 }
 
 impl BertNormalizer {
+    /// Whether accents are removed.
+    pub(crate) fn removes_accents(&self) -> bool {
+        self.strip_accents.unwrap_or(self.lowercase)
+    }
+
     /// No change at all.
     pub const NONE: Self = Self {
         clean_text: false,
@@ -41,4 +46,10 @@ impl BertNormalizer {
         strip_accents: None,
         lowercase: false,
     };
+}
+
+/// Whether a WordPiece piece has a letter that text in lower case never has. Pieces with a bracket at
+/// their start, such as `[unused1]`, stand for no text.
+pub(crate) fn has_capital(piece: &str) -> bool {
+    !piece.starts_with('[') && piece.bytes().any(|byte| byte.is_ascii_uppercase())
 }

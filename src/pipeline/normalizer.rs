@@ -228,7 +228,7 @@ impl BertNormalizer {
                 part.change(changes, 0);
             });
         }
-        if self.strip_accents.unwrap_or(self.lowercase) {
+        if self.removes_accents() {
             infallible(text, |part| UnicodeForm::Nfd.apply(part, version));
             infallible(text, |part| part.filter(|c| !is_nonspacing_mark(c)));
         }

@@ -16,6 +16,7 @@
 //!
 //! Example: after `Lowercase` no text has `A`; with `Digits` of single digits no part has `12`.
 
+use super::characters::is_chinese;
 use super::model::ModelState;
 use super::text::{Malformed, MappedText};
 use super::{MatcherTarget, NormalizerStep, Pipeline, PipelineModel, PreTokenizerStep};
@@ -123,8 +124,26 @@ impl<'p> PartTexts<'p> {
 
     /// Whether a step cuts the text wherever it stands, or leaves some of it out.
     pub(crate) fn cuts_always(&self, text: &str) -> bool {
+        self.has_step_that_cuts(&[text])
+    }
+
+    /// Whether a step always cuts between a character and the one before it in the text, or leaves it
+    /// out: BERT's normalizer puts spaces around Chinese characters, and a step that cuts at a character
+    /// of a class cuts it both from a letter and from itself, whereas one that cuts between classes, or at
+    /// the character before, does not cut it from itself.
+    pub(crate) fn cuts_always_before(&self, c: char) -> bool {
+        let puts_spaces = match self.pipeline.normalizer().last() {
+            Some(NormalizerStep::Bert(bert, _)) => bert.handle_chinese_chars,
+            _ => false,
+        };
+        (puts_spaces && is_chinese(c) && self.cuts_always(" "))
+            || self.has_step_that_cuts(&[&format!("a{c}"), &format!("{c}{c}")])
+    }
+
+    /// Whether one step cuts all of the texts wherever they stand, or leaves some of each out.
+    fn has_step_that_cuts(&self, texts: &[&str]) -> bool {
         for step in self.pipeline.pre_tokenizer().iter().rev() {
-            let cuts = match step {
+            let cuts = |text: &&str| match step {
                 PreTokenizerStep::FixedLength(length) => text.chars().count() > *length,
                 PreTokenizerStep::Bert
                 | PreTokenizerStep::CharDelimiter(_)
@@ -138,14 +157,14 @@ impl<'p> PartTexts<'p> {
                     let parts = step.apply(&mut mapped).map(|()| &mapped.parts);
                     parts.is_ok_and(|parts| {
                         let mut parts = parts.iter();
-                        !parts.any(|part| mapped.text[part.range.clone()].contains(text))
+                        !parts.any(|part| mapped.text[part.range.clone()].contains(*text))
                     })
                 }
                 PreTokenizerStep::ByteLevel { .. }
                 | PreTokenizerStep::Split { .. }
                 | PreTokenizerStep::UnicodeScripts => false,
             };
-            if cuts {
+            if texts.iter().all(cuts) {
                 return true;
             }
             if matches!(
@@ -239,5 +258,23 @@ impl<'p> PartEncoder<'p> {
         let rounding = largest * (2 * part.chars().count()) as f64 * 2_f64.powi(-22);
         best.zip(own)
             .is_some_and(|(best, own)| best - own <= rounding)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unicode_normalization::UnicodeNormalization;
+
+    use super::*;
+
+    /// What BERT's normalizer puts spaces around before it decomposes is all that is Chinese afterwards.
+    #[test]
+    fn only_chinese_characters_become_chinese_characters() {
+        for c in ('\0'..=char::MAX).filter(|c| !is_chinese(*c)) {
+            assert!(!c.nfd().any(is_chinese), "{c:?}");
+        }
+        for c in ('\0'..=char::MAX).filter(|c| is_chinese(*c)) {
+            assert_eq!(c.nfd().count(), 1, "{c:?}");
+        }
     }
 }

@@ -99,3 +99,45 @@ fn an_error_of_a_malformed_file_names_the_file_once() {
     let error = Tokenizer::open(&path).unwrap_err().to_string();
     assert_eq!(error.matches("tokenizer.json:").count(), 1, "{error}");
 }
+
+#[test]
+fn lower_case_is_chosen_for_a_vocab_txt_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("vocab.txt");
+    let config = folder.path().join("tokenizer_config.json");
+    let ids = |path: &std::path::Path, lowercase| {
+        let mut options = ByteFormatOptions::default();
+        options.lowercase = lowercase;
+        let tokenizer = Tokenizer::open_with(path, &options).unwrap();
+        let ids = tokenizer.encode("A\u{e9}a");
+        ids.iter().map(|id| id.get()).collect::<Vec<u32>>()
+    };
+    // The word is unknown as a whole, unless it is cut.
+    std::fs::write(&path, "[UNK]\na\nA\n##\u{e9}\n##e\n##a\n").unwrap();
+    assert_eq!(ids(&path, None), [2, 3, 5], "a piece has a capital");
+    assert_eq!(ids(&path, Some(true)), [1, 4, 5]);
+    assert_eq!(ids(&path, Some(false)), [2, 3, 5]);
+    std::fs::write(
+        &config,
+        r#"{"do_lower_case": true, "strip_accents": false}"#,
+    )
+    .unwrap();
+    assert_eq!(ids(folder.path(), None), [1, 3, 5]);
+    assert_eq!(ids(folder.path(), Some(false)), [2, 3, 5]);
+
+    let mut options = ByteFormatOptions::default();
+    options.lowercase = Some(true);
+    for file in [
+        "golden/llama2.model",
+        "wordpiece/tokenizer.json",
+        "bytes/gpt2.json",
+        "bytes/gpt2.tiktoken",
+    ] {
+        let error = Tokenizer::open_with(testdata(file), &options).unwrap_err();
+        let refused = matches!(
+            error.without_path(),
+            OpenError::Format(FormatError::BertOptionGiven { .. })
+        );
+        assert!(refused, "{error}");
+    }
+}

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::io::{CliError, CliResult};
 use crate::visible::visible;
-use spiece::inspect::{Inspection, InspectionDetails, TextStatistics};
+use spiece::inspect::{Inspection, InspectionDetails, TextStatistics, WordPieceCounts};
 use spiece::{ByteBpe, Model, NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
 
 /// The order of the Rényi entropy in reports.
@@ -195,6 +195,17 @@ pub(crate) fn type_name(tokenizer: &Tokenizer, inspection: &Inspection) -> &'sta
         InspectionDetails::Model(model) => model.model_type.name(),
         InspectionDetails::ByteLevel(_) => "byte_bpe",
     }
+}
+
+/// What is wrong with a vocabulary whose capital letters no text has.
+pub(crate) fn lost_capitals(words: &WordPieceCounts) -> Option<String> {
+    (words.lost_capitals > 0).then(|| {
+        format!(
+            "no text gives the {} pieces with capital letters, because text becomes lower case; if the model tells \
+             upper and lower case, its normalizer needs \"lowercase\": false, or a vocab.txt the flag --lowercase=false",
+            words.lost_capitals
+        )
+    })
 }
 
 /// The names and values of what a byte-level vocabulary does with a text besides merging.

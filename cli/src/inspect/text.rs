@@ -5,13 +5,14 @@
 
 use super::report::{
     InspectReport, InspectedVocabulary, LanguageCost, RENYI_ALPHA, TextCosts, TextReport,
-    byte_flags, normalizer_flags, share, special_ids, trainer_flags, type_name,
+    byte_flags, lost_capitals, normalizer_flags, share, special_ids, trainer_flags, type_name,
 };
 use crate::sheet::Sheet;
 use crate::visible::visible;
 use serde_json::Value;
 use spiece::inspect::{
-    ExtremeLine, Inspection, InspectionDetails, ScoreSummary, UnreachableReason, piece_text,
+    ExtremeLine, Inspection, InspectionDetails, ScoreSummary, UnreachableReason, WordPieceCounts,
+    piece_text,
 };
 use spiece::train::RecordGap;
 use spiece::{ByteBpe, Model, PieceId, Tokenizer};
@@ -239,6 +240,11 @@ fn write_inventory(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut She
     let kinds = inspection.kinds.iter().filter(|count| count.pieces > 0);
     let kinds = kinds.map(|count| (count.kind.to_string(), count.pieces));
     out.counts("kinds", kinds, usize::MAX);
+    if let InspectionDetails::Pipeline(found) = &inspection.details
+        && let Some(words) = &found.word_pieces
+    {
+        write_word_pieces(words, out);
+    }
     let scripts = inspection.scripts.iter();
     let scripts = scripts.map(|count| (count.script.to_string(), count.pieces));
     out.counts("scripts", scripts, MAX_SCRIPTS);
@@ -256,6 +262,21 @@ fn write_inventory(tokenizer: &Tokenizer, inspection: &Inspection, out: &mut She
     let longest = inspection.longest.iter().take(MAX_LONGEST_PIECES);
     let longest = longest.map(|id| shortened(&piece_text(tokenizer, *id)));
     out.row("longest pieces", joined(longest));
+}
+
+/// What the pieces of a WordPiece vocabulary are.
+fn write_word_pieces(words: &WordPieceCounts, out: &mut Sheet) {
+    let counts = [
+        ("beginnings", words.beginnings),
+        ("continuations", words.continuations),
+        ("unused", words.unused),
+    ];
+    let counts = counts.map(|(name, pieces)| (name.to_owned(), pieces));
+    out.counts("word pieces", counts.into_iter(), usize::MAX);
+    out.row("single characters", words.single_characters.to_string());
+    if let Some(warning) = lost_capitals(words) {
+        out.row("warning", warning);
+    }
 }
 
 /// Scores of normal pieces.

@@ -333,3 +333,54 @@ fn every_pipeline_is_written_and_inspected_and_a_refusal_names_the_component() {
         "{report}"
     );
 }
+
+/// A piece has a capital letter, so that the list is cased by itself.
+const CASED: &[u8] = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nA\n##b\n";
+
+#[test]
+fn a_list_of_pieces_is_converted_there_and_back() {
+    let folder = folder_with(&[("vocab.txt", CASED)]);
+    let path = |name: &str| folder.path().join(name);
+    for (flag, lowercase) in [("--lowercase=false", false), ("--lowercase", true)] {
+        let said = convert(folder.path(), &["vocab.txt", "t.json", flag]);
+        assert_eq!(
+            said.contains("warning: no text gives the 1 pieces"),
+            lowercase,
+            "{said}"
+        );
+        let normalizer = &read_json(&path("t.json"))["normalizer"];
+        assert_eq!(normalizer["lowercase"], json!(lowercase));
+        let said = convert(folder.path(), &["t.json", "back", "--format=vocab.txt"]);
+        let flag = format!(
+            "lowercase={lowercase} (do_lower_case of transformers, --lowercase={lowercase} of spiece)"
+        );
+        assert!(said.contains(&flag), "{said}");
+        assert_eq!(fs::read(path("back")).unwrap(), CASED);
+    }
+    convert(folder.path(), &["vocab.txt", "hf/"]);
+    let config = read_json(&path("hf/tokenizer_config.json"));
+    assert_eq!(config["tokenizer_class"], json!("BertTokenizer"));
+    assert_eq!(config["do_lower_case"], json!(false));
+
+    let mut file = read_json(&path("t.json"));
+    file["model"]["max_input_chars_per_word"] = json!(7);
+    fs::write(path("t.json"), file.to_string()).unwrap();
+    let arguments = ["convert", "t.json", "x-vocab.txt"];
+    let refused = spiece_in(folder.path(), &arguments);
+    assert_refused(
+        &arguments,
+        &refused,
+        1,
+        "setting: the largest number of characters of a word is 7",
+    );
+    assert!(!path("x-vocab.txt").exists());
+    convert(folder.path(), &["t.json", "x-vocab.txt", "--force"]);
+    assert_eq!(fs::read(path("x-vocab.txt")).unwrap(), CASED);
+
+    let llama = testdata_argument(LLAMA);
+    for (from, status) in [("t.json", 1), (llama.as_str(), 2)] {
+        let arguments = ["convert", from, "y.json", "--lowercase"];
+        let refused = spiece_in(folder.path(), &arguments);
+        assert_refused(&arguments, &refused, status, "BERT's vocab.txt");
+    }
+}

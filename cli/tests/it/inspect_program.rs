@@ -208,6 +208,53 @@ fn byte_level_vocabularies_are_inspected_and_compared() {
 }
 
 #[test]
+fn lists_of_pieces_are_inspected_and_compared_with_the_lower_case_that_is_given() {
+    let a = testdata_argument("wordpiece/vocab.txt");
+    let b = testdata_argument("wordpiece/tokenizer.json");
+    let text = format!("--text={}", testdata_argument("udhr_small.txt"));
+    let report: serde_json::Value =
+        serde_json::from_str(&stdout(&["inspect", &a, &text, "--format=json"])).unwrap();
+    assert_eq!(report["model_type"], "wordpiece");
+    let pieces = &report["word_pieces"];
+    let count = |name: &str| pieces[name].as_u64().unwrap();
+    assert_eq!(
+        count("beginnings") + count("continuations"),
+        395,
+        "{pieces}"
+    );
+    assert_eq!((count("unused"), count("lost_capitals")), (0, 0));
+    assert!(report["text"]["tokens_per_word"].as_f64().unwrap() > 1.0);
+    let words = testdata_argument("bytes/gpt2.json");
+    assert!(!stdout(&["inspect", &words, "--format=json"]).contains("word_pieces"));
+
+    let folder = tempfile::tempdir().unwrap();
+    let cased = path_argument(&folder.path().join("vocab.txt"));
+    std::fs::write(&cased, "[UNK]\n[unused1]\nA\nbe\n##B\n").unwrap();
+    let plain = stdout(&["inspect", &cased]);
+    assert!(
+        plain.contains("word pieces          beginnings 2, continuations 1, unused 1\n"),
+        "{plain}"
+    );
+    assert!(!plain.contains("warning"), "{plain}");
+    let lower = stdout(&["inspect", &cased, "--lowercase"]);
+    assert!(
+        lower.contains("warning              no text gives the 2 pieces with capital letters"),
+        "{lower}"
+    );
+
+    // B has added tokens that do not occur.
+    let equal = stdout(&["compare", &a, &b, &text]);
+    assert!(equal.contains("equal lines          274 of 274"), "{equal}");
+    let equal = stdout(&["compare", &b, &a, "--lowercase", &text]);
+    assert!(equal.contains("equal lines          274 of 274"), "{equal}");
+    output_with_status(&["compare", &b, &a, "--lowercase=false", &text], 1);
+    let refused = spiece(&["compare", &b, &b, "--lowercase", &text]);
+    assert_eq!(refused.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(message.contains("neither A nor B is one"), "{message}");
+}
+
+#[test]
 fn wrong_command_lines_have_status_2_and_missing_files_1() {
     let model = testdata_argument("golden/llama2.model");
     let text = format!("--text={}", testdata_argument("few_words.txt"));

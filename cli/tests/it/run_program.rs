@@ -669,6 +669,27 @@ fn what_a_byte_level_vocabulary_lacks_is_named() {
 }
 
 #[test]
+fn lower_case_is_chosen_for_a_list_of_pieces() {
+    let folder = folder_with(&[("vocab.txt", b"[UNK]\na\n##b\n")]);
+    let model = format!("--model={}", folder.path().join("vocab.txt").display());
+    for (flags, expected) in [
+        (&[][..], "1 2\n"),
+        (&["--lowercase"], "1 2\n"),
+        (&["--lowercase=false"], "0\n"),
+        (&["--nolowercase"], "0\n"),
+    ] {
+        let all = [&["encode", &model, "--output_format=id"], flags].concat();
+        assert_eq!(run(&all, "AB\n"), expected, "{flags:?}");
+    }
+    for verb in ["eval", "decode", "normalize", "export-vocab"] {
+        run(&[verb, &model, "--lowercase=false"], "");
+    }
+    let arguments = ["encode", &model, "--lowercase=maybe"];
+    let output = spiece(&arguments, b"a\n");
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+}
+
+#[test]
 fn ids_far_above_the_number_of_tokens_are_written() {
     let file = r###"{"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 3000000, "<unk>": 1}, "unk_token": "<unk>"},
         "pre_tokenizer": {"type": "Whitespace"}}"###;

@@ -17,6 +17,9 @@ pub struct ByteFormatOptions {
     /// The normalizer, for the `vocab.txt` of BERT. Without it, text becomes lower case unless a
     /// piece has an upper-case letter.
     pub bert_normalizer: Option<BertNormalizer>,
+    /// Whether text becomes lower case, for the same file; it counts more than `bert_normalizer`, the
+    /// files beside a `vocab.txt`, and its pieces.
+    pub lowercase: Option<bool>,
     /// The version of Unicode of the normalization forms of a `tokenizer.json` or `vocab.txt`. Without
     /// it, that of the release of tokenizers that the file is for: 0.23 for files of version 1.0 and
     /// `vocab.txt`, 1.0 for files of version 2.0.
@@ -38,13 +41,18 @@ impl ByteFormatOptions {
 
     /// Refuses options for a file that has its own pattern, special tokens and normalizer.
     pub(crate) fn refuse_pattern(&self, format: FileFormat) -> Result<(), FormatError> {
-        match (
-            &self.pretokenizer,
-            &self.special_tokens,
-            &self.bert_normalizer,
-        ) {
-            (None, None, None) => Ok(()),
+        self.refuse_bert(format)?;
+        match (&self.pretokenizer, &self.special_tokens) {
+            (None, None) => Ok(()),
             _ => Err(FormatError::PatternGiven { format }),
+        }
+    }
+
+    /// Refuses the options of BERT's `vocab.txt` for another file.
+    pub(crate) fn refuse_bert(&self, format: FileFormat) -> Result<(), FormatError> {
+        match (self.bert_normalizer, self.lowercase) {
+            (None, None) => Ok(()),
+            _ => Err(FormatError::BertOptionGiven { format }),
         }
     }
 }

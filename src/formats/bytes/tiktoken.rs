@@ -50,6 +50,7 @@ pub(super) fn read(
     file: &[u8],
     options: &ByteFormatOptions,
 ) -> Result<Converted<ByteVocabulary>, FormatError> {
+    options.refuse_bert(FORMAT)?;
     let mut tokens = TokenList::new(FORMAT);
     let mut token = Vec::new();
     // The lines of the tokens, unless it is the line after that of the token before.

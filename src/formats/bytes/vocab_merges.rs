@@ -80,6 +80,7 @@ pub(super) fn read(
     merges: &str,
     options: &ByteFormatOptions,
 ) -> Result<Converted<ByteVocabulary>, FormatError> {
+    options.refuse_bert(FORMAT)?;
     let vocab: JsonVocab<'_> =
         serde_json::from_str(vocab).map_err(|error| json_error(FORMAT, &error))?;
     let JsonVocab::Ids(entries) = &vocab else {

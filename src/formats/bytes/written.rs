@@ -41,6 +41,8 @@ pub enum Missing {
     Pattern(Vec<String>),
     /// Special tokens with their ids.
     SpecialTokens(Vec<(String, u32)>),
+    /// Whether text becomes lower case.
+    Lowercase(bool),
     /// A component of a `tokenizer.json`.
     Component {
         /// Its field there.
@@ -69,6 +71,7 @@ impl fmt::Display for Missing {
                 }
                 f.write_str("}")
             }
+            Self::Lowercase(lowercase) => write!(f, "lowercase={lowercase}"),
             Self::Component { name, json } => write!(f, "the {name} {json}"),
         }
     }

@@ -406,6 +406,7 @@ fn cuts_of(
     header: &Header,
     options: &ByteFormatOptions,
 ) -> Result<(Pretokenizer, Option<PretokenRule>), FormatError> {
+    options.refuse_bert(FORMAT)?;
     let name = match header.get(PRE) {
         Some(GgufValue::Text(name)) => str::from_utf8(name).unwrap_or_default(),
         _ => "default",

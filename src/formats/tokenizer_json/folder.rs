@@ -1,7 +1,8 @@
 //! The files that `AutoTokenizer.from_pretrained` of `transformers` reads.
 //!
 //! `tokenizer_config.json` names the class `PreTrainedTokenizerFast`: in `transformers` 5, other
-//! classes such as `LlamaTokenizer` replace the normalizer of `tokenizer.json`.
+//! classes such as `LlamaTokenizer` replace the normalizer of `tokenizer.json`. Only a pipeline that
+//! `BertTokenizer` makes itself has that class, with its special tokens by their roles.
 
 use serde_json::{Map, Value, json};
 
@@ -11,6 +12,7 @@ use super::write_pipeline::fields_of_added_token;
 use crate::formats::FormatError;
 use crate::formats::Verdict;
 use crate::model::Model;
+use crate::pipeline::BertNormalizer;
 
 /// The files of a folder for `AutoTokenizer.from_pretrained`, and whether they give the ids of the
 /// model.
@@ -68,6 +70,35 @@ impl TransformersFolder {
 /// The `tokenizer_config.json` of a byte-level vocabulary.
 pub(in crate::formats) fn config_of_bytes(chat_template: Option<&str>) -> Vec<u8> {
     pretty(common_config(chat_template))
+}
+
+/// The `tokenizer_config.json` of a pipeline that `BertTokenizer` makes with this normalizer.
+pub(in crate::formats) fn config_of_bert(
+    normalizer: BertNormalizer,
+    chat_template: Option<&str>,
+) -> Vec<u8> {
+    let mut config = common_config(chat_template);
+    for (name, value) in [
+        ("cls_token", json!("[CLS]")),
+        ("do_lower_case", json!(normalizer.lowercase)),
+        ("mask_token", json!("[MASK]")),
+        (
+            "model_input_names",
+            json!(["input_ids", "token_type_ids", "attention_mask"]),
+        ),
+        ("pad_token", json!("[PAD]")),
+        ("sep_token", json!("[SEP]")),
+        ("strip_accents", json!(normalizer.strip_accents)),
+        (
+            "tokenize_chinese_chars",
+            json!(normalizer.handle_chinese_chars),
+        ),
+        ("tokenizer_class", json!("BertTokenizer")),
+        ("unk_token", json!("[UNK]")),
+    ] {
+        config.insert(name.to_owned(), value);
+    }
+    pretty(config)
 }
 
 /// What every `tokenizer_config.json` has.

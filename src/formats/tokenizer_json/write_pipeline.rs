@@ -8,14 +8,16 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::byte_level::name_of_behavior;
+use super::ordered_json::Json;
 use crate::byte_bpe::SpecialToken;
 use crate::pipeline::{
-    BpeModel, DecoderStep, Matcher, MatcherTarget, Metaspace, NormalizerStep, Pipeline,
-    PipelineModel, PostProcessorStep, PreTokenizerStep, PrependScheme, Side, Template,
-    TemplatePart, TruncationStrategy, UnicodeForm, UnigramModel,
+    DecoderStep, Matcher, MatcherTarget, Metaspace, NormalizerStep, Pipeline, PipelineModel,
+    PostProcessorStep, PreTokenizerStep, PrependScheme, Side, Template, TemplatePart,
+    TruncationStrategy, UnicodeForm,
 };
 
-/// The file, with one line for each token and merge.
+/// The file, as tokenizers writes it: of a pipeline that it gives the same form, the bytes of
+/// `Tokenizer.save`.
 pub(in crate::formats) fn write_pipeline(pipeline: &Pipeline) -> Vec<u8> {
     let settings = model_settings(pipeline.model());
     write_file("1.0", pipeline, &components(pipeline), settings)
@@ -28,27 +30,26 @@ pub(super) fn write_file(
     components: &[(&'static str, Value)],
     settings: Vec<(&'static str, Value)>,
 ) -> Vec<u8> {
-    let mut json = format!("{{\n\"version\": \"{version}\"");
-    for (name, value) in [
-        ("truncation", truncation(pipeline)),
-        ("padding", padding(pipeline)),
-    ] {
-        json.push_str(&format!(",\n\"{name}\": {value}"));
+    let mut added = added_tokens(pipeline);
+    // Of those that are found in the normalized text, the first one of equal ones is found.
+    if pipeline
+        .added_tokens()
+        .iter()
+        .all(|token| !token.normalized)
+    {
+        added.sort_by_key(|token| token["id"].as_u64());
     }
-    let added = added_tokens(pipeline).into_iter();
-    push_list(
-        &mut json,
-        "added_tokens",
-        ["[", "]"],
-        added.map(|token| token.to_string()),
-    );
-    for (name, value) in components {
-        json.push_str(&format!(",\n\"{name}\": {value}"));
-    }
-    json.push_str(",\n\"model\": {\n");
-    push_model(&mut json, pipeline.model(), settings);
-    json.push_str("}\n}\n");
-    json.into_bytes()
+    let mut fields = vec![
+        ("version", Json::Value(json!(version))),
+        ("truncation", Json::Value(truncation(pipeline))),
+        ("padding", Json::Value(padding(pipeline))),
+        ("added_tokens", Json::Value(added.into())),
+    ];
+    let components = components.iter();
+    fields.extend(components.map(|(name, value)| (*name, Json::Value(value.clone()))));
+    fields.push(("model", model(pipeline.model(), settings)));
+    // Neither writing to memory nor a value of these types fails.
+    serde_json::to_vec_pretty(&Json::Object(fields)).unwrap_or_default()
 }
 
 /// Everything in the file but vocabulary and merges, of which the numbers are given, and the bytes of
@@ -176,23 +177,6 @@ pub(super) fn steps(name: &str, mut steps: Vec<Value>) -> Value {
         1 => steps.remove(0),
         _ => json!({"type": "Sequence", name: steps}),
     }
-}
-
-/// A field with a list of one line for each element.
-fn push_list(
-    json: &mut String,
-    name: &str,
-    [open, close]: [&str; 2],
-    elements: impl Iterator<Item = String>,
-) {
-    json.push_str(&format!(",\n\"{name}\": {open}"));
-    let mut separator = "\n";
-    for element in elements {
-        json.push_str(separator);
-        json.push_str(&element);
-        separator = ",\n";
-    }
-    json.push_str(close);
 }
 
 /// The source of a pattern.
@@ -407,34 +391,21 @@ pub(super) fn model_settings(model: &PipelineModel) -> Vec<(&'static str, Value)
     }
 }
 
-fn push_model(json: &mut String, model: &PipelineModel, settings: Vec<(&'static str, Value)>) {
-    let settings = settings
+/// The model with all fields, in the order of tokenizers.
+fn model<'p>(model: &'p PipelineModel, settings: Vec<(&'static str, Value)>) -> Json<'p> {
+    let mut fields: Vec<_> = settings
         .into_iter()
-        .map(|(name, value)| format!("\"{name}\": {value}"));
-    json.push_str(&settings.collect::<Vec<_>>().join(",\n"));
-    let vocabulary = model.vocabulary();
-    if let PipelineModel::Unigram(unigram) = model {
-        return push_pieces(json, unigram);
+        .map(|(name, value)| (name, Json::Value(value)))
+        .collect();
+    match model {
+        PipelineModel::Unigram(unigram) => fields.insert(2, ("vocab", Json::Pieces(unigram))),
+        PipelineModel::WordLevel(words) => {
+            fields.insert(1, ("vocab", Json::Vocabulary(words.vocabulary())));
+        }
+        _ => fields.push(("vocab", Json::Vocabulary(model.vocabulary()))),
     }
-    let tokens = vocabulary
-        .tokens()
-        .map(|(text, id)| format!("{}: {id}", json!(text)));
     if let PipelineModel::Bpe(bpe) = model {
-        push_merges(json, bpe);
+        fields.push(("merges", Json::Merges(bpe)));
     }
-    push_list(json, "vocab", ["{", "}"], tokens);
-}
-
-fn push_merges(json: &mut String, bpe: &BpeModel) {
-    let text = |id| json!(bpe.vocabulary().text(id).unwrap_or_default());
-    let merges = bpe.merges().iter();
-    let merges = merges.map(|merge| format!("[{}, {}]", text(merge.left), text(merge.right)));
-    push_list(json, "merges", ["[", "]"], merges);
-}
-
-fn push_pieces(json: &mut String, unigram: &UnigramModel) {
-    let text = |id| unigram.vocabulary().text(id).unwrap_or_default();
-    let pieces = (0..).zip(unigram.scores());
-    let pieces = pieces.map(|(id, score)| json!([text(id), score]).to_string());
-    push_list(json, "vocab", ["[", "]"], pieces);
+    Json::Object(fields)
 }

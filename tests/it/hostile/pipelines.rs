@@ -1,10 +1,11 @@
 //! Pipelines that no program wrote: any bytes, a `vocab.txt` with changes, or a `tokenizer.json` with
 //! changes, of BERT or one of those that the library tokenizers wrote. What is read makes a tokenizer
 //! that encodes every text in the same way however it is called, and of which the file that it writes
-//! makes an equal one; or it is refused.
+//! makes an equal one; or it is refused. So does a `vocab.txt`, where its verdict says so.
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
+use spiece::formats::{ByteFileOptions, ByteFormatOptions, FileFormat, Missing};
 use spiece::{EncodeOptions, ExtraOption, Tokenizer};
 
 use super::byte_formats::changed_bytes;
@@ -85,6 +86,7 @@ fn check(file: &[u8], text: &[u8]) {
     }
     let written = tokenizer.to_bytes().expect("every pipeline has a file");
     let copy = Tokenizer::from_bytes(&written).expect("what was written is read");
+    check_list(&tokenizer, text);
     let options = EncodeOptions::default();
     for text in [
         text,
@@ -121,5 +123,35 @@ fn check(file: &[u8], text: &[u8]) {
     let ends = options.with_extra([ExtraOption::Bos, ExtraOption::Eos]);
     if let Ok(mut encoder) = tokenizer.encoder_with(&ends) {
         assert!(encoder.encode("").len() >= 2);
+    }
+}
+
+/// A `vocab.txt` that is equal gives the same ids, with what its reader is told.
+fn check_list(tokenizer: &Tokenizer, text: &[u8]) {
+    let pipeline = tokenizer.pipeline().expect("the tokenizer has stages");
+    let Ok(list) = pipeline.to_format(FileFormat::VocabTxt, &ByteFileOptions::default()) else {
+        return;
+    };
+    let mut options = ByteFormatOptions::default();
+    options.lowercase = list.missing.iter().find_map(|missing| match missing {
+        Missing::Lowercase(lowercase) => Some(*lowercase),
+        _ => None,
+    });
+    if !list.verdict.is_exact() {
+        return;
+    }
+    let read = Tokenizer::from_bytes_with(&list.files[0].1, &options);
+    let read = read.expect("an equal file is read");
+    let special = tokenizer.special_tokens().map(|(_, text)| text.to_vec());
+    let options = EncodeOptions::default().with_allowed_special(special);
+    for text in [text, "aab \u{c9}<A>\u{4e2d}a\u{301}.[CLS] [unk]".as_bytes()] {
+        let mut encoders = [tokenizer, &read].map(|it| {
+            let encoder = it.encoder_with(&options);
+            encoder.expect("both have the special tokens")
+        });
+        let [own, of_list] = encoders
+            .each_mut()
+            .map(|encoder| encoder.encode(text).to_vec());
+        assert_eq!(own, of_list);
     }
 }
