@@ -333,3 +333,20 @@ fn every_pipeline_is_written_and_inspected_and_a_refusal_names_the_component() {
         "{report}"
     );
 }
+
+/// Files that other programs read, too, come with a hint; a `.model` file and `.tiktoken` do not.
+#[test]
+fn a_conversion_ends_with_where_other_programs_are_described() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = testdata_argument("golden/llama2.model");
+    let hint = format!("other programs: spiece inspect {model} --runtimes says");
+    for (to, has_hint) in [
+        ("a.json", true),
+        ("a.gguf", true),
+        ("hf/", true),
+        ("a.model", false),
+    ] {
+        let report = convert(folder.path(), &[&model, to]);
+        assert_eq!(report.contains(&hint), has_hint, "{to}: {report}");
+    }
+}
