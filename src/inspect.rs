@@ -10,6 +10,7 @@
 //! | [`TextStatistics`] | how many tokens, unknown tokens and byte tokens a text takes, which words and lines take most | `statistics`, `text_counter`, `top_list` |
 //! | [`OlderReleaseProblem`] | why SentencePiece 0.2.2 and older refuse the model | `older_releases` |
 //! | [`WordPieceCounts`] | what the pieces of a WordPiece vocabulary are | `word_pieces` |
+//! | [`runtimes`] | which programs give the ids of the model, and why the others do not | `runtimes` |
 //! | [`piece_merges`] | which merges make a piece | `piece_merges` |
 //! | [`Comparison`] | whether two models give the same ids and the same boundaries on a text | `comparison` |
 //!
@@ -43,6 +44,7 @@ mod piece_merges;
 mod pipeline;
 mod production;
 mod reachability;
+mod runtimes;
 mod scores;
 mod statistics;
 #[cfg(all(test, feature = "train"))]
@@ -64,6 +66,7 @@ use self::pipeline::inspect_pipeline;
 use self::production::find_unproduced;
 use self::reachability::find_unreachable;
 pub use self::reachability::{UnreachablePiece, UnreachableReason};
+pub use self::runtimes::{Runtime, RuntimeFile, RuntimeVerdict, runtimes};
 pub use self::scores::ScoreSummary;
 pub use self::statistics::{ExtremeLine, FragmentedWord, TextStatistics};
 pub use self::text_counter::TextCounter;

@@ -10,6 +10,7 @@
 //! $ spiece convert testdata/golden/llama2.model hf/
 //! verdict: ids equal for all text
 //! written: hf/tokenizer.model, hf/special_tokens_map.json, hf/tokenizer_config.json, hf/tokenizer.json
+//! other programs: spiece inspect testdata/golden/llama2.model --runtimes says which give the same ids; see docs/RUNTIMES.md
 //! ```
 
 use std::fs::File;
@@ -116,6 +117,16 @@ impl Source {
         }
         Ok(Self::Model(Box::new(model)))
     }
+
+    /// Where to read what other programs than that of the verdict do with the files.
+    fn other_readers(&self, path: &str) -> String {
+        match self {
+            Self::Model(_) | Self::Bytes(_) => format!(
+                "other programs: spiece inspect {path} --runtimes says which give the same ids; see docs/RUNTIMES.md"
+            ),
+            Self::Pipeline(_) => "other programs: see docs/RUNTIMES.md".to_owned(),
+        }
+    }
 }
 
 /// The pipeline of a `tokenizer.json` or `vocab.txt`, or of a folder with one; `None` for a file of
@@ -206,6 +217,12 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     messages.say(&format!("verdict: {verdict}"));
     missing.iter().for_each(|sentence| messages.say(sentence));
     messages.say(&format!("written: {}", io::joined_names(&paths)));
+    if matches!(
+        format,
+        FileFormat::TokenizerJson | FileFormat::Folder | FileFormat::Gguf
+    ) {
+        messages.say(&source.other_readers(from));
+    }
     Ok(())
 }
 

@@ -31,7 +31,7 @@ use super::io::{CliError, CliResult};
 use super::sheet::html;
 use super::stream::{Gathering, Lines, output_error, threads_flag, with_output};
 use spiece::Tokenizer;
-use spiece::inspect::TextCounter;
+use spiece::inspect::{Runtime, TextCounter, runtimes};
 
 /// The command line: model, texts, format and output.
 pub(crate) fn command() -> Command {
@@ -42,7 +42,8 @@ pub(crate) fn command() -> Command {
              text gives, the pieces that the normalizer never produces, and the options of training that the model \
              records. Of a byte-level vocabulary: special tokens, pattern, pieces, and the tokens that no UTF-8 text \
              gives, with the reason. Of any other tokenizer, such as BERT's: its stages with their settings, and the tokens that no \
-             text gives. With --text also what encoding the text costs, with --languages what 28 languages cost.\n\nExample:\n  spiece inspect my.model --text=text.txt \
+             text gives. With --text also what encoding the text costs, with --languages what 28 languages cost, with --runtimes which \
+             programs give the same ids.\n\nExample:\n  spiece inspect my.model --text=text.txt \
              --format=json --output=report.json\n  spiece inspect my.model --format=html --output=report.html   # \
              open it in a browser\n  \
              eval \"spiece train $(spiece inspect my.model --format=flags)\"   # train it again",
@@ -54,6 +55,7 @@ pub(crate) fn command() -> Command {
                 .default_value("text"),
             args::value("output", "Write to this file, which is replaced when the run has succeeded").value_name("FILE"),
             args::switch("languages", "Report what the Universal Declaration of Human Rights costs in 28 languages"),
+            args::switch("runtimes", "Report which programs give the ids of this model, from which file, and why the others do not"),
             threads_flag(),
         ])
         .args(args::opening_flags())
@@ -156,11 +158,17 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let format = ReportFormat::new(matches)?;
     let files = text_files(matches)?;
     let wants_languages = args::is_on(matches, "languages")?;
+    let wants_runtimes = args::is_on(matches, "runtimes")?;
     let (model_name, tokenizer) = open_argument(matches, "model")?;
+    let runtimes = match wants_runtimes {
+        true => Some(known_runtimes(&model_name, &tokenizer)?),
+        false => None,
+    };
     with_output(args::output_file(matches).map(str::as_ref), |output| {
         let report = InspectReport {
             text: text_report(matches, &files, &tokenizer)?,
             languages: wants_languages.then(|| language_costs(&tokenizer)),
+            runtimes,
             ..InspectReport::new(model_name, &tokenizer)?
         };
         let bytes = format.render(&report);
@@ -168,11 +176,23 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     })
 }
 
+/// The programs that read the model.
+fn known_runtimes(model_name: &str, tokenizer: &Tokenizer) -> CliResult<Vec<Runtime>> {
+    runtimes(tokenizer).ok_or_else(|| {
+        CliError::Error(format!(
+            "{model_name}: --runtimes is for SentencePiece models and byte-level vocabularies, and this is another pipeline of \
+             tokenizers; docs/RUNTIMES.md says what other programs do with a tokenizer.json"
+        ))
+    })
+}
+
 /// Writes the recorded options of training as flags, and a warning for each thing that they do not
 /// say.
 fn write_flags(matches: &ArgMatches) -> CliResult {
-    if args::is_on(matches, "languages")? || !text_files(matches)?.is_empty() {
-        let message = "--format=flags is about the model alone; leave --text and --languages out";
+    let wants_more = args::is_on(matches, "languages")? || args::is_on(matches, "runtimes")?;
+    if wants_more || !text_files(matches)?.is_empty() {
+        let message =
+            "--format=flags is about the model alone; leave --text, --languages and --runtimes out";
         return Err(CliError::usage(message));
     }
     let messages = args::messages(matches)?;

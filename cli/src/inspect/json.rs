@@ -15,8 +15,8 @@ use super::report::{
 };
 use spiece::inspect::{
     ByteInspection, ExtremeLine, FragmentedWord, Inspection, InspectionDetails, LengthCount,
-    PipelineInspection, ScoreSummary, ScriptCount, UnreachablePiece, UnreachableReason,
-    UnusualPieces, piece_text,
+    PipelineInspection, Runtime, RuntimeVerdict, ScoreSummary, ScriptCount, UnreachablePiece,
+    UnreachableReason, UnusualPieces, piece_text,
 };
 use spiece::train::RecordGap;
 use spiece::{PieceId, Tokenizer};
@@ -80,6 +80,29 @@ pub(crate) struct InspectJson<'r> {
     text: Option<TextJson<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     languages: Option<&'r [LanguageCost]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runtimes: Option<Vec<RuntimeJson<'r>>>,
+}
+
+/// A program that reads the model.
+#[derive(Serialize)]
+struct RuntimeJson<'r> {
+    program: &'static str,
+    version: &'static str,
+    file: &'static str,
+    /// Whether there is a file that the program reads.
+    reads: bool,
+    is_exact: bool,
+    refusal: Option<&'r str>,
+    setting: Option<&'static str>,
+    reasons: Vec<ReasonJson<'r>>,
+}
+
+#[derive(Serialize)]
+struct ReasonJson<'r> {
+    kind: &'static str,
+    explanation: &'r str,
+    example: Option<&'r str>,
 }
 
 /// How the vocabulary was made and is used.
@@ -219,7 +242,33 @@ impl<'r> InspectJson<'r> {
             findings: findings(inspection),
             text: (report.text.as_ref()).map(|report| text_costs(tokenizer, report)),
             languages: report.languages.as_deref(),
+            runtimes: (report.runtimes.as_ref())
+                .map(|runtimes| runtimes.iter().map(runtime).collect()),
         }
+    }
+}
+
+fn runtime(runtime: &Runtime) -> RuntimeJson<'_> {
+    let refusal = match &runtime.verdict {
+        RuntimeVerdict::Refused(cause) => Some(cause.as_str()),
+        RuntimeVerdict::Exact | RuntimeVerdict::Differs(_) => None,
+    };
+    let reasons = runtime.verdict.reasons().iter();
+    RuntimeJson {
+        program: runtime.program,
+        version: runtime.version,
+        file: runtime.file.name(),
+        reads: refusal.is_none(),
+        is_exact: runtime.verdict.is_exact(),
+        refusal,
+        setting: runtime.setting,
+        reasons: reasons
+            .map(|reason| ReasonJson {
+                kind: reason.kind.name(),
+                explanation: &reason.explanation,
+                example: reason.example.as_deref(),
+            })
+            .collect(),
     }
 }
 

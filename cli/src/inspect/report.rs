@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::io::{CliError, CliResult};
 use crate::visible::visible;
-use spiece::inspect::{Inspection, InspectionDetails, TextStatistics, WordPieceCounts};
+use spiece::inspect::{Inspection, InspectionDetails, Runtime, TextStatistics, WordPieceCounts};
 use spiece::{ByteBpe, Model, NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
 
 /// The order of the Rényi entropy in reports.
@@ -24,6 +24,8 @@ pub(crate) struct InspectReport<'t> {
     pub(crate) text: Option<TextReport>,
     /// `None` without `--languages`.
     pub(crate) languages: Option<Vec<LanguageCost>>,
+    /// `None` without `--runtimes`.
+    pub(crate) runtimes: Option<Vec<Runtime>>,
 }
 
 /// What a tokenizer is made of.
@@ -52,6 +54,7 @@ impl<'t> InspectReport<'t> {
             tokenizer,
             text: None,
             languages: None,
+            runtimes: None,
         })
     }
     /// The name of the model, escaped for a terminal or a page.

@@ -11,8 +11,8 @@ use crate::sheet::Sheet;
 use crate::visible::visible;
 use serde_json::Value;
 use spiece::inspect::{
-    ExtremeLine, Inspection, InspectionDetails, ScoreSummary, UnreachableReason, WordPieceCounts,
-    piece_text,
+    ExtremeLine, Inspection, InspectionDetails, Runtime, RuntimeVerdict, ScoreSummary,
+    UnreachableReason, WordPieceCounts, piece_text,
 };
 use spiece::train::RecordGap;
 use spiece::{ByteBpe, Model, PieceId, Tokenizer};
@@ -44,7 +44,44 @@ pub(crate) fn sheet(report: &InspectReport<'_>) -> Sheet {
         let heading = "the Universal Declaration of Human Rights, tokens relative to English";
         out.measured_list(heading, languages.iter().map(language_item));
     }
+    if let Some(runtimes) = &report.runtimes {
+        let heading =
+            "programs that read this model, and whether they give its ids (docs/RUNTIMES.md)";
+        out.list(heading, runtimes.iter().flat_map(runtime_items));
+    }
     out
+}
+
+/// A line about a program, and one for each reason.
+fn runtime_items(runtime: &Runtime) -> Vec<String> {
+    let Runtime {
+        program,
+        version,
+        file,
+        verdict,
+        setting,
+        ..
+    } = runtime;
+    let head = format!("{program} ({version}), {}", file.name());
+    let with_setting = |text: String| match setting {
+        Some(setting) => format!("{text} (use: {setting})"),
+        None => text,
+    };
+    match verdict {
+        RuntimeVerdict::Exact => vec![with_setting(format!("{head}: ids equal for all text"))],
+        RuntimeVerdict::Refused(cause) => {
+            vec![format!("{head}: not read: {}", visible(cause.as_bytes()))]
+        }
+        RuntimeVerdict::Differs(reasons) => {
+            let first = with_setting(format!("{head}: ids can differ"));
+            let reasons = reasons.iter().map(|reason| {
+                // Examples are escaped already, so backslashes stay as they are.
+                let text = visible(reason.to_string().as_bytes());
+                format!("  {}", text.replace(r"\\", r"\"))
+            });
+            std::iter::once(first).chain(reasons).collect()
+        }
+    }
 }
 
 fn write_training_options(model: &Model, out: &mut Sheet) {

@@ -384,3 +384,20 @@ fn a_list_of_pieces_is_converted_there_and_back() {
         assert_refused(&arguments, &refused, status, "BERT's vocab.txt");
     }
 }
+
+/// Files that other programs read, too, come with a hint; a `.model` file and `.tiktoken` do not.
+#[test]
+fn a_conversion_ends_with_where_other_programs_are_described() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = testdata_argument("golden/llama2.model");
+    let hint = format!("other programs: spiece inspect {model} --runtimes says");
+    for (to, has_hint) in [
+        ("a.json", true),
+        ("a.gguf", true),
+        ("hf/", true),
+        ("a.model", false),
+    ] {
+        let report = convert(folder.path(), &[&model, to]);
+        assert_eq!(report.contains(&hint), has_hint, "{to}: {report}");
+    }
+}

@@ -358,3 +358,39 @@ fn hostile_pieces_and_texts_are_escaped() {
     let report: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(report["unreachable"], serde_json::json!([1, 3, 6]));
 }
+
+/// Programs that read the model: as text, as JSON, and not with the flags of training.
+#[test]
+fn programs_that_give_the_same_ids_are_named() {
+    let model = testdata_argument("golden/llama2.model");
+    let report = stdout(&["inspect", &model, "--runtimes"]);
+    let exact = "transformers (5.24.0), folder: ids equal for all text";
+    assert!(report.contains(exact), "{report}");
+    let reason =
+        r#"piece_text: a NUL ends the text; what follows it is lost; for example the text "\0""#;
+    assert!(report.contains(reason), "{report}");
+
+    let report = stdout(&["inspect", &model, "--runtimes", "--format=json"]);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let runtimes = report["runtimes"].as_array().unwrap();
+    let of = |program: &str| runtimes.iter().find(|it| it["program"] == program).unwrap();
+    assert_eq!(of("llama.cpp")["is_exact"], true);
+    assert_eq!(of("onnxruntime-extensions")["reasons"][0]["example"], "\0");
+    let without = stdout(&["inspect", &model, "--format=json"]);
+    assert!(!without.contains("\"runtimes\""));
+
+    let word = testdata_argument("golden/word.model");
+    let report = stdout(&["inspect", &word, "--runtimes"]);
+    assert!(
+        report.contains("llama.cpp (node-llama-cpp 3.22.1), gguf: not read:"),
+        "{report}"
+    );
+
+    let flags = spiece(&["inspect", &model, "--runtimes", "--format=flags"]);
+    assert_eq!(flags.status.code(), Some(2));
+    let pipeline = testdata_argument("wordpiece/vocab.txt");
+    let refused = spiece(&["inspect", &pipeline, "--runtimes"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert!(message.contains("docs/RUNTIMES.md"), "{message}");
+}
