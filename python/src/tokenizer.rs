@@ -64,17 +64,19 @@ fn instance<'py>(
     native_class.call_method1("__new__", (class, native))
 }
 
-/// What a file of a byte-level vocabulary may lack.
+/// What a file of a vocabulary may lack.
 fn format_options(
     py: Python<'_>,
     pattern: Option<&str>,
     special_tokens: Option<&Bound<'_, PyDict>>,
+    lowercase: Option<bool>,
 ) -> PyResult<ByteFormatOptions> {
     let mut options = ByteFormatOptions::default();
     options.pretokenizer = pattern
         .map(|pattern| byte_level::pretokenizer(py, pattern))
         .transpose()?;
     options.special_tokens = special_tokens.map(byte_level::special_tokens).transpose()?;
+    options.lowercase = lowercase;
     Ok(options)
 }
 
@@ -89,15 +91,16 @@ impl PyTokenizer {
         }
     }
 
-    /// Reads a model file; byte-level vocabularies with what some files lack.
+    /// Reads a model file, with what some files lack.
     #[classmethod]
     fn _of_file<'py>(
         cls: &Bound<'py, PyType>,
         path: PathBuf,
         pattern: Option<&str>,
         special_tokens: Option<&Bound<'py, PyDict>>,
+        lowercase: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let options = format_options(cls.py(), pattern, special_tokens)?;
+        let options = format_options(cls.py(), pattern, special_tokens, lowercase)?;
         let opened = cls.py().detach(|| Tokenizer::open_with(&path, &options));
         instance(cls, opened)
     }
@@ -109,8 +112,9 @@ impl PyTokenizer {
         model: &Bound<'py, PyBytes>,
         pattern: Option<&str>,
         special_tokens: Option<&Bound<'py, PyDict>>,
+        lowercase: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let options = format_options(cls.py(), pattern, special_tokens)?;
+        let options = format_options(cls.py(), pattern, special_tokens, lowercase)?;
         let bytes = model.as_bytes();
         let opened = cls
             .py()

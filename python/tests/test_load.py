@@ -81,3 +81,13 @@ def test_memory_does_not_grow_with_calls(bpe_path):
     run(calls)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert after - before < 2000, f"{after - before} KiB more"
+
+
+def test_lower_case_is_chosen_for_a_list_of_pieces(tmp_path):
+    path = tmp_path / "vocab.txt"
+    path.write_text("[UNK]\na\n##b\n")
+    for lowercase, expected in ((None, [1, 2]), (True, [1, 2]), (False, [0])):
+        assert spiece.Tokenizer.open(path, lowercase=lowercase).encode("AB") == expected
+        assert spiece.Tokenizer.from_bytes(path.read_bytes(), lowercase=lowercase).encode("AB") == expected
+    with pytest.raises(spiece.ModelError, match="for BERT's vocab.txt"):
+        spiece.Tokenizer.from_bytes(b"minbpe v1\n\n0\n", lowercase=True)

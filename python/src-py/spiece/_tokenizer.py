@@ -185,9 +185,9 @@ class Tokenizer(_native.Tokenizer):
     def __new__(cls, model: str | os.PathLike[str] | Buffer | HasTokenizer | _native.Tokenizer) -> Self:
         """The tokenizer of a model: a path, the bytes of a file, a :class:`spiece.Model`, or another tokenizer."""
         if isinstance(model, (str, os.PathLike)):
-            return cls._of_file(model, None, None)
+            return cls._of_file(model, None, None, None)
         if isinstance(model, (bytes, bytearray, memoryview)):
-            return cls._of_bytes(bytes(model), None, None)
+            return cls._of_bytes(bytes(model), None, None, None)
         if isinstance(model, HasTokenizer):
             model = model.tokenizer()
         if isinstance(model, _native.Tokenizer):
@@ -204,23 +204,31 @@ class Tokenizer(_native.Tokenizer):
         *,
         pattern: str | None = None,
         special_tokens: Mapping[str, int] | None = None,
+        lowercase: bool | None = None,
     ) -> Self:
         """Reads a file, or a folder with one, which is recognized by its content.
 
-        These are ``.model`` files, the vocabularies in GGUF files, and byte-level vocabularies: ``.tiktoken``,
-        ``tokenizer.json``, ``vocab.json`` with ``merges.txt``, Mistral's ``tekken.json`` and minbpe's ``.model``.
+        These are ``.model`` files, the vocabularies in GGUF files, every ``tokenizer.json``, byte-level vocabularies:
+        ``.tiktoken``, ``vocab.json`` with ``merges.txt``, Mistral's ``tekken.json`` and minbpe's ``.model``, and BERT's
+        ``vocab.txt``.
         ``pattern``, a name such as ``"cl100k"`` or an expression, and ``special_tokens``, ids by texts, are for files of
-        tiktoken and for ``vocab.json``, which have none, unless they are published ones.
+        tiktoken and for ``vocab.json``, which have none, unless they are published ones. ``lowercase`` says whether text
+        becomes lower case, for ``vocab.txt``; ``None`` is no, if a piece has a capital letter.
         """
-        return cls._of_file(path, pattern, None if special_tokens is None else dict(special_tokens))
+        return cls._of_file(path, pattern, None if special_tokens is None else dict(special_tokens), lowercase)
 
     @classmethod
     def from_bytes(
-        cls, model: Buffer, *, pattern: str | None = None, special_tokens: Mapping[str, int] | None = None
+        cls,
+        model: Buffer,
+        *,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        lowercase: bool | None = None,
     ) -> Self:
         """Reads the bytes of a file, like :meth:`open`."""
         special = None if special_tokens is None else dict(special_tokens)
-        return cls._of_bytes(bytes(memoryview(model)), pattern, special)
+        return cls._of_bytes(bytes(memoryview(model)), pattern, special, lowercase)
 
     @classmethod
     def from_ranks(
