@@ -20,6 +20,7 @@
 //!
 //! [`write`] writes a vocabulary in any of these formats, with what the writers share in [`written`].
 
+mod js_ranks;
 mod known;
 mod minbpe;
 mod options;
@@ -38,6 +39,7 @@ mod written;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+pub(super) use self::js_ranks::is_start as is_start_of_js_ranks;
 pub(super) use self::minbpe::is_start as is_start_of_minbpe;
 pub use self::options::ByteFormatOptions;
 pub(super) use self::printable::PrintableVocabulary;
@@ -128,6 +130,7 @@ impl ByteVocabulary {
         }
         let text = || text(format, file);
         let vocabulary = match format {
+            FileFormat::Tiktoken if js_ranks::is_start(file) => js_ranks::read(text()?, options)?,
             FileFormat::Tiktoken => tiktoken::read(file, options)?,
             FileFormat::Minbpe => minbpe::read(text()?, options)?,
             FileFormat::Tekken => tekken::read(text()?, options)?,

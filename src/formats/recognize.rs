@@ -23,6 +23,8 @@ impl FileFormat {
     pub fn of_content(start: &[u8]) -> Self {
         if start.starts_with(GGUF_MAGIC) {
             Self::Gguf
+        } else if bytes::is_start_of_js_ranks(start) {
+            Self::Tiktoken
         } else if is_json_object(start) {
             if bytes::is_start_of_vocab(start) {
                 return Self::VocabMerges;

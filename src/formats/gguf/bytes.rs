@@ -14,6 +14,7 @@
 //! tokenizer that its name stands for.
 
 use super::header::{GgufValue, Header};
+use super::judge::other_kind;
 use super::write::{FieldWriter, I32, TEXT, U32, push_text};
 use super::{MODEL, TOKENS, TYPES};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, SpecialToken, TextForm};
@@ -300,12 +301,11 @@ fn pattern_of(
 /// the tokens, so that there is no example.
 fn deviations(cuts: GgufCuts) -> impl Iterator<Item = Reason> {
     let contraction = "llama.cpp takes an apostrophe with U+017F for no contraction";
-    let case = "llama.cpp knows upper and lower case of ASCII letters only, and takes no marks for parts of words, as in \"\u{e9}\u{c9}\"";
-    let marks = "llama.cpp cuts marks beside symbols in another way, as in \"\u{903}.t\"";
+    let marks = "llama.cpp cuts words with combining marks in another way, as in nearly every line of Hindi or Thai";
     let explanations = match cuts {
         GgufCuts::Named("llama3" | "qwen2") => vec![contraction],
-        GgufCuts::Named("o200k") => vec![contraction, case],
-        GgufCuts::Named("tekken") => vec![case],
+        GgufCuts::Named("o200k") => vec![contraction, marks],
+        GgufCuts::Named("tekken") => vec![marks],
         GgufCuts::Named("kimi") => vec![contraction, marks],
         _ => Vec::new(),
     };
@@ -318,12 +318,15 @@ fn deviations(cuts: GgufCuts) -> impl Iterator<Item = Reason> {
 /// Reasons of normalization and of added tokens. Those that are found in every text are found by
 /// llama.cpp, too.
 fn text_reasons(bpe: &ByteBpe) -> Vec<Reason> {
-    as_it_is_reasons("llama.cpp", bpe, |token: &SpecialToken| {
+    let mut reasons = as_it_is_reasons("llama.cpp", bpe, |token: &SpecialToken| {
         token.lstrip
             || token.rstrip
             || token.single_word
             || token.normalized && bpe.text_form() == TextForm::Nfc
-    })
+    });
+    let special = bpe.special_tokens().iter();
+    reasons.extend(special.filter_map(|token| other_kind(&token.text, !token.special)));
+    reasons
 }
 
 /// The vocabulary in a header; `None` if it is not byte-level.

@@ -28,7 +28,8 @@
 //! `<s>` to the control piece.
 //!
 //! # Type `t5`
-//! Scores are added in 64 bits instead of 32, which is always a reason.
+//! Scores are added in 64 bits instead of 32, which is always a reason. There is no byte fallback, and
+//! text that begins like a user-defined symbol with a byte outside ASCII is not normalized.
 //!
 //! Source: `src/llama-vocab.cpp` of llama.cpp.
 
@@ -40,7 +41,7 @@ use self::merging::Merging;
 use crate::base::{WHITESPACE_MARK_STR, lossy_string};
 use crate::formats::{Reason, ReasonKind, Verdict};
 use crate::model::{Model, ModelType, Piece};
-use crate::piece::PieceKind;
+use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::Tokenizer;
 
 /// Texts of pieces that llama.cpp treats as control pieces, whatever their type.
@@ -124,11 +125,17 @@ pub(super) fn verdict(model: &Model) -> Verdict {
             ReasonKind::Rounding,
             "llama.cpp adds the scores of unigram models in 64 bits, SentencePiece in 32 bits",
         ));
+        if model.trainer_spec().byte_fallback() {
+            let explanation = "llama.cpp has no byte fallback in unigram models, and gives the unknown piece instead";
+            let mut reason = Reason::new(ReasonKind::UnknownCharacter, explanation);
+            reason.example = text_of_bytes(model);
+            verdict.add(reason);
+        }
     } else {
         if !spec.precompiled_charsmap().is_empty() {
             let explanation = "llama.cpp applies no normalization rules to BPE models";
             let mut reason = Reason::new(ReasonKind::NormalizationRules, explanation);
-            reason.example = changed_text(model);
+            reason.example = changed_text(model, |_| true);
             verdict.add(reason);
         }
         // Pieces that llama.cpp merges text to and SentencePiece does not, or splits again.
@@ -144,13 +151,11 @@ pub(super) fn verdict(model: &Model) -> Verdict {
     let mut reasons = whitespace_reasons(model);
     reasons.extend(symbol_reasons(model, &symbols));
     verdict.add_all(reasons);
-    for piece in model.pieces() {
-        if let Some(kind) = other_kind(&piece) {
-            let text = lossy_string(piece.text);
-            let reason = symbol_reason(format!("llama.cpp takes {text:?} for {kind}"));
-            verdict.add(reason.with_example(text));
-        }
-    }
+    verdict.add_all(
+        model
+            .pieces()
+            .filter_map(|piece| other_kind(&lossy_string(piece.text), is_symbol(&piece))),
+    );
     if is_bpe && !model.trainer_spec().byte_fallback() {
         verdict.add(Reason::new(
             ReasonKind::UnknownCharacter,
@@ -213,6 +218,23 @@ fn symbol_reasons(model: &Model, symbols: &[Piece<'_>]) -> Vec<Reason> {
     if let Some(overlap) = SymbolOverlap::find(symbols) {
         reasons.push(overlap.reason());
     }
+    if model.model_type() == ModelType::Unigram {
+        let mut others = symbols
+            .iter()
+            .filter(|symbol| symbol.text.first().is_some_and(|byte| !byte.is_ascii()));
+        let unnormalized = others.find_map(|symbol| {
+            let begins_alike =
+                |c: char| c.encode_utf8(&mut [0; 4]).as_bytes().first() == symbol.text.first();
+            Some((symbol, changed_text(model, begins_alike)?))
+        });
+        if let Some((symbol, example)) = unnormalized {
+            let text = lossy_string(symbol.text);
+            let explanation = format!(
+                "llama.cpp does not normalize text that begins with the first byte of a user-defined symbol, such as {text:?}"
+            );
+            reasons.push(symbol_reason(explanation).with_example(example));
+        }
+    }
     let mut spaced = symbols.iter().filter(|_| spec.escape_whitespaces());
     if let Some(symbol) = spaced.find(|symbol| has_space(symbol.text)) {
         let text = lossy_string(symbol.text);
@@ -228,11 +250,23 @@ fn symbol_reasons(model: &Model, symbols: &[Piece<'_>]) -> Vec<Reason> {
     reasons
 }
 
-/// A text with a non-whitespace character that the rules of a model change.
-fn changed_text(model: &Model) -> Option<String> {
+/// A text with a character without a piece, which becomes bytes.
+fn text_of_bytes(model: &Model) -> Option<String> {
+    let tokenizer = Tokenizer::new(model.clone());
+    let is_byte = |id: &PieceId| {
+        model
+            .piece(*id)
+            .is_some_and(|piece| piece.kind == PieceKind::Byte)
+    };
+    let mut texts = ('\u{21}'..='\u{FFFF}').map(String::from);
+    texts.find(|text| tokenizer.encode(text).iter().any(is_byte))
+}
+
+/// A text with a non-whitespace character of some that the rules of a model change.
+fn changed_text(model: &Model, is_one: impl Fn(char) -> bool) -> Option<String> {
     let tokenizer = Tokenizer::new(model.clone());
     let plain = tokenizer.normalize("aa");
-    let characters = ('\u{21}'..='\u{FFFF}').filter(|c| !c.is_whitespace());
+    let characters = ('\u{21}'..='\u{FFFF}').filter(|c| !c.is_whitespace() && is_one(*c));
     let mut texts = characters.map(|c| format!("a{c}a"));
     texts.find(|text| tokenizer.normalize(text) != plain.replacen("aa", text, 1))
 }
@@ -254,14 +288,21 @@ fn with_spaces(text: &str) -> String {
     text.replace(WHITESPACE_MARK_STR, " ")
 }
 
-/// The kind that llama.cpp gives a piece because of its text, if it is another one.
-fn other_kind(piece: &Piece<'_>) -> Option<&'static str> {
-    let text = lossy_string(piece.text);
-    let (texts, kind) = match is_symbol(piece) {
-        true => (TAKEN_FOR_CONTROL, "a control piece"),
-        false => (TAKEN_FOR_SYMBOLS, "a user-defined symbol"),
+/// The reason if llama.cpp gives a token another kind because of its text.
+pub(super) fn other_kind(text: &str, is_symbol: bool) -> Option<Reason> {
+    let (texts, kind) = match is_symbol {
+        true => (
+            TAKEN_FOR_CONTROL,
+            "a control piece, which it does not find in text",
+        ),
+        false => (
+            TAKEN_FOR_SYMBOLS,
+            "a user-defined symbol, which it finds in every text",
+        ),
     };
-    texts.contains(&text.as_str()).then_some(kind)
+    texts
+        .contains(&text)
+        .then(|| symbol_reason(format!("llama.cpp takes {text:?} for {kind}")).with_example(text))
 }
 
 /// Two different symbols such that the first one ends with a prefix of the second one.
