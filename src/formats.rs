@@ -32,6 +32,7 @@ mod opened;
 mod order;
 mod pipeline_files;
 mod recognize;
+mod roles;
 mod tokenizer_json;
 mod verdict;
 mod wordpiece;
@@ -40,11 +41,13 @@ mod wordpiece;
 pub(crate) use self::bytes::printable;
 pub use self::bytes::{ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, Missing};
 pub use self::error::{FormatError, Place};
+pub use self::folder::roles_of_folder;
 pub(crate) use self::folder::{ModelFolder, options_of_folder};
 pub use self::format::{FileFormat, ParseFileFormatError};
 pub(crate) use self::gguf::GgufContent;
 pub use self::gguf::{GgufOptions, GgufVocab};
 pub(crate) use self::opened::{FileContent, OpenedFile};
+pub use self::roles::{TOKEN_ROLES, TokenRoles};
 pub use self::tokenizer_json::{
     CopiedPostProcessor, JsonOptions, JsonVersion, PostProcessor, ReadPostProcessor, TokenizerJson,
     TransformersFolder,

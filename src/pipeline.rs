@@ -54,7 +54,7 @@ mod tests;
 mod text;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -146,6 +146,8 @@ pub struct Pipeline {
     byte_path: Option<BytePath>,
     /// The pipeline as a byte-level vocabulary; see [`byte_bpe`](Self::byte_bpe).
     byte_bpe: OnceLock<Result<Box<ByteBpe>, NoByteBpe>>,
+    /// The texts of tokens by their roles, such as `bos_token`.
+    roles: BTreeMap<String, String>,
     /// A SentencePiece model with the same ids, until a tokenizer takes it.
     equal_model: Option<Box<EqualModel>>,
     /// Where texts can be cut before everything else, if they can.
@@ -360,6 +362,7 @@ impl Pipeline {
             },
             byte_path,
             byte_bpe: OnceLock::new(),
+            roles: BTreeMap::new(),
             equal_model: None,
             size,
             found_always: added.found(|_| false, true),
@@ -410,6 +413,16 @@ impl Pipeline {
         ) && self.byte_path.is_none()
             && self.malformed == Malformed::Replaced
             && self.pre_tokenizer.iter().all(is_split)
+    }
+
+    /// The texts of tokens by their roles, such as `bos_token`, if the file says them: files of version
+    /// 2.0 do. They have no effect on ids.
+    pub fn roles(&self) -> &BTreeMap<String, String> {
+        &self.roles
+    }
+
+    pub(crate) fn set_roles(&mut self, roles: BTreeMap<String, String>) {
+        self.roles = roles;
     }
 
     pub(crate) fn set_equal_model(&mut self, model: Option<EqualModel>) {

@@ -27,7 +27,8 @@ use super::io::{self, CliError, CliResult};
 use super::model_files::{model_argument, warn_of_older_releases};
 use spiece::formats::{
     ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, Converted, FileFormat,
-    FormatError, GgufOptions, JsonOptions, JsonVersion, Missing, Verdict,
+    FormatError, GgufOptions, JsonOptions, JsonVersion, Missing, TOKEN_ROLES, Verdict,
+    roles_of_folder,
 };
 use spiece::inspect::WordPieceCounts;
 use spiece::output::{check_writable, write_files};
@@ -67,6 +68,9 @@ pub(crate) fn command() -> Command {
             args::switch("eos", "Put the EOS piece after every text (models, not for .model)"),
             args::file("chat_template", "File with a chat template for tokenizer_config.json (folders)"),
         ])
+        .args(TOKEN_ROLES.map(|role| {
+            args::value(role, "The special token that has this role (folders, tokenizer.json@2)").value_name("TOKEN")
+        }))
         .args(args::opening_flags())
         .arg(args::unicode_flag());
     args::with_common_flags(command)
@@ -172,13 +176,14 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let to = Path::new(args::text(matches, "TO"));
     let format = format(matches, to)?;
     let options = json_options(matches, format)?;
+    let file_options = file_options(&options, from.as_ref())?;
     let adds_ends = options.add_bos || options.add_eos;
     let source = Source::open(from, &args::opening_options(matches)?, adds_ends)?;
     let mut converted = match &source {
         Source::Model(source) => convert_model(&source.value, to, format, &options)?,
-        Source::Bytes(source) => convert_bytes(source, to, format, &options)?,
+        Source::Bytes(source) => convert_bytes(source, to, format, &options, &file_options)?,
         Source::Pipeline(pipeline) => {
-            let written = pipeline.to_format(format, &file_options(&options));
+            let written = pipeline.to_format(format, &file_options);
             let written = written.map_err(|error| CliError::in_file(from.as_ref(), error))?;
             conversion_of(written, to, format)
         }
@@ -258,6 +263,18 @@ fn json_options(matches: &ArgMatches, format: FileFormat) -> CliResult<JsonOptio
             "--bos and --eos are for tokenizer.json, folders and GGUF, not for {format}"
         )));
     }
+    let roles = TOKEN_ROLES.iter().filter_map(|role| {
+        let text = args::non_empty(matches, role)?;
+        Some(((*role).to_owned(), text.to_owned()))
+    });
+    options.roles = roles.collect();
+    if let Some(role) = options.roles.keys().next()
+        && !matches!(format, FileFormat::Folder | FileFormat::TokenizerJson2)
+    {
+        return Err(CliError::Usage(format!(
+            "--{role} is for folders and tokenizer.json@2, not for {format}"
+        )));
+    }
     if let Some(path) = args::non_empty(matches, "chat_template") {
         if format != FileFormat::Folder {
             return Err(CliError::Usage(format!(
@@ -322,6 +339,7 @@ fn convert_bytes(
     to: &Path,
     format: FileFormat,
     options: &JsonOptions,
+    file_options: &ByteFileOptions,
 ) -> CliResult<Conversion> {
     if options.add_bos || options.add_eos {
         return Err(CliError::Usage(
@@ -331,17 +349,22 @@ fn convert_bytes(
     }
     let failed = |error: FormatError| CliError::Error(error.to_string());
     let bpe = ByteBpe::new(source.value.parts.clone()).map_err(|error| failed(error.into()))?;
-    let written = bpe.to_format(format, &file_options(options));
+    let written = bpe.to_format(format, file_options);
     Ok(conversion_of(written.map_err(failed)?, to, format))
 }
 
-/// The options of files that are not made of a model.
-fn file_options(options: &JsonOptions) -> ByteFileOptions {
+/// The options of files that are not made of a model. A folder that is read knows roles of tokens.
+fn file_options(options: &JsonOptions, from: &Path) -> CliResult<ByteFileOptions> {
     let mut file_options = ByteFileOptions::default();
     file_options
         .chat_template
         .clone_from(&options.chat_template);
-    file_options
+    file_options.roles.clone_from(&options.roles);
+    if from.is_dir() {
+        let roles = roles_of_folder(from);
+        file_options.known_roles = roles.map_err(|error| CliError::in_file(from, error))?;
+    }
+    Ok(file_options)
 }
 
 /// Files with the paths that TO gives them.

@@ -148,6 +148,16 @@ pub enum FormatError {
         /// The format.
         format: FileFormat,
     },
+    /// A role was given to a text that is no added token.
+    #[error(
+        "{role} is {text:?}, which is no special token of the tokenizer, so that other programs would add it; name one of its special tokens"
+    )]
+    RoleOfNoToken {
+        /// The role.
+        role: String,
+        /// The text.
+        text: String,
+    },
     /// A version of Unicode was given for a file that has no normalization forms of tokenizers.
     #[error(
         "{format} files do not normalize text as tokenizers does; leave out the version of Unicode"

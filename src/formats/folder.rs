@@ -20,6 +20,7 @@ use serde_json::Value;
 pub(crate) use self::sentencepiece::ModelFolder;
 use super::FileFormat;
 use super::bytes::ByteFormatOptions;
+use super::roles::{TOKEN_ROLES as ROLES, TokenRoles};
 use crate::byte_bpe::{SpecialToken, TextForm};
 use crate::formats::error::{FormatError, Place, syntax};
 use crate::pattern::Pretokenizer;
@@ -108,16 +109,6 @@ const BERT_CLASSES: [&str; 6] = [
     "ConvBertTokenizer",
     "LayoutLMTokenizer",
 ];
-/// The fields that name one special token, in the order in which new ones get their ids.
-const ROLES: [&str; 7] = [
-    "bos_token",
-    "eos_token",
-    "unk_token",
-    "sep_token",
-    "pad_token",
-    "cls_token",
-    "mask_token",
-];
 /// The fields that list further ones, which come after them.
 const LISTS: [&str; 2] = ["additional_special_tokens", "extra_special_tokens"];
 
@@ -158,6 +149,24 @@ fn read_json(folder: &Path, name: &str) -> Result<Option<Value>, FormatError> {
     let json = serde_json::from_slice(&file);
     json.map(Some)
         .map_err(|error| syntax(FileFormat::Folder, Place::field(name), error))
+}
+
+/// The roles that the files of a folder name: `special_tokens_map.json`, and for the others
+/// `tokenizer_config.json`.
+///
+/// # Errors
+/// A file cannot be read, or is not JSON.
+pub fn roles_of_folder(folder: &Path) -> Result<TokenRoles, FormatError> {
+    let mut roles = TokenRoles::new();
+    for name in ["tokenizer_config.json", "special_tokens_map.json"] {
+        let json = read_json(folder, name)?.unwrap_or_default();
+        let named = ROLES.iter().filter_map(|role| {
+            let token = token_of(json.get(role)?)?;
+            Some(((*role).to_owned(), token.text))
+        });
+        roles.extend(named);
+    }
+    Ok(roles)
 }
 
 /// The files beside a vocabulary.

@@ -112,17 +112,18 @@ impl Pipeline {
                 return Ok(ByteFiles::one("tokenizer.json", file));
             }
             FileFormat::Folder => {
+                let roles = options.checked_roles(self.added_tokens(), self.roles())?;
                 let chat_template = options.chat_template.as_deref();
                 let config = match class_of_bert(self) {
-                    Some(bert) => tokenizer_json::config_of_bert(bert, chat_template),
-                    None => tokenizer_json::config_of_bytes(chat_template),
+                    Some(bert) => tokenizer_json::config_of_bert(bert, &roles, chat_template),
+                    None => tokenizer_json::config_of_tokens(&roles, chat_template),
                 };
                 let mut files = ByteFiles::one("tokenizer_config.json", config);
                 let file = self.tokenizer_json_as_usual()?;
                 files.files.push(("tokenizer.json", file));
                 return Ok(files);
             }
-            FileFormat::TokenizerJson2 => return self.to_version_2(),
+            FileFormat::TokenizerJson2 => return self.to_version_2(options),
             FileFormat::VocabTxt => {
                 return match self.model() {
                     PipelineModel::WordPiece(words) => write_vocab_txt(self, words),
@@ -155,7 +156,7 @@ impl Pipeline {
     /// The `tokenizer.json` that is read as this pipeline.
     pub(crate) fn to_file(&self) -> Result<Vec<u8>, FormatError> {
         match self.has_forms_of_17() {
-            true => Ok(tokenizer_json::write_version_2(self)?.0),
+            true => Ok(tokenizer_json::write_version_2(self, self.roles())?.0),
             false => self.tokenizer_json_as_usual(),
         }
     }
@@ -180,8 +181,9 @@ impl Pipeline {
         Ok(file)
     }
 
-    fn to_version_2(&self) -> Result<ByteFiles, FormatError> {
-        let (file, reasons) = tokenizer_json::write_version_2(self)?;
+    fn to_version_2(&self, options: &ByteFileOptions) -> Result<ByteFiles, FormatError> {
+        let roles = options.checked_roles(self.added_tokens(), self.roles())?;
+        let (file, reasons) = tokenizer_json::write_version_2(self, &roles)?;
         let mut files = ByteFiles::one("tokenizer.json", file);
         files.add_reasons(reasons);
         Ok(files)

@@ -56,7 +56,7 @@ mod write_pipeline;
 pub(super) use self::byte_level::{Placement, read_byte_level, vocabulary, write_byte_level};
 use self::export::JsonParts;
 pub use self::folder::TransformersFolder;
-pub(super) use self::folder::{config_of_bert, config_of_bytes};
+pub(super) use self::folder::{config_of_bert, config_of_tokens};
 pub(super) use self::parse::{
     JsonAddedToken, JsonMerges, JsonModel, JsonPipeline, JsonText, JsonVocab,
 };
@@ -64,7 +64,7 @@ pub(super) use self::pipeline::{read_pipeline, with_equal_model};
 pub use self::post_processor::{CopiedPostProcessor, PostProcessor, ReadPostProcessor};
 pub(super) use self::version_2::write_version_2;
 pub(super) use self::write_pipeline::{write_pipeline, write_stages};
-use super::{Converted, FileFormat, Reason, ReasonKind, Verdict};
+use super::{Converted, FileFormat, Reason, ReasonKind, TokenRoles, Verdict};
 use crate::formats::FormatError;
 use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
@@ -81,6 +81,8 @@ pub struct JsonOptions {
     pub add_eos: bool,
     /// The chat template (Jinja), which is copied to `tokenizer_config.json`.
     pub chat_template: Option<String>,
+    /// Special tokens by their roles, for folders and version 2.0, beside or instead of those that the model knows.
+    pub roles: TokenRoles,
     /// The version of a `tokenizer.json`; folders have that of 0.23.
     pub version: JsonVersion,
 }
@@ -126,7 +128,7 @@ impl Model {
     /// The model is a word or char model, or lacks a BOS or EOS piece that an option asks for. Version
     /// 2.0 has no form for the flags of some models.
     pub fn to_tokenizer_json(&self, options: &JsonOptions) -> Result<TokenizerJson, FormatError> {
-        JsonParts::new(self, options)?.into_file(options.version)
+        JsonParts::new(self, options)?.into_file(options.version, &options.roles)
     }
 
     /// The files that `AutoTokenizer.from_pretrained` of `transformers` reads: `tokenizer.json`,

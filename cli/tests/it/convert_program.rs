@@ -401,3 +401,56 @@ fn a_conversion_ends_with_where_other_programs_are_described() {
         assert_eq!(report.contains(&hint), has_hint, "{to}: {report}");
     }
 }
+
+#[test]
+fn folders_have_the_roles_that_the_source_knows_or_the_flags_give() {
+    let token = |id: u32, text: &str| json!({"id": id, "content": text, "special": true, "normalized": false});
+    let file = json!({
+        "version": "2.0",
+        "role_to_token": {"eos_token": "<e>", "pad_token": "<none>"},
+        "added_tokens": [token(1, "<b>"), token(2, "<e>")],
+        "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
+    });
+    let folder = folder_with(&[("t.json", file.to_string().as_bytes())]);
+    let path = |name: &str| folder.path().join(name);
+    let roles = |name: &str| {
+        let config = read_json(&path(name));
+        ["bos_token", "eos_token", "pad_token"].map(|role| config[role].clone())
+    };
+    convert(folder.path(), &["t.json", "hf/", "--bos_token=<b>"]);
+    // The token of a role that the tokenizer does not have is not written: transformers would add it.
+    let expected = [json!("<b>"), json!("<e>"), Value::Null];
+    assert_eq!(roles("hf/tokenizer_config.json"), expected);
+    // A folder says them beside its tokenizer.json, which cannot.
+    convert(folder.path(), &["hf/", "again/", "--eos_token=<b>"]);
+    let expected = [json!("<b>"), json!("<b>"), Value::Null];
+    assert_eq!(roles("again/tokenizer_config.json"), expected);
+    convert(
+        folder.path(),
+        &["again/", "v2.json", "--format=tokenizer.json@2"],
+    );
+    assert_eq!(
+        read_json(&path("v2.json"))["role_to_token"],
+        json!({"bos_token": "<b>", "eos_token": "<b>"})
+    );
+    let refused = |arguments: &[&str], status, message: &str| {
+        let output = spiece_in(folder.path(), arguments);
+        assert_refused(arguments, &output, status, message);
+    };
+    refused(
+        &["convert", "t.json", "x/", "--pad_token=<p>"],
+        1,
+        "pad_token is \"<p>\", which is no special token",
+    );
+    refused(
+        &["convert", "t.json", "x.json", "--pad_token=<b>"],
+        2,
+        "--pad_token is for folders and tokenizer.json@2",
+    );
+    let llama = testdata_argument(LLAMA);
+    convert(folder.path(), &[&llama, "llama/", "--pad_token=</s>"]);
+    assert_eq!(
+        roles("llama/tokenizer_config.json"),
+        [json!("<s>"), json!("</s>"), json!("</s>")]
+    );
+}

@@ -5,7 +5,7 @@ use super::written::{ByteFileOptions, ByteFiles};
 use super::{minbpe, tiktoken, vocab_merges};
 use crate::byte_bpe::ByteBpe;
 use crate::formats::error::FormatError;
-use crate::formats::{FileFormat, gguf, tokenizer_json};
+use crate::formats::{FileFormat, TokenRoles, gguf, tokenizer_json};
 
 impl ByteBpe {
     /// The vocabulary in the files of a format.
@@ -49,15 +49,19 @@ impl ByteBpe {
             FileFormat::TokenizerJson => tokenizer_json::write_byte_level(&tokens, options),
             FileFormat::Folder => {
                 let mut folder = tokenizer_json::write_byte_level(&tokens, options)?;
-                let config = tokenizer_json::config_of_bytes(options.chat_template.as_deref());
+                let config = {
+                    let roles = options.checked_roles(self.special_tokens(), &TokenRoles::new())?;
+                    tokenizer_json::config_of_tokens(&roles, options.chat_template.as_deref())
+                };
                 folder.files.insert(0, ("tokenizer_config.json", config));
                 Ok(folder)
             }
             FileFormat::TokenizerJson2 => {
                 let mut written = tokenizer_json::write_byte_level(&tokens, options)?;
+                let roles = options.checked_roles(self.special_tokens(), &TokenRoles::new())?;
                 for (_, file) in &mut written.files {
                     let pipeline = crate::formats::read_pipeline(file)?;
-                    let (version_2, reasons) = tokenizer_json::write_version_2(&pipeline)?;
+                    let (version_2, reasons) = tokenizer_json::write_version_2(&pipeline, &roles)?;
                     *file = version_2;
                     written.verdict.add_all(reasons);
                 }

@@ -5,7 +5,8 @@ use std::fmt;
 use super::ranked::RankedTokens;
 use crate::byte_bpe::{ByteBpe, SpecialToken, TextForm};
 use crate::formats::error::FormatError;
-use crate::formats::{FileFormat, PostProcessor, Reason, ReasonKind, Verdict};
+use crate::formats::roles::checked_roles;
+use crate::formats::{FileFormat, PostProcessor, Reason, ReasonKind, TokenRoles, Verdict};
 use crate::pattern::{PatternSyntax, Pretokenizer, SplitBehavior};
 
 /// What the files of a vocabulary have beside it.
@@ -16,6 +17,10 @@ pub struct ByteFileOptions {
     pub post_processor: PostProcessor,
     /// The chat template (Jinja) of a folder, which is copied to `tokenizer_config.json`.
     pub chat_template: Option<String>,
+    /// Special tokens by their roles, for folders and files of version 2.0.
+    pub roles: TokenRoles,
+    /// The same as the source says them; what is no special token here is left out.
+    pub known_roles: TokenRoles,
 }
 
 /// A byte-level vocabulary in the files of a format.
@@ -74,6 +79,19 @@ impl fmt::Display for Missing {
             Self::Lowercase(lowercase) => write!(f, "lowercase={lowercase}"),
             Self::Component { name, json } => write!(f, "the {name} {json}"),
         }
+    }
+}
+
+impl ByteFileOptions {
+    /// The roles of a file with these added tokens, of which the source knows some.
+    pub(in crate::formats) fn checked_roles(
+        &self,
+        added: &[SpecialToken],
+        known: &TokenRoles,
+    ) -> Result<TokenRoles, FormatError> {
+        let mut known = known.clone();
+        known.extend(self.known_roles.clone());
+        checked_roles(added, &known, &self.roles)
     }
 }
 

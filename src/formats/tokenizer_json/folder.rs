@@ -9,8 +9,9 @@ use serde_json::{Map, Value, json};
 use super::JsonOptions;
 use super::export::{JsonParts, control_piece};
 use super::write_pipeline::fields_of_added_token;
-use crate::formats::FormatError;
-use crate::formats::Verdict;
+use crate::byte_bpe::SpecialToken;
+use crate::formats::roles::checked_roles;
+use crate::formats::{FormatError, TokenRoles, Verdict};
 use crate::model::Model;
 use crate::pipeline::BertNormalizer;
 
@@ -43,6 +44,11 @@ impl TransformersFolder {
                 special.insert(role.to_owned(), json!(parts.key(id)));
             }
         }
+        let tokens: Vec<SpecialToken> = (parts.added.iter())
+            .map(|id| parts.added_token(*id))
+            .collect();
+        let given = checked_roles(&tokens, &TokenRoles::new(), &options.roles)?;
+        special.extend(json_of_roles(&given));
         let added = parts.added.iter();
         let added: Value = added
             .map(|id| {
@@ -67,14 +73,24 @@ impl TransformersFolder {
     }
 }
 
-/// The `tokenizer_config.json` of a byte-level vocabulary.
-pub(in crate::formats) fn config_of_bytes(chat_template: Option<&str>) -> Vec<u8> {
-    pretty(common_config(chat_template))
+/// The `tokenizer_config.json` of a pipeline or a byte-level vocabulary.
+pub(in crate::formats) fn config_of_tokens(
+    roles: &TokenRoles,
+    chat_template: Option<&str>,
+) -> Vec<u8> {
+    let mut config = common_config(chat_template);
+    config.extend(json_of_roles(roles));
+    pretty(config)
+}
+
+fn json_of_roles(roles: &TokenRoles) -> impl Iterator<Item = (String, Value)> {
+    roles.iter().map(|(role, text)| (role.clone(), json!(text)))
 }
 
 /// The `tokenizer_config.json` of a pipeline that `BertTokenizer` makes with this normalizer.
 pub(in crate::formats) fn config_of_bert(
     normalizer: BertNormalizer,
+    roles: &TokenRoles,
     chat_template: Option<&str>,
 ) -> Vec<u8> {
     let mut config = common_config(chat_template);
@@ -98,6 +114,7 @@ pub(in crate::formats) fn config_of_bert(
     ] {
         config.insert(name.to_owned(), value);
     }
+    config.extend(json_of_roles(roles));
     pretty(config)
 }
 

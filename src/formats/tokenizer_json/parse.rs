@@ -14,7 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::formats::error::json_error;
-use crate::formats::{FileFormat, FormatError};
+use crate::formats::{FileFormat, FormatError, TokenRoles};
 
 /// A text that is borrowed if it can be.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -71,6 +71,9 @@ pub(in crate::formats) struct JsonPipeline<'j> {
     pub(in crate::formats) post_processor: Option<Value>,
     #[serde(default, deserialize_with = "component")]
     pub(in crate::formats) decoder: Option<Value>,
+    /// In files of version 2.0.
+    #[serde(default)]
+    pub(in crate::formats) role_to_token: Option<TokenRoles>,
     #[serde(borrow)]
     pub(in crate::formats) model: JsonModel<'j>,
 }

@@ -105,7 +105,9 @@ impl JsonPipeline<'_> {
             truncation: truncation.transpose()?,
             padding: padding.transpose()?,
         };
-        Ok(Pipeline::new(parts)?)
+        let mut pipeline = Pipeline::new(parts)?;
+        pipeline.set_roles(self.role_to_token.unwrap_or_default());
+        Ok(pipeline)
     }
 }
 

@@ -18,7 +18,7 @@ use super::parse::{JsonModel, JsonPipeline};
 use super::write_pipeline::{components, model_settings, pre_tokenizer, steps, write_file};
 use crate::base::byte_chars::byte_char;
 use crate::byte_bpe::SpecialToken;
-use crate::formats::{FileFormat, FormatError, Reason, ReasonKind};
+use crate::formats::{FileFormat, FormatError, Reason, ReasonKind, TokenRoles};
 use crate::pattern::{
     DEEPSEEK_EXPRESSIONS, GPT2_EXPRESSION, Pattern, PatternSyntax, SplitBehavior,
 };
@@ -177,10 +177,13 @@ fn name_template_tokens(post_processor: &mut Value, text: impl Fn(u64) -> Option
 
 /// A pipeline as a file of version 2.0, and why tokenizers 1.0 gives other ids for some texts.
 ///
+/// `roles` are those that the file says.
+///
 /// # Errors
 /// Version 2.0 has no form for a component, or tokenizers 1.0 no engine for an expression.
 pub(in crate::formats) fn write_version_2(
     pipeline: &Pipeline,
+    roles: &TokenRoles,
 ) -> Result<(Vec<u8>, Vec<Reason>), FormatError> {
     let is_byte_level = matches!(
         pipeline.pre_tokenizer().last(),
@@ -222,7 +225,13 @@ pub(in crate::formats) fn write_version_2(
     let decoders = pipeline.decoder().unwrap_or_default().iter();
     check_expressions("decoder", decoders.filter_map(replaced_by_decoder))?;
     remove_split(&mut decoder.1);
-    let file = write_file("2.0", pipeline, &components, settings);
+    let roles = match roles.is_empty() {
+        true => Value::Null,
+        false => json!(roles),
+    };
+    let mut fields = vec![("role_to_token", roles)];
+    fields.extend(components);
+    let file = write_file("2.0", pipeline, fields, settings);
     Ok((file, reasons(pipeline)))
 }
 

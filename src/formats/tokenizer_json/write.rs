@@ -8,7 +8,7 @@ use super::{JsonVersion, TokenizerJson};
 use crate::base::{WHITESPACE_MARK_STR, lossy_string};
 use crate::byte_bpe::SpecialToken;
 use crate::formats::order::symbols_of;
-use crate::formats::{FileFormat, FormatError, Place};
+use crate::formats::{FileFormat, FormatError, Place, TokenRoles};
 use crate::model::ModelType;
 use crate::piece::PieceId;
 use crate::pipeline::{
@@ -19,11 +19,15 @@ use crate::pipeline::{
 
 impl JsonParts<'_> {
     /// The file with its verdict.
-    pub(super) fn into_file(mut self, version: JsonVersion) -> Result<TokenizerJson, FormatError> {
+    pub(super) fn into_file(
+        mut self,
+        version: JsonVersion,
+        roles: &TokenRoles,
+    ) -> Result<TokenizerJson, FormatError> {
         let json = match version {
             JsonVersion::V1 => self.json()?,
             JsonVersion::V2 => {
-                let (json, reasons) = write_version_2(&self.pipeline()?)?;
+                let (json, reasons) = write_version_2(&self.pipeline()?, roles)?;
                 self.verdict.add_all(reasons);
                 json
             }

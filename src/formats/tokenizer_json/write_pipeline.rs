@@ -20,14 +20,14 @@ use crate::pipeline::{
 /// `Tokenizer.save`.
 pub(in crate::formats) fn write_pipeline(pipeline: &Pipeline) -> Vec<u8> {
     let settings = model_settings(pipeline.model());
-    write_file("1.0", pipeline, &components(pipeline), settings)
+    write_file("1.0", pipeline, components(pipeline).to_vec(), settings)
 }
 
 /// A file of a version, in which components and the settings of the model have this form.
 pub(super) fn write_file(
     version: &str,
     pipeline: &Pipeline,
-    components: &[(&'static str, Value)],
+    components: Vec<(&'static str, Value)>,
     settings: Vec<(&'static str, Value)>,
 ) -> Vec<u8> {
     let mut added = added_tokens(pipeline);
@@ -45,8 +45,8 @@ pub(super) fn write_file(
         ("padding", Json::Value(padding(pipeline))),
         ("added_tokens", Json::Value(added.into())),
     ];
-    let components = components.iter();
-    fields.extend(components.map(|(name, value)| (*name, Json::Value(value.clone()))));
+    let components = components.into_iter();
+    fields.extend(components.map(|(name, value)| (name, Json::Value(value))));
     fields.push(("model", model(pipeline.model(), settings)));
     // Neither writing to memory nor a value of these types fails.
     serde_json::to_vec_pretty(&Json::Object(fields)).unwrap_or_default()

@@ -52,12 +52,12 @@ fn what_is_written_is_read_as_the_same_pipeline() {
     let mut written = 0;
     for case in cases(CASES).chain(cases(RECORDED)) {
         let pipeline = read_pipeline(case["file"].to_string().as_bytes()).unwrap();
-        let Ok((file, _)) = write_version_2(&pipeline) else {
+        let Ok((file, _)) = write_version_2(&pipeline, pipeline.roles()) else {
             continue;
         };
         written += 1;
         let again = read_pipeline(&file).unwrap();
-        let (second, _) = write_version_2(&again).unwrap();
+        let (second, _) = write_version_2(&again, again.roles()).unwrap();
         assert_eq!(second, file, "seed {}", case["seed"]);
         let json: Value = serde_json::from_slice(&file).unwrap();
         assert_eq!(json["version"], "2.0");
@@ -94,7 +94,7 @@ fn byte_level(fields: &Value) -> String {
 fn byte_level_is_a_field_of_the_model() {
     let file = byte_level(&json!({}));
     let pipeline = read_pipeline(file.as_bytes()).unwrap();
-    let (version_2, reasons) = write_version_2(&pipeline).unwrap();
+    let (version_2, reasons) = write_version_2(&pipeline, pipeline.roles()).unwrap();
     assert!(matches!(&reasons[..], [reason] if reason.kind == ReasonKind::Pattern));
     let json: Value = serde_json::from_slice(&version_2).unwrap();
     assert_eq!(json["model"]["byte_level"], true);
@@ -165,7 +165,7 @@ fn what_tokenizers_1_0_does_not_run_is_refused_by_its_component() {
         ),
     ] {
         let pipeline = read_pipeline(byte_level(&fields).as_bytes()).unwrap();
-        let error = write_version_2(&pipeline).unwrap_err();
+        let error = write_version_2(&pipeline, pipeline.roles()).unwrap_err();
         assert!(
             matches!(&error, FormatError::CannotHold { component: it, found: what, .. } if it == component && what.contains(found)),
             "{error}"
