@@ -9,6 +9,8 @@
 //! | `recognize` | which format bytes have |
 //! | `opened` | files, opened and read up to where their format shows |
 //! | `folder` | what the files beside a vocabulary say about it |
+//! | `roles` | which special token plays which role |
+//! | `model_type` | what a type of model changes for transformers |
 //! | `verdict` | reasons why ids can differ |
 //! | `merges` | the merges of a BPE model that text ever executes |
 //! | `order` | an order of these merges for programs that merge by rank |
@@ -28,6 +30,7 @@ mod format;
 mod folder;
 mod gguf;
 mod merges;
+mod model_type;
 mod opened;
 mod order;
 mod pipeline_files;
@@ -41,8 +44,8 @@ mod wordpiece;
 pub(crate) use self::bytes::printable;
 pub use self::bytes::{ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, Missing};
 pub use self::error::{FormatError, Place};
-pub use self::folder::roles_of_folder;
 pub(crate) use self::folder::{ModelFolder, options_of_folder};
+pub use self::folder::{model_type_of_folder, roles_of_folder};
 pub use self::format::{FileFormat, ParseFileFormatError};
 pub(crate) use self::gguf::GgufContent;
 pub use self::gguf::{GgufOptions, GgufVocab};

@@ -28,7 +28,7 @@ use super::model_files::{model_argument, warn_of_older_releases};
 use spiece::formats::{
     ByteFileOptions, ByteFiles, ByteFormatOptions, ByteVocabulary, Converted, FileFormat,
     FormatError, GgufOptions, JsonOptions, JsonVersion, Missing, TOKEN_ROLES, Verdict,
-    roles_of_folder,
+    model_type_of_folder, roles_of_folder,
 };
 use spiece::inspect::WordPieceCounts;
 use spiece::output::{check_writable, write_files};
@@ -175,7 +175,11 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let from = args::text(matches, "FROM");
     let to = Path::new(args::text(matches, "TO"));
     let format = format(matches, to)?;
-    let options = json_options(matches, format)?;
+    let mut options = json_options(matches, format)?;
+    if format == FileFormat::Folder {
+        let model_type = model_type_of_folder(to);
+        options.model_type = model_type.map_err(|error| CliError::in_file(to, error))?;
+    }
     let file_options = file_options(&options, from.as_ref())?;
     let adds_ends = options.add_bos || options.add_eos;
     let source = Source::open(from, &args::opening_options(matches)?, adds_ends)?;
@@ -360,6 +364,7 @@ fn file_options(options: &JsonOptions, from: &Path) -> CliResult<ByteFileOptions
         .chat_template
         .clone_from(&options.chat_template);
     file_options.roles.clone_from(&options.roles);
+    file_options.model_type.clone_from(&options.model_type);
     if from.is_dir() {
         let roles = roles_of_folder(from);
         file_options.known_roles = roles.map_err(|error| CliError::in_file(from, error))?;

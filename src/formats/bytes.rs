@@ -3,6 +3,7 @@
 //! | module | files |
 //! |---|---|
 //! | [`tiktoken`] | `.tiktoken`, also `tokenizer.model` of Llama 3 and `tiktoken.model` of Kimi |
+//! | [`js_ranks`] | rank files of js-tiktoken |
 //! | [`vocab_merges`] | `vocab.json` and `merges.txt`, or `encoder.json` and `vocab.bpe` |
 //! | [`tekken`] | `tekken.json` of Mistral |
 //! | [`minbpe`] | `.model` of minbpe |

@@ -112,6 +112,16 @@ const BERT_CLASSES: [&str; 6] = [
 /// The fields that list further ones, which come after them.
 const LISTS: [&str; 2] = ["additional_special_tokens", "extra_special_tokens"];
 
+/// The `model_type` that `config.json` in a folder names.
+///
+/// # Errors
+/// The file cannot be read, or is not JSON.
+pub fn model_type_of_folder(folder: &Path) -> Result<Option<String>, FormatError> {
+    let config = read_json(folder, "config.json")?.unwrap_or_default();
+    let model_type = config.get("model_type").and_then(Value::as_str);
+    Ok(model_type.map(str::to_owned))
+}
+
 /// The options for the vocabulary of a folder: those that are given, and for the rest what its files
 /// say.
 pub(crate) fn options_of_folder<'o>(

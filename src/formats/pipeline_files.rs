@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::bytes::{ByteFileOptions, ByteFiles};
 use super::gguf::GgufOptions;
+use super::model_type::{has_stages_of_qwen, reason_of_model_type};
 use super::wordpiece::{class_of_bert, write_vocab_txt};
 use super::{FileFormat, Reason, ReasonKind, read_pipeline, tokenizer_json};
 use crate::base::byte_chars::byte_char;
@@ -121,6 +122,9 @@ impl Pipeline {
                 let mut files = ByteFiles::one("tokenizer_config.json", config);
                 let file = self.tokenizer_json_as_usual()?;
                 files.files.push(("tokenizer.json", file));
+                let is_qwen = self.byte_bpe().is_some_and(has_stages_of_qwen);
+                let model_type = options.model_type.as_deref();
+                files.add_reasons(reason_of_model_type(model_type, is_qwen));
                 return Ok(files);
             }
             FileFormat::TokenizerJson2 => return self.to_version_2(options),

@@ -81,6 +81,8 @@ pub struct JsonOptions {
     pub add_eos: bool,
     /// The chat template (Jinja), which is copied to `tokenizer_config.json`.
     pub chat_template: Option<String>,
+    /// The `model_type` of a `config.json` in the folder that is written to.
+    pub model_type: Option<String>,
     /// Special tokens by their roles, for folders and version 2.0, beside or instead of those that the model knows.
     pub roles: TokenRoles,
     /// The version of a `tokenizer.json`; folders have that of 0.23.

@@ -454,3 +454,25 @@ fn folders_have_the_roles_that_the_source_knows_or_the_flags_give() {
         [json!("<s>"), json!("</s>"), json!("</s>")]
     );
 }
+
+#[test]
+fn a_config_beside_a_folder_that_overrides_its_stages_is_a_reason() {
+    let folder = folder_with(&[]);
+    let hf = folder.path().join("hf");
+    fs::create_dir(&hf).unwrap();
+    let model = testdata_argument(LLAMA);
+    let arguments = ["convert", &*model, "hf/"];
+    for (model_type, is_exact) in [("llama", true), ("qwen2", false), ("siglip2", false)] {
+        let config = json!({ "model_type": model_type }).to_string();
+        fs::write(hf.join("config.json"), &config).unwrap();
+        if is_exact {
+            assert!(convert(folder.path(), &arguments[1..]).contains("equal for all text"));
+            continue;
+        }
+        let refused = spiece_in(folder.path(), &arguments);
+        let message = format!("config.json in the folder has the model_type \"{model_type}\"");
+        assert_refused(&arguments, &refused, 1, &message);
+        convert(folder.path(), &[&arguments[1..], &["--force"]].concat());
+        assert_eq!(fs::read_to_string(hf.join("config.json")).unwrap(), config);
+    }
+}

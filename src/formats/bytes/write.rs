@@ -5,6 +5,7 @@ use super::written::{ByteFileOptions, ByteFiles};
 use super::{minbpe, tiktoken, vocab_merges};
 use crate::byte_bpe::ByteBpe;
 use crate::formats::error::FormatError;
+use crate::formats::model_type::{has_stages_of_qwen, reason_of_model_type};
 use crate::formats::{FileFormat, TokenRoles, gguf, tokenizer_json};
 
 impl ByteBpe {
@@ -54,6 +55,8 @@ impl ByteBpe {
                     tokenizer_json::config_of_tokens(&roles, options.chat_template.as_deref())
                 };
                 folder.files.insert(0, ("tokenizer_config.json", config));
+                let model_type = options.model_type.as_deref();
+                folder.add_reasons(reason_of_model_type(model_type, has_stages_of_qwen(self)));
                 Ok(folder)
             }
             FileFormat::TokenizerJson2 => {

@@ -17,6 +17,8 @@ pub struct ByteFileOptions {
     pub post_processor: PostProcessor,
     /// The chat template (Jinja) of a folder, which is copied to `tokenizer_config.json`.
     pub chat_template: Option<String>,
+    /// The `model_type` of a `config.json` in the folder that is written to.
+    pub model_type: Option<String>,
     /// Special tokens by their roles, for folders and files of version 2.0.
     pub roles: TokenRoles,
     /// The same as the source says them; what is no special token here is left out.

@@ -10,6 +10,7 @@ use super::JsonOptions;
 use super::export::{JsonParts, control_piece};
 use super::write_pipeline::fields_of_added_token;
 use crate::byte_bpe::SpecialToken;
+use crate::formats::model_type::reason_of_model_type;
 use crate::formats::roles::checked_roles;
 use crate::formats::{FormatError, TokenRoles, Verdict};
 use crate::model::Model;
@@ -68,7 +69,8 @@ impl TransformersFolder {
             ("tokenizer_config.json", pretty(config)),
             ("tokenizer.json", parts.json()?),
         ];
-        let verdict = parts.verdict;
+        let mut verdict = parts.verdict;
+        verdict.add_all(reason_of_model_type(options.model_type.as_deref(), false));
         Ok(Self { files, verdict })
     }
 }
