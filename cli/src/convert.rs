@@ -175,11 +175,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let from = args::text(matches, "FROM");
     let to = Path::new(args::text(matches, "TO"));
     let format = format(matches, to)?;
-    let mut options = json_options(matches, format)?;
-    if format == FileFormat::Folder {
-        let model_type = model_type_of_folder(to);
-        options.model_type = model_type.map_err(|error| CliError::in_file(to, error))?;
-    }
+    let options = json_options(matches, to, format)?;
     let file_options = file_options(&options, from.as_ref())?;
     let adds_ends = options.add_bos || options.add_eos;
     let source = Source::open(from, &args::opening_options(matches)?, adds_ends)?;
@@ -255,10 +251,13 @@ fn format(matches: &ArgMatches, to: &Path) -> CliResult<FileFormat> {
 
 /// The options for `tokenizer.json`, folders and GGUF. An option that the format does not support
 /// is an error.
-fn json_options(matches: &ArgMatches, format: FileFormat) -> CliResult<JsonOptions> {
+fn json_options(matches: &ArgMatches, to: &Path, format: FileFormat) -> CliResult<JsonOptions> {
     let mut options = JsonOptions::default();
     if format == FileFormat::TokenizerJson2 {
         options.version = JsonVersion::V2;
+    } else if format == FileFormat::Folder {
+        let model_type = model_type_of_folder(to);
+        options.model_type = model_type.map_err(|error| CliError::in_file(to, error))?;
     }
     options.add_bos = args::is_on(matches, "bos")?;
     options.add_eos = args::is_on(matches, "eos")?;

@@ -73,7 +73,7 @@ fn decode_ids(
     // `spm_decode` knows only spaces; logs and notebooks have lists such as `[1, 2]`.
     for word in line.split(|byte| b" \t,[]".contains(byte)) {
         let word = str::from_utf8(word).unwrap_or_default();
-        // A word that is no number is skipped, as in `spm_decode`; that also skips numbers from 2^31 on.
+        // A word that is no number is skipped, as in `spm_decode`, which skips numbers from 2^31 on, too.
         let word = word.trim_ascii();
         let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

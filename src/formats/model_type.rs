@@ -17,7 +17,8 @@ const STAGES_BY_MODEL_TYPE: [&str; 7] = [
     "siglip2",
 ];
 
-/// Why `AutoTokenizer` of transformers does not run a `tokenizer.json` beside a `config.json` of this type.
+/// Why `AutoTokenizer` of transformers does not run a `tokenizer.json` beside a `config.json` of this type. A file whose stages
+/// are those of Qwen (`is_qwen`) has no other ids with Qwen's.
 pub(super) fn reason_of_model_type(model_type: Option<&str>, is_qwen: bool) -> Option<Reason> {
     let model_type = model_type.filter(|it| STAGES_BY_MODEL_TYPE.contains(it))?;
     let explanation = format!(

@@ -12,7 +12,6 @@ use super::gguf::GgufOptions;
 use super::model_type::{has_stages_of_qwen, reason_of_model_type};
 use super::wordpiece::{class_of_bert, write_vocab_txt};
 use super::{FileFormat, Reason, ReasonKind, read_pipeline, tokenizer_json};
-use crate::base::byte_chars::byte_char;
 use crate::base::lossy_string;
 use crate::byte_bpe::ByteBpeError;
 use crate::formats::error::FormatError;
@@ -291,11 +290,7 @@ impl Pipeline {
         if !self.pre_tokenizer().iter().all(cuts) {
             return error("pre_tokenizer", stages["pre_tokenizer"].to_string());
         }
-        let has_token = |byte: &u8| {
-            let spelling = byte_char(*byte).encode_utf8(&mut [0; 4]).to_owned();
-            bpe.vocabulary().id(&spelling).is_some()
-        };
-        match (0..=u8::MAX).find(|byte| !has_token(byte)) {
+        match bpe.vocabulary().missing_byte() {
             Some(byte) => error(
                 "model.vocab",
                 format!(

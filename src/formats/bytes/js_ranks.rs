@@ -60,12 +60,10 @@ pub(super) fn read(
     options: &ByteFormatOptions,
 ) -> Result<Converted<ByteVocabulary>, FormatError> {
     options.refuse_pattern(FORMAT)?;
-    let object = MODULE_STARTS
-        .iter()
-        .find_map(|start| text.trim_start().strip_prefix(start));
-    let object = object.unwrap_or(text).trim_end().trim_end_matches(';');
+    let object = object_of(text.as_bytes()).trim_ascii_end();
+    let object = object.strip_suffix(b";").unwrap_or(object);
     let file: JsRanks<'_> =
-        serde_json::from_str(object).map_err(|error| json_error(FORMAT, &error))?;
+        serde_json::from_slice(object).map_err(|error| json_error(FORMAT, &error))?;
     let tokens = read_ranks(&file.bpe_ranks)?;
     let special_tokens = file.special_tokens.iter().map(|(text, id)| {
         let id = checked_id(FORMAT, *id, || Place::field("special_tokens"))?;

@@ -6,7 +6,7 @@ use super::{minbpe, tiktoken, vocab_merges};
 use crate::byte_bpe::ByteBpe;
 use crate::formats::error::FormatError;
 use crate::formats::model_type::{has_stages_of_qwen, reason_of_model_type};
-use crate::formats::{FileFormat, TokenRoles, gguf, tokenizer_json};
+use crate::formats::{FileFormat, TokenRoles, gguf, read_pipeline, tokenizer_json};
 
 impl ByteBpe {
     /// The vocabulary in the files of a format.
@@ -50,25 +50,20 @@ impl ByteBpe {
             FileFormat::TokenizerJson => tokenizer_json::write_byte_level(&tokens, options),
             FileFormat::Folder => {
                 let mut folder = tokenizer_json::write_byte_level(&tokens, options)?;
-                let config = {
-                    let roles = options.checked_roles(self.special_tokens(), &TokenRoles::new())?;
-                    tokenizer_json::config_of_tokens(&roles, options.chat_template.as_deref())
-                };
+                let roles = options.checked_roles(self.special_tokens(), &TokenRoles::new())?;
+                let chat_template = options.chat_template.as_deref();
+                let config = tokenizer_json::config_of_tokens(&roles, chat_template);
                 folder.files.insert(0, ("tokenizer_config.json", config));
                 let model_type = options.model_type.as_deref();
                 folder.add_reasons(reason_of_model_type(model_type, has_stages_of_qwen(self)));
                 Ok(folder)
             }
             FileFormat::TokenizerJson2 => {
-                let mut written = tokenizer_json::write_byte_level(&tokens, options)?;
-                let roles = options.checked_roles(self.special_tokens(), &TokenRoles::new())?;
-                for (_, file) in &mut written.files {
-                    let pipeline = crate::formats::read_pipeline(file)?;
-                    let (version_2, reasons) = tokenizer_json::write_version_2(&pipeline, &roles)?;
-                    *file = version_2;
-                    written.verdict.add_all(reasons);
-                }
-                Ok(written)
+                let mut version_1 = tokenizer_json::write_byte_level(&tokens, options)?;
+                let (_, file) = version_1.files.swap_remove(0);
+                let mut version_2 = read_pipeline(&file)?.to_format(format, options)?;
+                version_2.add_reasons(version_1.verdict.reasons().iter().cloned());
+                Ok(version_2)
             }
             FileFormat::Tiktoken => tiktoken::write(&tokens),
             FileFormat::VocabMerges => vocab_merges::write(&tokens),

@@ -16,7 +16,6 @@ use serde_json::{Map, Value, json};
 
 use super::parse::{JsonModel, JsonPipeline};
 use super::write_pipeline::{components, model_settings, pre_tokenizer, steps, write_file};
-use crate::base::byte_chars::byte_char;
 use crate::byte_bpe::SpecialToken;
 use crate::formats::{FileFormat, FormatError, Reason, ReasonKind, TokenRoles};
 use crate::pattern::{
@@ -202,7 +201,7 @@ pub(in crate::formats) fn write_version_2(
     }
     let mut components = components(pipeline);
     let [normalizer, pre_tokenizer, post_processor, decoder] = &mut components;
-    let cuts = Cuts::of(pipeline)?;
+    let cuts = CutSteps::of(pipeline)?;
     if let Some(metaspace) = cuts.metaspace {
         normalizer.1 = match normalizer.1.take() {
             Value::Null => metaspace,
@@ -237,11 +236,7 @@ pub(in crate::formats) fn write_version_2(
 
 /// Tokenizers 1.0 loads no vocabulary of bytes that lacks one.
 fn refuse_missing_bytes(bpe: &BpeModel, is_byte_level: bool) -> Result<(), FormatError> {
-    let has_token = |byte: &u8| {
-        let own = byte_char(*byte).encode_utf8(&mut [0; 4]).to_owned();
-        bpe.vocabulary().id(&own).is_some()
-    };
-    if is_byte_level && let Some(byte) = (0..=u8::MAX).find(|byte| !has_token(byte)) {
+    if is_byte_level && let Some(byte) = bpe.vocabulary().missing_byte() {
         let found = format!("without a token for the byte 0x{byte:02X}");
         return Err(refused("model.vocab", found));
     }
@@ -255,13 +250,13 @@ fn refuse_missing_bytes(bpe: &BpeModel, is_byte_level: bool) -> Result<(), Forma
 }
 
 /// What cuts a text in version 2.0.
-struct Cuts {
+struct CutSteps {
     /// The normalizer that makes marks of spaces.
     metaspace: Option<Value>,
     steps: Vec<Value>,
 }
 
-impl Cuts {
+impl CutSteps {
     fn of(pipeline: &Pipeline) -> Result<Self, FormatError> {
         let mut rest = pipeline.pre_tokenizer();
         let mut cuts = Self {
@@ -295,8 +290,11 @@ impl Cuts {
             );
             return Err(refused("added_tokens", found));
         }
-        if let Some((expressions, after)) = deepseek(rest) {
-            cuts.steps.extend(expressions.map(pre_tokenizer));
+        // The splits of DeepSeek V3 are known together only.
+        if let Some((first, after)) = rest.split_at_checked(DEEPSEEK_EXPRESSIONS.len())
+            && are_deepseek(first)
+        {
+            cuts.steps.extend(first.iter().map(pre_tokenizer));
             rest = after;
         }
         for (at, step) in rest.iter().enumerate() {
@@ -318,8 +316,7 @@ impl Cuts {
                     cuts.steps
                         .extend(use_regex.then(|| isolated(GPT2_EXPRESSION)));
                 }
-                PreTokenizerStep::Split { .. } => cuts.steps.push(split(step)?),
-                _ => cuts.steps.push(pre_tokenizer(step)),
+                _ => cuts.steps.push(known_step(step)?),
             }
         }
         Ok(cuts)
@@ -340,8 +337,8 @@ impl Cuts {
     }
 }
 
-/// A split by a text, or by an expression that is known.
-fn split(step: &PreTokenizerStep) -> Result<Value, FormatError> {
+/// A step that has its form of version 1.0. The expression of a split has to be known.
+fn known_step(step: &PreTokenizerStep) -> Result<Value, FormatError> {
     let PreTokenizerStep::Split {
         pattern,
         behavior,
@@ -350,9 +347,8 @@ fn split(step: &PreTokenizerStep) -> Result<Value, FormatError> {
     else {
         return Ok(pre_tokenizer(step));
     };
-    let expression = match pattern.target() {
-        MatcherTarget::Text(_) => return Ok(pre_tokenizer(step)),
-        MatcherTarget::Expression(expression) => expression,
+    let MatcherTarget::Expression(expression) = pattern.target() else {
+        return Ok(pre_tokenizer(step));
     };
     let keeps_matches = match behavior {
         SplitBehavior::Isolated => true,
@@ -374,11 +370,8 @@ fn isolated(expression: &str) -> Value {
     json!({"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": false})
 }
 
-/// The splits of DeepSeek V3, which are known together only, and the steps after them.
-fn deepseek(
-    steps: &[PreTokenizerStep],
-) -> Option<(impl Iterator<Item = &PreTokenizerStep>, &[PreTokenizerStep])> {
-    let (first, after) = steps.split_at_checked(DEEPSEEK_EXPRESSIONS.len())?;
+/// Whether steps are the splits of DeepSeek V3.
+fn are_deepseek(steps: &[PreTokenizerStep]) -> bool {
     let is_known = |(step, known): (&PreTokenizerStep, &str)| match step {
         PreTokenizerStep::Split {
             pattern,
@@ -387,8 +380,7 @@ fn deepseek(
         } => matches!(pattern.target(), MatcherTarget::Expression(it) if it.expression() == known),
         _ => false,
     };
-    let are_known = first.iter().zip(DEEPSEEK_EXPRESSIONS).all(is_known);
-    are_known.then(|| (first.iter(), after))
+    steps.iter().zip(DEEPSEEK_EXPRESSIONS).all(is_known)
 }
 
 fn replaced(step: &NormalizerStep) -> Option<&Matcher> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::base::TextArena;
+use crate::base::byte_chars::byte_char;
 use crate::piece::TextIndex;
 
 /// The tokens of a model with their ids. Ids can be any numbers, and two tokens can have one.
@@ -92,6 +93,12 @@ impl ModelVocabulary {
         let texts = (0..self.ids.len()).map(|number| self.texts.get(number));
         let texts = texts.map(|text| std::str::from_utf8(text).unwrap_or_default());
         texts.zip(self.ids.iter().copied())
+    }
+
+    /// A byte without a token of the character that stands for it in byte-level vocabularies.
+    pub(crate) fn missing_byte(&self) -> Option<u8> {
+        let is_missing = |byte: &u8| self.id(byte_char(*byte).encode_utf8(&mut [0; 4])).is_none();
+        (0..=u8::MAX).find(is_missing)
     }
 
     /// Whether no two tokens have one id.

@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::Tokenizer;
+use crate::base::byte_chars::byte_char;
 use crate::formats::{ByteFileOptions, read_pipeline};
 use crate::pipeline::UnicodeForm;
 use crate::tokenizer::TokenizerConfig;
