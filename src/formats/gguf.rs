@@ -31,6 +31,7 @@ mod bytes;
 mod header;
 mod import;
 mod judge;
+mod patterns;
 mod write;
 
 pub(super) use self::bytes::write as write_byte_level;

@@ -17,6 +17,7 @@ import json
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,8 @@ sys.path.insert(0, str(ROOT / "tests/conformance"))
 from differential import bootstrap  # noqa: E402
 
 PACKAGES = ["gguf==0.19.0", "numpy", "sentencepiece==0.2.3"]
+# The names in tokenizer.ggml.pre of which no named pretokenizer has the cuts.
+PATTERNS = ["deepseek-llm", "deepseek-coder", "falcon", "default"]
 NODE_PACKAGE = "node-llama-cpp@3.22.1"
 SKIPPED = 77
 
@@ -70,6 +73,24 @@ def lines_for(model, count):
 
     made = [text() for _ in range(count - len(real))]
     return [line for line in real + made if "\0" not in line and "\ufffd" not in line]
+
+
+def texts_with_cuts(count):
+    """Natural lines and generated ones, of characters of all classes that the expressions name."""
+    rng = random.Random(6)
+    real = (ROOT / "testdata/udhr.txt").read_text("utf-8").split("\n")
+    real = [line for line in rng.sample(real, count // 2) if line]
+    characters = "aZ\u00e9\u0431\u4e2d\u3042\ud55c1234\u0663\u00b2 \n\r\t\u00a0\u3000!$+<`|~.\uff01\u3002'st\u0301\U0001f600"
+    made = ("".join(rng.choices(characters, k=rng.randint(1, 12))) for _ in range(count // 2))
+    return real + list(made)
+
+
+def with_pattern(file, name):
+    """A file with another name of its pattern."""
+    key = b"tokenizer.ggml.pre" + struct.pack("<I", 8)
+    at = file.index(key) + len(key)
+    (length,) = struct.unpack_from("<Q", file, at)
+    return file[:at] + struct.pack("<Q", len(name)) + name.encode() + file[at + 8 + length :]
 
 
 class Checks:
@@ -140,6 +161,27 @@ class Checks:
         print(f"{path.name}: {len(texts)} lines, {len(different)} with other ids in llama.cpp; verdict: {verdict}", flush=True)
         self.check(f"{path.name}: ids of llama.cpp", not (is_exact and different), repr(different[:3]))
 
+    def names_of_patterns(self):
+        """The ids of a vocabulary whose tokens cross every cut, with each list of expressions of llama.cpp."""
+        texts = texts_with_cuts(self.lines)
+        (self.work / "crossing.txt").write_text("\n".join(texts), "utf-8")
+        training = ("train", "--model_type=byte_bpe", "--pattern=none", "--vocab_size=3000", "--format=tiktoken")
+        run = self.run(*training, "--input=crossing.txt", "--model_prefix=crossing")
+        self.check("a vocabulary without cuts is trained", run.returncode == 0, run.stderr)
+        run = self.run("convert", "crossing.tiktoken", "crossing.gguf", "--pattern=gpt2", "--force")
+        self.check("it is written", run.returncode == 0, run.stderr)
+        (self.work / "texts.jsonl").write_text("".join(json.dumps({"text": it}) + "\n" for it in texts), "utf-8")
+        file = (self.work / "crossing.gguf").read_bytes()
+        for name in PATTERNS:
+            (self.work / "named.gguf").write_bytes(with_pattern(file, name))
+            run = self.run("encode", "--model=named.gguf", "--output_format=id", "--json_field=text", "texts.jsonl")
+            self.check(f"{name}: encode", run.returncode == 0, run.stderr)
+            expected = [[int(number) for number in line.split()] for line in run.stdout.split("\n")[:-1]]
+            found = self.llama_cpp("named.gguf", texts) or []
+            different = [text for text, ids, others in zip(texts, expected, found, strict=True) if ids != others]
+            print(f"{name}: {len(texts)} texts, {len(different)} with other ids in llama.cpp", flush=True)
+            self.check(f"{name}: ids of llama.cpp", not different, repr(different[:3]))
+
     def training_data(self, path):
         import numpy
         import sentencepiece
@@ -176,6 +218,7 @@ def main():
     install(args.work)
     checks = Checks(args.spiece.resolve(strict=True), args.work, args.lines)
     checks.training_data(args.models[0].resolve(strict=True))
+    checks.names_of_patterns()
     for path in args.models:
         checks.model(path.resolve(strict=True))
     print(f"{checks.passed} passed, {checks.failed} failed")

@@ -2,7 +2,7 @@
 //!
 //! | part of the vocabulary | field |
 //! |---|---|
-//! | how text is cut | `tokenizer.ggml.pre`, a name that stands for expressions in the source code of llama.cpp ([`PATTERNS`]) |
+//! | how text is cut | `tokenizer.ggml.pre`, a name that stands for expressions in the source code of llama.cpp (`patterns`) |
 //! | tokens | `tokenizer.ggml.tokens`, in printable characters; special tokens as they are; ids without a token are `[PADid]` of the type unused |
 //! | special tokens | the types control, and user-defined for those that are found in every text |
 //! | merges | `tokenizer.ggml.merges`, with a space between the two parts |
@@ -15,6 +15,7 @@
 
 use super::header::{GgufValue, Header};
 use super::judge::other_kind;
+use super::patterns::{DEFAULT, GgufCuts, GgufPattern, PATTERNS};
 use super::write::{FieldWriter, I32, TEXT, U32, push_text};
 use super::{MODEL, TOKENS, TYPES};
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, SpecialToken, TextForm};
@@ -26,7 +27,7 @@ use crate::formats::bytes::{
 use crate::formats::error::{FormatError, Place, syntax};
 use crate::formats::tokenizer_json::{Placement, vocabulary};
 use crate::formats::{FileFormat, Reason, ReasonKind};
-use crate::pattern::{Pretokenizer, Split};
+use crate::pattern::Pretokenizer;
 
 const FORMAT: FileFormat = FileFormat::Gguf;
 const PRE: &str = "tokenizer.ggml.pre";
@@ -40,134 +41,6 @@ const UNKNOWN: i32 = 2;
 const CONTROL: i32 = 3;
 const USER_DEFINED: i32 = 4;
 const UNUSED: i32 = 5;
-
-/// A pattern of llama.cpp.
-struct GgufPattern {
-    /// The names, the first of which is written.
-    names: &'static [&'static str],
-    cuts: GgufCuts,
-    rule: PretokenRule,
-}
-
-/// How text is cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum GgufCuts {
-    /// As the pretokenizer of this name.
-    Named(&'static str),
-    /// At each digit, then by GPT-2's pattern.
-    DigitsAndGpt2,
-}
-
-impl GgufCuts {
-    fn pretokenizer(self) -> Option<Pretokenizer> {
-        match self {
-            Self::Named(name) => Pretokenizer::named(name),
-            Self::DigitsAndGpt2 => {
-                let mut splits = vec![Split::at_numbers(true).ok()?];
-                splits.extend_from_slice(Pretokenizer::named("gpt2")?.splits());
-                Some(Pretokenizer::new(splits))
-            }
-        }
-    }
-}
-
-/// The patterns of llama.cpp that are those of a pretokenizer, by `llama-vocab.cpp` of September 2026.
-const PATTERNS: [GgufPattern; 9] = [
-    GgufPattern {
-        names: &[
-            "gpt-2",
-            "phi-2",
-            "jina-es",
-            "jina-de",
-            "jina-v2-es",
-            "jina-v2-de",
-            "jina-v1-en",
-            "jina-v2-code",
-            "roberta-bpe",
-            "gigachat",
-            "a.x-4.0",
-            "mellum",
-            "modern-bert",
-            "exaone4",
-            "mpt",
-            "olmo",
-            "jais",
-            "trillion",
-            "granite-docling",
-        ],
-        cuts: GgufCuts::Named("gpt2"),
-        rule: PretokenRule::Merge,
-    },
-    GgufPattern {
-        names: &[
-            "llama-bpe",
-            "llama3",
-            "llama-v3",
-            "falcon3",
-            "falcon-h1",
-            "pixtral",
-            "midm-2.0",
-            "lfm2",
-            "jina-v5-nano",
-        ],
-        cuts: GgufCuts::Named("llama3"),
-        rule: PretokenRule::LookUpFirst,
-    },
-    GgufPattern {
-        names: &["dbrx", "smaug-bpe", "glm4", "chatglm-bpe"],
-        cuts: GgufCuts::Named("llama3"),
-        rule: PretokenRule::Merge,
-    },
-    GgufPattern {
-        names: &[
-            "qwen2",
-            "deepseek-r1-qwen",
-            "kormo",
-            "f2llmv2",
-            "stablelm2",
-            "hunyuan",
-            "solar-open",
-            "megrez",
-            "grok-2",
-        ],
-        cuts: GgufCuts::Named("qwen2"),
-        rule: PretokenRule::Merge,
-    },
-    GgufPattern {
-        names: &["gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"],
-        cuts: GgufCuts::Named("o200k"),
-        rule: PretokenRule::Merge,
-    },
-    GgufPattern {
-        names: &["tekken"],
-        cuts: GgufCuts::Named("tekken"),
-        rule: PretokenRule::LookUpFirst,
-    },
-    GgufPattern {
-        names: &["kimi-k2"],
-        cuts: GgufCuts::Named("kimi"),
-        rule: PretokenRule::Merge,
-    },
-    GgufPattern {
-        names: &["deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"],
-        cuts: GgufCuts::Named("deepseek-v3"),
-        rule: PretokenRule::Merge,
-    },
-    GgufPattern {
-        names: &[
-            "smollm",
-            "starcoder",
-            "refact",
-            "command-r",
-            "codeshell",
-            "exaone",
-            "minerva-7b",
-            "mellum2",
-        ],
-        cuts: GgufCuts::DigitsAndGpt2,
-        rule: PretokenRule::Merge,
-    },
-];
 
 /// The usual names of tokens that begin and end texts.
 const BEGINS: [&str; 5] = [
@@ -274,17 +147,10 @@ fn pattern_of(
     has_special_pretokens: bool,
 ) -> Result<&'static GgufPattern, FormatError> {
     let pretokenizer = bpe.pretokenizer();
-    let is_same = |cuts: GgufCuts| match cuts {
-        GgufCuts::Named(name) => pretokenizer.name() == Some(name),
-        GgufCuts::DigitsAndGpt2 => match pretokenizer.splits() {
-            [digits, gpt2] => {
-                digits.individual_numbers() == Some(true)
-                    && Pretokenizer::new(vec![gpt2.clone()]).name() == Some("gpt2")
-            }
-            _ => false,
-        },
-    };
-    let mut patterns: Vec<_> = PATTERNS.iter().filter(|it| is_same(it.cuts)).collect();
+    let mut patterns: Vec<_> = PATTERNS
+        .iter()
+        .filter(|it| it.cuts.are_those_of(pretokenizer))
+        .collect();
     // Of two patterns that differ in the rule for pretokens, the one that fits.
     patterns.sort_by_key(|it| {
         let finds_special = it.rule == PretokenRule::LookUpFirst && has_special_pretokens;
@@ -292,7 +158,7 @@ fn pattern_of(
     });
     patterns.first().copied().ok_or_else(|| {
         let what = "the pattern, for which llama.cpp has no name";
-        let remedy = "it has names for the patterns of GPT-2, GPT-4o, Llama 3, Qwen 2, tekken, Kimi K2 and DeepSeek V3; write a tokenizer.json";
+        let remedy = "it has names for the patterns of GPT-2, GPT-4o, Llama 3, Qwen 2, tekken, Kimi K2, DeepSeek V3 and DeepSeek Coder; write a tokenizer.json";
         FormatError::no_form(FORMAT, what, remedy)
     })
 }
@@ -412,9 +278,11 @@ fn cuts_of(
     options.refuse_bert(FORMAT)?;
     let name = match header.get(PRE) {
         Some(GgufValue::Text(name)) => str::from_utf8(name).unwrap_or_default(),
-        _ => "default",
+        _ => DEFAULT,
     };
     let known = PATTERNS.iter().find(|it| it.names.contains(&name));
+    // llama.cpp warns that its default is a guess: who knows better may say so.
+    let known = known.filter(|_| name != DEFAULT || options.pretokenizer.is_none());
     let known_cuts = known.and_then(|it| it.cuts.pretokenizer());
     let pretokenizer = match (known_cuts, &options.pretokenizer) {
         (Some(pretokenizer), _) => {
