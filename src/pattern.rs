@@ -2,7 +2,7 @@
 //!
 //! A [`Pattern`] is an expression; the expressions of well-known tokenizers have scanners that are
 //! written by hand (`scan`, `known`), all others run on the automata of the crate `regex`
-//! (`general`). A [`Pretokenizer`] cuts by one pattern, or by several [`Split`]s one after the
+//! (`general`), or by backtracking if they have look-around (`look_around`, `backtracking`). A [`Pretokenizer`] cuts by one pattern, or by several [`Split`]s one after the
 //! other (`split`).
 //!
 //! A byte that is no part of well-formed UTF-8 is a character that is no letter, no number, no
@@ -12,6 +12,7 @@ mod backtracking;
 mod classes;
 mod general;
 mod known;
+mod look_around;
 mod oniguruma;
 mod scan;
 mod split;
@@ -20,7 +21,7 @@ mod tests;
 mod within;
 
 pub(crate) use self::adjacency::Adjacency;
-use self::backtracking::BacktrackingMachine;
+use self::backtracking::{BacktrackingMachine, Refusal};
 use self::general::Machine;
 use self::known::Scanner;
 #[cfg(feature = "formats")]
@@ -29,6 +30,7 @@ pub(crate) use self::split::Joiner;
 pub use self::split::{Pretokenizer, Split, SplitBehavior};
 pub(crate) use self::within::UncutStrings;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A regular expression that cuts texts into pretokens.
@@ -100,19 +102,25 @@ impl Pattern {
         })
     }
 
-    /// A pattern that may have look-around, atomic groups and back references, for a use that can
-    /// fail: see [`try_for_each`](Self::try_for_each).
+    /// A pattern for Oniguruma that may have look-around, atomic groups and back references, for a use
+    /// that can fail: see [`try_for_each`](Self::try_for_each).
     ///
     /// # Errors
     ///
     /// The expression is malformed, or has a construct that is not supported.
-    pub(crate) fn with_look_around(
-        expression: &str,
-        syntax: PatternSyntax,
-    ) -> Result<Self, PatternError> {
+    pub(crate) fn with_look_around(expression: &str) -> Result<Self, PatternError> {
+        let syntax = PatternSyntax::Oniguruma;
         match Self::with_syntax(expression, syntax) {
             Err(error @ PatternError::Unsupported { .. }) => {
-                let machine = BacktrackingMachine::new(expression, syntax).ok_or(error)?;
+                let machine =
+                    BacktrackingMachine::new(expression).map_err(|refusal| match refusal {
+                        Refusal::Construct(construct) => PatternError::Unsupported {
+                            at: 0,
+                            text: expression.to_owned(),
+                            construct,
+                        },
+                        Refusal::Other => error,
+                    })?;
                 Ok(Self {
                     expression: expression.into(),
                     syntax,
@@ -123,12 +131,12 @@ impl Pattern {
         }
     }
 
-    /// The bytes of the compiled expression, or the most that they may be.
+    /// The bytes of the compiled expression.
     pub(crate) fn memory_usage(&self) -> usize {
         match &self.engine {
             Engine::Scanner(_) => 0,
             Engine::Machine(machine) => machine.memory_usage(),
-            Engine::Backtracking(_) => backtracking::MAX_COMPILED,
+            Engine::Backtracking(machine) => machine.memory_usage(),
         }
     }
 
@@ -222,6 +230,46 @@ impl Pattern {
     }
 }
 
+/// Passes the parts of a text, with whether they are matches; those between matches are if
+/// `gaps_match`. `find` finds the first match at a place or after it. Empty matches are parts; there is none
+/// at the end of another match.
+fn parts_of_matches<E>(
+    text: &[u8],
+    gaps_match: bool,
+    mut find: impl FnMut(usize) -> Result<Option<Range<usize>>, E>,
+    on_part: &mut (impl FnMut(usize, usize, bool) + ?Sized),
+) -> Result<(), E> {
+    let mut done = 0;
+    let mut at = 0;
+    let mut last_end = None;
+    while at <= text.len() {
+        let Some(Range { start, end }) = find(at)? else {
+            break;
+        };
+        at = end;
+        if start == end {
+            // No match begins within a character.
+            at += 1;
+            while text.get(at).is_some_and(|byte| byte & 0xC0 == 0x80) {
+                at += 1;
+            }
+            if last_end == Some(end) {
+                continue;
+            }
+        }
+        last_end = Some(end);
+        if done < start {
+            on_part(done, start, gaps_match);
+        }
+        on_part(start, end, true);
+        done = end;
+    }
+    if done < text.len() {
+        on_part(done, text.len(), gaps_match);
+    }
+    Ok(())
+}
+
 /// By expression and syntax.
 impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {
@@ -272,9 +320,14 @@ pub enum PatternError {
         /// The name.
         name: String,
     },
-    /// A match takes more steps than it may.
+    /// The matches of a text take more steps than they may.
     TooManySteps {
-        /// How many it may take.
+        /// How many they may take.
+        limit: usize,
+    },
+    /// Quantifiers with numbers repeat more than they may.
+    CountsTooFar {
+        /// How often they may, the numbers of nested ones multiplied.
         limit: usize,
     },
     /// The compiled expression needs more memory than it may.
@@ -312,8 +365,12 @@ impl fmt::Display for PatternError {
             ),
             Self::TooManySteps { limit } => write!(
                 f,
-                "a match of the pattern takes more than {limit} steps; write it without nested \
+                "the matches of the pattern take more than {limit} steps in a text; write it without nested \
                  repetitions"
+            ),
+            Self::CountsTooFar { limit } => write!(
+                f,
+                "the numbers of quantifiers such as {{1,3}} are more than {limit} in all; repeat less in the pattern"
             ),
             Self::TooLarge { limit } => write!(
                 f,

@@ -527,6 +527,18 @@ impl Pipeline {
         self.str_of(id).map(str::as_bytes)
     }
 
+    /// The ids that have a token, ascending.
+    pub(crate) fn ids_with_text(&self) -> Vec<PieceId> {
+        let mut ids: Vec<u32> = match &self.model {
+            PipelineModel::Bytes(_) => (0..).take(self.size).collect(),
+            model => model.vocabulary().ids().collect(),
+        };
+        ids.extend(self.added.tokens().iter().map(|token| token.id));
+        ids.sort_unstable();
+        ids.dedup();
+        ids.into_iter().map(PieceId::new).collect()
+    }
+
     /// Refuses an id without a token.
     pub(crate) fn check_id(&self, id: PieceId) -> Result<(), DecodeError> {
         match self.text_of(id.get()) {

@@ -519,7 +519,18 @@ impl Tokenizer {
 
     /// All pieces, in the order of their ids.
     pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
-        (0..self.vocab_size()).filter_map(|index| self.piece(PieceId::from_index(index)))
+        // The ids of a file can be far apart.
+        #[cfg(feature = "formats")]
+        let listed = self.pipeline().map(|pipeline| pipeline.ids_with_text());
+        #[cfg(not(feature = "formats"))]
+        let listed: Option<Vec<PieceId>> = None;
+        let all = match listed {
+            Some(_) => 0..0,
+            None => 0..self.vocab_size(),
+        };
+        let ids = all.map(PieceId::from_index);
+        let ids = ids.chain(listed.into_iter().flatten());
+        ids.filter_map(|id| self.piece(id))
     }
 
     /// The pieces that text yields only if [`EncodeOptions::allowed_special`] names them, by their

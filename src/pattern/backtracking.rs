@@ -1,44 +1,190 @@
-//! Expressions with look-around, atomic groups and back references, by the crate `fancy-regex`.
+//! Expressions with look-around, atomic groups and back references.
 //!
-//! That engine backtracks, so that a match can take exponential time. The number of its steps is
-//! limited; beyond, a text has no result, but an error.
+//! `look_around` reads an expression; this module makes a program of it and runs that at each place of
+//! a text. The program tries one way after the other and goes back where one fails, so that a match can
+//! take exponential time. The steps of a text are counted; beyond a number that grows with its length,
+//! the text has no result, but an error.
+//!
+//! A group that is decided once (look-around, an atomic group) puts a mark on the stack of untried ways.
+//! At its end, everything above the mark is dropped, so that nothing in it is tried again.
+//!
+//! Example: `a(?!b)` is `a`, *group with the way out*, `b`, *end of a negative group*, *match*. In `ac`, `b`
+//! fails, and the way out is the next one that is tried; in `ab`, the end of the group drops it and fails.
 
-use std::borrow::Cow;
+use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look, Repetition};
 
-use fancy_regex::{Regex, RegexBuilder, RuntimeError};
+use super::general::single_class;
+use super::look_around::{Construct, Length, LookAround};
+use super::{PatternError, parts_of_matches};
 
-use super::{PatternError, PatternSyntax};
+/// Steps that every text may take.
+const STEPS: usize = 1 << 26;
+/// Further steps for each byte of a text.
+const STEPS_PER_BYTE: usize = 1 << 10;
+/// Untried ways that every text may have, and further ones for each byte.
+const WAYS: usize = 1 << 16;
+const WAYS_PER_BYTE: usize = 8;
+/// Steps of a program.
+const MAX_PROGRAM: usize = 1 << 14;
+/// Bytes of a compiled expression, classes included.
+const MAX_COMPILED: usize = 4 << 20;
 
-/// The steps of a match.
-const MAX_STEPS: usize = 1_000_000;
-/// Bytes of an automaton that a part of an expression becomes. Most expressions have some such parts.
-pub(super) const MAX_COMPILED: usize = 4 << 20;
-/// Bytes of an expression, which bound the number of these parts.
-const MAX_LENGTH: usize = 2000;
+/// A step of a program.
+#[derive(Debug)]
+enum Step {
+    Text(Box<str>),
+    /// A character of a class.
+    One(usize),
+    /// As many characters of a class as possible, or as few.
+    Run {
+        class: usize,
+        least: u32,
+        most: u32,
+        is_greedy: bool,
+    },
+    Look(Look),
+    /// Goes on at the first, and at the second if that fails.
+    Either(usize, usize),
+    Jump(usize),
+    /// Keeps the place in a register.
+    Keep(usize),
+    /// Goes on if the place is another one than that in the register, and at `exit` if not: a loop ends
+    /// with an empty round.
+    UnlessEmpty {
+        register: usize,
+        exit: usize,
+    },
+    /// The text between the places of two registers.
+    Again {
+        begin: usize,
+        end: usize,
+    },
+    /// Begins a group that is decided once.
+    Group,
+    /// Begins a negative one, with the way out.
+    NegativeGroup(usize),
+    EndAtomic,
+    /// Ends the group at the place of its beginning.
+    EndLook,
+    EndNegative,
+    /// Goes back by at least so many characters of a look-behind, whose match ends where it began.
+    Back {
+        least: usize,
+        most: usize,
+    },
+    /// Whether the place is that at which the group began.
+    AtGroup,
+    Match,
+}
+
+/// What is tried when a way fails.
+#[derive(Debug)]
+enum Way {
+    Resume {
+        step: usize,
+        at: usize,
+    },
+    /// A greedy run that can give back characters.
+    Shorten {
+        step: usize,
+        at: usize,
+        least: usize,
+    },
+    /// A lazy run that can take more characters.
+    Lengthen {
+        step: usize,
+        at: usize,
+        class: usize,
+        left: u32,
+    },
+    /// A look-behind that can begin further back.
+    FurtherBack {
+        step: usize,
+        at: usize,
+        left: usize,
+    },
+    Restore {
+        register: usize,
+        place: usize,
+    },
+    /// The beginning of a group.
+    Mark {
+        at: usize,
+    },
+}
+
+/// The characters of a class.
+#[derive(Debug)]
+struct CharSet {
+    ascii: u128,
+    ranges: Box<[(char, char)]>,
+}
+
+impl CharSet {
+    fn new(class: &ClassUnicode) -> Self {
+        let ranges: Box<[(char, char)]> = class.iter().map(|it| (it.start(), it.end())).collect();
+        let has = |c: char| {
+            ranges
+                .iter()
+                .any(|(begin, end)| (*begin..=*end).contains(&c))
+        };
+        let ascii = (0..128_u8).filter(|byte| has(char::from(*byte)));
+        Self {
+            ascii: ascii.fold(0, |set, byte| set | 1 << byte),
+            ranges,
+        }
+    }
+
+    fn has(&self, c: char) -> bool {
+        if c.is_ascii() {
+            return self.ascii >> u32::from(c) & 1 == 1;
+        }
+        let after = self.ranges.partition_point(|(begin, _)| *begin <= c);
+        after
+            .checked_sub(1)
+            .is_some_and(|at| c <= self.ranges[at].1)
+    }
+}
+
+/// Why there is no program for an expression.
+pub(super) enum Refusal {
+    /// It has a construct that has a name.
+    Construct(&'static str),
+    /// It is malformed or too large, or has a construct that `look_around` does not read.
+    Other,
+}
 
 /// A compiled expression.
 #[derive(Debug)]
 pub(super) struct BacktrackingMachine {
-    regex: Regex,
+    steps: Vec<Step>,
+    classes: Vec<CharSet>,
+    registers: usize,
+    /// The bytes of texts and classes.
+    bytes: usize,
 }
 
 impl BacktrackingMachine {
-    /// `None` if the engine does not accept the expression.
-    pub(super) fn new(expression: &str, syntax: PatternSyntax) -> Option<Self> {
-        if expression.len() > MAX_LENGTH {
-            return None;
-        }
-        let expression = match syntax {
-            PatternSyntax::Oniguruma => Cow::Owned(with_classes_of_oniguruma(expression)),
-            PatternSyntax::Rust => Cow::Borrowed(expression),
+    pub(super) fn new(expression: &str) -> Result<Self, Refusal> {
+        let read = LookAround::of(expression).ok_or(Refusal::Other)?;
+        let mut compiler = Compiler {
+            read: &read,
+            machine: Self {
+                steps: Vec::new(),
+                classes: Vec::new(),
+                registers: 2 * read.groups(),
+                bytes: 0,
+            },
+            open: Vec::new(),
         };
-        let regex = RegexBuilder::new(&expression)
-            .oniguruma_mode(syntax == PatternSyntax::Oniguruma)
-            .multi_line(syntax == PatternSyntax::Oniguruma)
-            .backtrack_limit(MAX_STEPS)
-            .delegate_size_limit(MAX_COMPILED)
-            .build();
-        Some(Self { regex: regex.ok()? })
+        compiler.add(&read.hir)?;
+        compiler.push(Step::Match)?;
+        Ok(compiler.machine)
+    }
+
+    /// The bytes of the program.
+    pub(super) fn memory_usage(&self) -> usize {
+        self.bytes + self.steps.len() * size_of::<Step>()
     }
 
     /// Passes the parts of a text, with whether they are matches.
@@ -47,101 +193,498 @@ impl BacktrackingMachine {
         text: &str,
         on_part: &mut dyn FnMut(usize, usize, bool),
     ) -> Result<(), PatternError> {
-        let mut done = 0;
-        for found in self.regex.find_iter(text) {
-            let found = found.map_err(|error| match error {
-                fancy_regex::Error::RuntimeError(RuntimeError::BacktrackLimitExceeded) => {
-                    PatternError::TooManySteps { limit: MAX_STEPS }
+        let mut run = Run {
+            machine: self,
+            text,
+            ways: Vec::new(),
+            registers: vec![usize::MAX; self.registers],
+            steps: STEPS.saturating_add(text.len().saturating_mul(STEPS_PER_BYTE)),
+            max_ways: WAYS.saturating_add(text.len().saturating_mul(WAYS_PER_BYTE)),
+        };
+        let find = |from: usize| {
+            let mut at = from;
+            loop {
+                if let Some(end) = run.match_at(at)? {
+                    return Ok(Some(at..end));
                 }
-                error => PatternError::Syntax {
-                    at: 0,
-                    message: error.to_string(),
-                },
-            })?;
-            if done < found.start() {
-                on_part(done, found.start(), false);
+                match text[at..].chars().next() {
+                    Some(c) => at += c.len_utf8(),
+                    None => return Ok(None),
+                }
             }
-            on_part(found.start(), found.end(), true);
-            done = found.end();
+        };
+        parts_of_matches(text.as_bytes(), false, find, on_part)
+    }
+}
+
+struct Compiler<'e> {
+    read: &'e LookAround,
+    machine: BacktrackingMachine,
+    /// The groups around the part at hand.
+    open: Vec<usize>,
+}
+
+impl Compiler<'_> {
+    /// Adds a step, and returns its number.
+    fn push(&mut self, step: Step) -> Result<usize, Refusal> {
+        let number = self.machine.steps.len();
+        if let Step::Text(text) = &step {
+            self.machine.bytes += text.len();
         }
-        if done < text.len() {
-            on_part(done, text.len(), false);
+        self.machine.steps.push(step);
+        match number < MAX_PROGRAM && self.machine.bytes <= MAX_COMPILED {
+            true => Ok(number),
+            false => Err(Refusal::Other),
+        }
+    }
+
+    fn here(&self) -> usize {
+        self.machine.steps.len()
+    }
+
+    fn class(&mut self, class: &ClassUnicode) -> usize {
+        self.machine.bytes += size_of_val(class.ranges());
+        self.machine.classes.push(CharSet::new(class));
+        self.machine.classes.len() - 1
+    }
+
+    fn register(&mut self) -> usize {
+        self.machine.registers += 1;
+        self.machine.registers - 1
+    }
+
+    fn add(&mut self, hir: &Hir) -> Result<(), Refusal> {
+        match hir.kind() {
+            HirKind::Empty => {}
+            HirKind::Literal(literal) => {
+                let text = std::str::from_utf8(&literal.0).map_err(|_| Refusal::Other)?;
+                self.push(Step::Text(text.into()))?;
+            }
+            HirKind::Class(Class::Unicode(class)) => {
+                let class = self.class(class);
+                self.push(Step::One(class))?;
+            }
+            HirKind::Class(Class::Bytes(_)) => return Err(Refusal::Other),
+            HirKind::Look(look @ (Look::Start | Look::End | Look::StartLF | Look::EndLF)) => {
+                self.push(Step::Look(*look))?;
+            }
+            HirKind::Look(_) => return Err(Refusal::Other),
+            HirKind::Repetition(repetition) => self.add_repetition(repetition)?,
+            HirKind::Capture(capture) => {
+                match self.read.construct(capture).ok_or(Refusal::Other)? {
+                    Construct::Group(number) => {
+                        self.push(Step::Keep(2 * number))?;
+                        self.open.push(number);
+                        self.add(&capture.sub)?;
+                        self.open.pop();
+                        self.push(Step::Keep(2 * number + 1))?;
+                    }
+                    // What it refers to depends on how Oniguruma repeats the group.
+                    Construct::Again(number) if self.open.contains(&number) => {
+                        return Err(Refusal::Construct("back reference in its own group"));
+                    }
+                    Construct::Again(number) => {
+                        let (begin, end) = (2 * number, 2 * number + 1);
+                        self.push(Step::Again { begin, end })?;
+                    }
+                    Construct::Atomic => {
+                        self.push(Step::Group)?;
+                        self.add(&capture.sub)?;
+                        self.push(Step::EndAtomic)?;
+                    }
+                    Construct::Look {
+                        is_behind,
+                        is_negative,
+                    } => {
+                        let begin = self.push(match is_negative {
+                            true => Step::NegativeGroup(0),
+                            false => Step::Group,
+                        })?;
+                        if is_behind {
+                            let Length { least, most } = self.read.length(&capture.sub);
+                            self.push(Step::Back { least, most })?;
+                        }
+                        self.add(&capture.sub)?;
+                        if is_behind {
+                            self.push(Step::AtGroup)?;
+                        }
+                        let end = self.push(match is_negative {
+                            true => Step::EndNegative,
+                            false => Step::EndLook,
+                        })?;
+                        if is_negative {
+                            self.machine.steps[begin] = Step::NegativeGroup(end + 1);
+                        }
+                    }
+                }
+            }
+            HirKind::Concat(parts) => parts.iter().try_for_each(|part| self.add(part))?,
+            HirKind::Alternation(alternatives) => {
+                let (last, others) = alternatives.split_last().ok_or(Refusal::Other)?;
+                let mut jumps = Vec::new();
+                for alternative in others {
+                    let choice = self.push(Step::Either(0, 0))?;
+                    self.add(alternative)?;
+                    jumps.push(self.push(Step::Jump(0))?);
+                    self.machine.steps[choice] = Step::Either(choice + 1, self.here());
+                }
+                self.add(last)?;
+                for jump in jumps {
+                    self.machine.steps[jump] = Step::Jump(self.here());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_repetition(&mut self, repetition: &Repetition) -> Result<(), Refusal> {
+        let Repetition {
+            min,
+            max,
+            greedy,
+            sub,
+        } = repetition;
+        if let Some(class) = single_class(sub) {
+            let class = self.class(&class);
+            self.push(Step::Run {
+                class,
+                least: *min,
+                most: max.unwrap_or(u32::MAX),
+                is_greedy: *greedy,
+            })?;
+            return Ok(());
+        }
+        // Whether Oniguruma goes on after an empty round depends on how long the body is for it.
+        if (*min).max(max.unwrap_or(0)) > 1 && self.read.length(sub).least == 0 {
+            return Err(Refusal::Construct("repetition of what can be empty"));
+        }
+        let either = |inner: usize, outer: usize| match greedy {
+            true => Step::Either(inner, outer),
+            false => Step::Either(outer, inner),
+        };
+        for _ in 0..*min {
+            self.add(sub)?;
+        }
+        match max {
+            None => {
+                let register = self.register();
+                let choice = self.push(Step::Jump(0))?;
+                self.push(Step::Keep(register))?;
+                self.add(sub)?;
+                let exit = self.here() + 2;
+                self.push(Step::UnlessEmpty { register, exit })?;
+                self.push(Step::Jump(choice))?;
+                self.machine.steps[choice] = either(choice + 1, exit);
+            }
+            Some(max) => {
+                let mut choices = Vec::new();
+                for _ in *min..*max {
+                    choices.push(self.push(Step::Jump(0))?);
+                    self.add(sub)?;
+                }
+                let exit = self.here();
+                for choice in choices {
+                    self.machine.steps[choice] = either(choice + 1, exit);
+                }
+            }
         }
         Ok(())
     }
 }
 
-/// `\w` of Oniguruma in brackets: without joiners.
-const WORD_IN_CLASS: &str = r"[\w--[\x{200C}\x{200D}]]";
-/// The same outside brackets, with six numbers of Latin 1.
-const WORD: &str = r"[[\w--[\x{200C}\x{200D}]]\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}]";
-const NO_WORD: &str = r"[^[\w--[\x{200C}\x{200D}]]\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}]";
-
-/// An expression of Oniguruma with the classes written out that have other characters there.
-fn with_classes_of_oniguruma(expression: &str) -> String {
-    let boundary = format!("(?:(?<={WORD})(?!{WORD})|(?<!{WORD})(?={WORD}))");
-    let no_boundary = format!("(?:(?<={WORD})(?={WORD})|(?<!{WORD})(?!{WORD}))");
-    let mut written = String::with_capacity(expression.len());
-    let mut depth = 0;
-    let mut rest = expression;
-    while let Some(c) = rest.chars().next() {
-        let (length, by) = match c {
-            '\\' => {
-                let escaped = rest[1..].chars().next();
-                let length = 1 + escaped.map_or(0, char::len_utf8);
-                let by = match (escaped, depth) {
-                    (Some('w'), 0) => WORD.to_owned(),
-                    (Some('W'), 0) => NO_WORD.to_owned(),
-                    (Some('b'), 0) => boundary.clone(),
-                    (Some('B'), 0) => no_boundary.clone(),
-                    (Some('w'), _) => WORD_IN_CLASS.to_owned(),
-                    (Some('W'), _) => format!("[^{WORD_IN_CLASS}]"),
-                    (Some('h'), _) => "[0-9A-Fa-f]".to_owned(),
-                    (Some('H'), _) => "[^0-9A-Fa-f]".to_owned(),
-                    _ => rest[..length].to_owned(),
-                };
-                (length, by)
-            }
-            '[' => match posix_class(rest).filter(|_| depth > 0) {
-                Some((length, class)) => (length, class),
-                None => {
-                    depth += 1;
-                    (1, "[".to_owned())
-                }
-            },
-            ']' => {
-                depth = depth.max(1) - 1;
-                (1, "]".to_owned())
-            }
-            _ => (c.len_utf8(), c.to_string()),
-        };
-        written.push_str(&by);
-        rest = &rest[length..];
-    }
-    written
+/// A program on its way through a text.
+struct Run<'m> {
+    machine: &'m BacktrackingMachine,
+    text: &'m str,
+    /// The last one is tried first.
+    ways: Vec<Way>,
+    registers: Vec<usize>,
+    /// The steps that are left.
+    steps: usize,
+    max_ways: usize,
 }
 
-/// The class in brackets and colons at the start of a text: its length and its characters.
-fn posix_class(text: &str) -> Option<(usize, String)> {
-    let inner = text.strip_prefix("[:")?;
-    let (name, _) = inner.split_once(":]")?;
-    let class = match name.trim_start_matches('^') {
-        "alnum" => r"\p{Alphabetic}\p{Nd}",
-        "alpha" => r"\p{Alphabetic}",
-        "ascii" => r"\x00-\x7F",
-        "blank" => r"\p{Zs}\t",
-        "cntrl" => r"\p{Cc}",
-        "digit" => r"\p{Nd}",
-        "graph" => r"[^\p{White_Space}\p{Cc}\p{Cn}]",
-        "lower" => r"\p{Lowercase}",
-        "print" => r"[^\p{White_Space}\p{Cc}\p{Cn}]\p{Zs}",
-        "punct" => r"\p{P}\p{S}",
-        "space" => r"\p{White_Space}",
-        "upper" => r"\p{Uppercase}",
-        "xdigit" => r"0-9A-Fa-f",
-        "word" => WORD_IN_CLASS,
-        _ => return None,
-    };
-    let not = if name.starts_with('^') { "^" } else { "" };
-    Some(("[::]".len() + name.len(), format!("[{not}{class}]")))
+impl Run<'_> {
+    /// The end of the match that begins at a place.
+    fn match_at(&mut self, start: usize) -> Result<Option<usize>, PatternError> {
+        self.ways.clear();
+        self.registers.fill(usize::MAX);
+        let machine = self.machine;
+        let (mut step, mut at) = (0, start);
+        loop {
+            self.spend(1)?;
+            let goes_on = match &machine.steps[step] {
+                Step::Match => return Ok(Some(at)),
+                Step::Text(text) => {
+                    let is_here = self.text[at..].starts_with(&**text);
+                    at += text.len();
+                    is_here
+                }
+                Step::One(class) => match self.char_at(at) {
+                    Some(c) if machine.classes[*class].has(c) => {
+                        at += c.len_utf8();
+                        true
+                    }
+                    _ => false,
+                },
+                Step::Run {
+                    class,
+                    least,
+                    most,
+                    is_greedy,
+                } => match self.run(at, *class, *least) {
+                    Err(()) => false,
+                    Ok(end) if *is_greedy => {
+                        let least_end = end;
+                        at = self.run_of_most(end, *class, most - least);
+                        self.spend(at - least_end)?;
+                        if at > least_end {
+                            self.ways.push(Way::Shorten {
+                                step: step + 1,
+                                at,
+                                least: least_end,
+                            });
+                        }
+                        true
+                    }
+                    Ok(end) => {
+                        at = end;
+                        self.ways.push(Way::Lengthen {
+                            step: step + 1,
+                            at,
+                            class: *class,
+                            left: most - least,
+                        });
+                        true
+                    }
+                },
+                Step::Look(look) => self.looks(*look, at),
+                Step::Either(first, second) => {
+                    self.ways.push(Way::Resume { step: *second, at });
+                    step = *first;
+                    continue;
+                }
+                Step::Jump(to) => {
+                    step = *to;
+                    continue;
+                }
+                Step::Keep(register) => {
+                    let (register, place) = (*register, self.registers[*register]);
+                    self.ways.push(Way::Restore { register, place });
+                    self.registers[register] = at;
+                    true
+                }
+                Step::UnlessEmpty { register, exit } => {
+                    if self.registers[*register] == at {
+                        step = *exit;
+                        continue;
+                    }
+                    true
+                }
+                Step::Again { begin, end } => {
+                    let range = self.registers[*begin]..self.registers[*end];
+                    match self.text.get(range) {
+                        Some(again) => {
+                            let is_here = self.text[at..].starts_with(again);
+                            at += again.len();
+                            is_here
+                        }
+                        None => false,
+                    }
+                }
+                Step::Group => {
+                    self.ways.push(Way::Mark { at });
+                    true
+                }
+                Step::NegativeGroup(out) => {
+                    self.ways.push(Way::Resume { step: *out, at });
+                    self.ways.push(Way::Mark { at });
+                    true
+                }
+                Step::EndAtomic => {
+                    self.close_group();
+                    true
+                }
+                Step::EndLook => {
+                    at = self.close_group().unwrap_or(at);
+                    true
+                }
+                Step::EndNegative => {
+                    self.close_negative_group();
+                    false
+                }
+                Step::Back { least, most } => {
+                    let mut begin = Some(at);
+                    for _ in 0..*least {
+                        begin = begin.and_then(|begin| self.before(begin));
+                    }
+                    self.spend(*least)?;
+                    match begin {
+                        Some(begin) => {
+                            at = begin;
+                            self.ways.push(Way::FurtherBack {
+                                step: step + 1,
+                                at,
+                                left: most.saturating_sub(*least),
+                            });
+                            true
+                        }
+                        None => false,
+                    }
+                }
+                Step::AtGroup => self.group_begin() == Some(at),
+            };
+            if goes_on {
+                step += 1;
+                continue;
+            }
+            match self.next_way()? {
+                Some(next) => (step, at) = next,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    fn spend(&mut self, steps: usize) -> Result<(), PatternError> {
+        let left = self.steps.checked_sub(steps);
+        match left.filter(|_| self.ways.len() <= self.max_ways) {
+            Some(left) => {
+                self.steps = left;
+                Ok(())
+            }
+            None => Err(PatternError::TooManySteps {
+                limit: STEPS.saturating_add(self.text.len().saturating_mul(STEPS_PER_BYTE)),
+            }),
+        }
+    }
+
+    fn char_at(&self, at: usize) -> Option<char> {
+        self.text[at..].chars().next()
+    }
+
+    /// The place one character before.
+    fn before(&self, at: usize) -> Option<usize> {
+        let last = self.text[..at].chars().next_back()?;
+        Some(at - last.len_utf8())
+    }
+
+    /// The end of so many characters of a class.
+    fn run(&mut self, at: usize, class: usize, count: u32) -> Result<usize, ()> {
+        let mut end = at;
+        let mut chars = self.text[at..].chars();
+        for _ in 0..count {
+            let c = chars.next().filter(|c| self.machine.classes[class].has(*c));
+            end += c.ok_or(())?.len_utf8();
+        }
+        self.steps = self.steps.saturating_sub(end - at);
+        Ok(end)
+    }
+
+    /// The end of at most so many characters of a class.
+    fn run_of_most(&self, at: usize, class: usize, count: u32) -> usize {
+        let class = &self.machine.classes[class];
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let chars = self.text[at..].chars().take(count);
+        let taken = chars.take_while(|c| class.has(*c));
+        at + taken.map(char::len_utf8).sum::<usize>()
+    }
+
+    /// Whether the text is as an assertion says. After a line feed at its end, a text has no line for
+    /// Oniguruma.
+    fn looks(&self, look: Look, at: usize) -> bool {
+        let bytes = self.text.as_bytes();
+        match look {
+            Look::Start => at == 0,
+            Look::StartLF => at == 0 || bytes[at - 1] == b'\n' && at < bytes.len(),
+            Look::EndLF => bytes.get(at).is_none_or(|byte| *byte == b'\n'),
+            _ => at == bytes.len(),
+        }
+    }
+
+    /// The place at which the innermost group began.
+    fn group_begin(&self) -> Option<usize> {
+        let mut ways = self.ways.iter().rev();
+        ways.find_map(|way| match way {
+            Way::Mark { at } => Some(*at),
+            _ => None,
+        })
+    }
+
+    /// Drops the ways of the innermost group, but what its registers were before; returns where it
+    /// began.
+    fn close_group(&mut self) -> Option<usize> {
+        let is_mark = |way: &Way| matches!(way, Way::Mark { .. });
+        let number = self.ways.iter().rposition(is_mark)?;
+        let mut kept = number;
+        let begin = match self.ways[number] {
+            Way::Mark { at } => at,
+            _ => return None,
+        };
+        for other in number + 1..self.ways.len() {
+            if matches!(self.ways[other], Way::Restore { .. }) {
+                self.ways.swap(kept, other);
+                kept += 1;
+            }
+        }
+        self.ways.truncate(kept);
+        Some(begin)
+    }
+
+    /// Drops the ways of the innermost group and its way out.
+    fn close_negative_group(&mut self) {
+        while let Some(way) = self.ways.pop() {
+            match way {
+                Way::Restore { register, place } => self.registers[register] = place,
+                Way::Mark { .. } => break,
+                _ => {}
+            }
+        }
+        self.ways.pop();
+    }
+
+    /// Where the next way goes on: a step and a place.
+    fn next_way(&mut self) -> Result<Option<(usize, usize)>, PatternError> {
+        while let Some(way) = self.ways.pop() {
+            self.spend(1)?;
+            match way {
+                Way::Mark { .. } => {}
+                Way::Restore { register, place } => self.registers[register] = place,
+                Way::Resume { step, at } => return Ok(Some((step, at))),
+                Way::Shorten { step, at, least } => {
+                    let Some(at) = self.before(at) else { continue };
+                    if at > least {
+                        self.ways.push(Way::Shorten { step, at, least });
+                    }
+                    return Ok(Some((step, at)));
+                }
+                Way::Lengthen {
+                    step,
+                    at,
+                    class,
+                    left,
+                } => {
+                    let c = self.char_at(at);
+                    let c = c.filter(|c| left > 0 && self.machine.classes[class].has(*c));
+                    let Some(c) = c else { continue };
+                    let at = at + c.len_utf8();
+                    let left = left - 1;
+                    self.ways.push(Way::Lengthen {
+                        step,
+                        at,
+                        class,
+                        left,
+                    });
+                    return Ok(Some((step, at)));
+                }
+                Way::FurtherBack { step, at, left } => {
+                    let before = self.before(at).filter(|_| left > 0);
+                    let Some(at) = before else { continue };
+                    let left = left - 1;
+                    self.ways.push(Way::FurtherBack { step, at, left });
+                    return Ok(Some((step, at)));
+                }
+            }
+        }
+        Ok(None)
+    }
 }

@@ -1,8 +1,8 @@
 //! Expressions without a scanner: the automata of the crate `regex`.
 //!
 //! That engine takes linear time for each match because it has no look-around, no back references
-//! and no atomic groups. The expressions of tokenizers need little of these, and this module makes
-//! up for that:
+//! and no atomic groups. All matches together take linear time, too (`walk`). The expressions of
+//! tokenizers need little of what the engine has not, and this module makes up for that:
 //!
 //! * `X+(?!\S)`, X being a class of white space (`alternatives`);
 //! * possessive quantifiers (`possessive`);
@@ -16,6 +16,9 @@ pub(super) mod alternatives;
 mod possessive;
 pub(super) mod refusal;
 mod ruby;
+mod walk;
+
+use std::convert::Infallible;
 
 use regex_automata::Input;
 use regex_automata::meta::Regex;
@@ -24,8 +27,11 @@ use regex_syntax::ast::Ast;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
 
 use self::alternatives::Alternatives;
+pub(super) use self::alternatives::MAX_DEPTH;
+pub(super) use self::possessive::mark as mark_possessive;
+use self::walk::Walk;
 use super::known::expression_without_gaps;
-use super::{PatternError, PatternSyntax};
+use super::{PatternError, PatternSyntax, parts_of_matches};
 
 /// Bytes of a compiled expression.
 const MAX_COMPILED: usize = 16 << 20;
@@ -33,7 +39,7 @@ const MAX_COMPILED: usize = 16 << 20;
 /// A compiled expression.
 #[derive(Debug)]
 pub(super) struct Machine {
-    regex: Regex,
+    engine: Engine,
     /// The numbers of the alternatives whose matches lose their last character.
     cut: Vec<usize>,
     /// Whether the texts between matches are matches, too.
@@ -41,6 +47,20 @@ pub(super) struct Machine {
     /// Whether the start of a line can match. After a line feed at its end, a text has none for
     /// Oniguruma.
     finds_line_starts: bool,
+}
+
+#[derive(Debug)]
+enum Engine {
+    Walk(Walk),
+    /// For word boundaries, which a walk does not have.
+    Search(Box<Regex>),
+}
+
+/// A match before it is cut.
+struct Found {
+    start: usize,
+    end: usize,
+    alternative: usize,
 }
 
 impl Machine {
@@ -52,18 +72,23 @@ impl Machine {
         });
         let Alternatives { patterns, cut } =
             Alternatives::new(inner.unwrap_or(expression), syntax)?;
-        let regex = Regex::builder()
-            .configure(
-                Regex::config()
+        let too_large = PatternError::TooLarge {
+            limit: MAX_COMPILED,
+        };
+        let engine = match Walk::new(&patterns, MAX_COMPILED) {
+            Some(walk) => Engine::Walk(walk),
+            None => {
+                let config = Regex::config()
                     .nfa_size_limit(Some(MAX_COMPILED))
-                    .which_captures(WhichCaptures::Implicit),
-            )
-            .build_many_from_hir(&patterns)
-            .map_err(|_| PatternError::TooLarge {
-                limit: MAX_COMPILED,
-            })?;
+                    .which_captures(WhichCaptures::Implicit);
+                let regex = Regex::builder()
+                    .configure(config)
+                    .build_many_from_hir(&patterns);
+                Engine::Search(Box::new(regex.map_err(|_| too_large)?))
+            }
+        };
         Ok(Self {
-            regex,
+            engine,
             cut,
             gaps_match: inner.is_some(),
             finds_line_starts: patterns
@@ -74,52 +99,69 @@ impl Machine {
 
     /// The bytes of the compiled expression.
     pub(super) fn memory_usage(&self) -> usize {
-        self.regex.memory_usage()
+        match &self.engine {
+            Engine::Walk(walk) => walk.memory_usage(),
+            Engine::Search(regex) => regex.memory_usage(),
+        }
     }
 
     /// Passes the parts of a text, which is well-formed UTF-8, with whether they are matches. Empty
     /// matches are parts, as in tokenizers; there is none at the end of another match.
     pub(super) fn for_each(&self, text: &[u8], mut on_part: impl FnMut(usize, usize, bool)) {
-        let mut done = 0;
-        let mut at = 0;
-        let mut last_end = None;
-        while at <= text.len() {
-            let Some(found) = self.regex.search(&Input::new(text).range(at..)) else {
-                break;
-            };
-            let (start, mut end) = (found.start(), found.end());
-            if self.finds_line_starts && start == text.len() && text.ends_with(b"\n") {
-                break;
+        let on_part = &mut on_part;
+        match &self.engine {
+            Engine::Walk(walk) => {
+                let mut walk = walk.through(text);
+                self.pass_parts(text, |from| walk.find(from), on_part);
             }
-            if self.cut.contains(&found.pattern().as_usize()) {
+            Engine::Search(regex) => {
+                let find = |from: usize| {
+                    let found = regex.search(&Input::new(text).range(from..))?;
+                    Some(Found {
+                        start: found.start(),
+                        end: found.end(),
+                        alternative: found.pattern().as_usize(),
+                    })
+                };
+                self.pass_parts(text, find, on_part);
+            }
+        }
+    }
+
+    /// Passes the parts of a text of which `find` finds the next match.
+    fn pass_parts(
+        &self,
+        text: &[u8],
+        mut find: impl FnMut(usize) -> Option<Found>,
+        on_part: &mut impl FnMut(usize, usize, bool),
+    ) {
+        let find_and_cut = |from: usize| {
+            let Some(found) = find(from) else {
+                return Ok(None);
+            };
+            let Found {
+                start,
+                mut end,
+                alternative,
+            } = found;
+            if self.finds_line_starts && start == text.len() && text.ends_with(b"\n") {
+                return Ok(None);
+            }
+            if self.cut.contains(&alternative) {
                 end -= 1;
                 while text.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) {
                     end -= 1;
                 }
             }
-            at = end;
-            if start == end {
-                // No match begins within a character.
-                at += 1;
-                if last_end == Some(end) {
-                    continue;
-                }
-            }
-            last_end = Some(end);
-            if done < start {
-                on_part(done, start, self.gaps_match);
-            }
-            on_part(start, end, true);
-            done = end;
-        }
-        if done < text.len() {
-            on_part(done, text.len(), self.gaps_match);
-        }
+            Ok(Some(start..end))
+        };
+        let Ok(()): Result<(), Infallible> =
+            parts_of_matches(text, self.gaps_match, find_and_cut, on_part);
     }
 }
 
 /// Calls a function on the parts of an expression.
-fn for_each_child<E>(
+pub(super) fn for_each_child<E>(
     ast: &mut Ast,
     mut on_child: impl FnMut(&mut Ast) -> Result<(), E>,
 ) -> Result<(), E> {

@@ -8,7 +8,11 @@ use proptest::prelude::*;
 use super::general::Machine;
 use super::known::{self, Scanner};
 use super::split::Plan;
-use super::{Engine, Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
+use super::{
+    Engine, Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior,
+    parts_of_matches,
+};
+use crate::base::rng::SplitMix64;
 
 /// Characters of every class that a pattern names, and those that it names itself.
 const ALPHABET: &[&str] = &[
@@ -502,7 +506,15 @@ fn malformed_and_exploding_expressions_are_refused() {
     ));
     assert!(matches!(
         refused(r"(?:\w{1000}){1000}"),
-        PatternError::TooLarge { .. }
+        PatternError::CountsTooFar { .. }
+    ));
+    assert!(matches!(
+        refused(r"(?:[ab]{0,80}c){0,80}d"),
+        PatternError::CountsTooFar { .. }
+    ));
+    assert!(matches!(
+        refused(r"\w{4000}|[^\w\d]{4000}|\pL{96}"),
+        PatternError::TooLarge { .. } | PatternError::CountsTooFar { .. }
     ));
     assert!(matches!(
         refused(&"a".repeat(1 << 20)),
@@ -551,4 +563,137 @@ fn several_splits_pass_their_parts_in_the_order_of_the_text() {
         pretokenizer.pretokens(text),
         ["a", "b", "da", "b", "d", " ", "d", "d ", "b"]
     );
+}
+
+/// The matches of an expression, each found on its own.
+fn parts_by_searches(expression: &str, text: &str) -> Vec<(usize, usize, bool)> {
+    let regex = regex_automata::meta::Regex::new(expression).unwrap();
+    let mut parts = Vec::new();
+    let find = |from: usize| {
+        let found = regex.search(&regex_automata::Input::new(text).range(from..));
+        Ok(found.map(|found| found.range()))
+    };
+    let Ok(()): Result<(), std::convert::Infallible> =
+        parts_of_matches(text.as_bytes(), false, find, &mut |start, end, is_match| {
+            parts.push((start, end, is_match));
+        });
+    parts
+}
+
+#[test]
+fn a_walk_finds_the_matches_that_searches_find() {
+    let mut rng = SplitMix64::new(3);
+    let mut pick = |from: &[&'static str]| from[rng.below(from.len() as u64) as usize];
+    let atoms = [
+        "a", "b", "[ab]", "[^a]", "é", r"\s", ".", "(?:ab|a)", "(?:b|ba)", "$", "^", r"(?m:$)",
+    ];
+    let quantifiers = ["", "", "", "*", "+", "?", "*?", "+?", "{2,3}"];
+    let mut lookups = 0;
+    for _ in 0..3000 {
+        let mut expression = String::new();
+        for _ in 0..4 {
+            let atom = pick(&atoms);
+            expression += atom;
+            if !atom.contains(['^', '$']) || atom == "[^a]" {
+                expression += pick(&quantifiers);
+            }
+            expression += pick(&["", "", "|"]);
+        }
+        let Ok(pattern) = Pattern::new(&expression) else {
+            continue;
+        };
+        let text: String = (0..40)
+            .map(|_| pick(&["a", "b", "a", "b", "é", " ", "\n", "c"]))
+            .collect();
+        // Long enough that states are kept.
+        let long = text.repeat(40);
+        for text in [&text[..], &long] {
+            let mut parts = Vec::new();
+            pattern.for_each(text.as_bytes(), |start, end, is_match| {
+                parts.push((start, end, is_match))
+            });
+            assert_eq!(
+                parts,
+                parts_by_searches(&expression, text),
+                "{expression}: {text:?}"
+            );
+            lookups += 1;
+        }
+    }
+    assert!(lookups > 3000, "{lookups}");
+}
+
+#[test]
+fn expressions_that_look_far_ahead_and_fail_take_linear_time() {
+    let text = "ab".repeat(1 << 20);
+    for expression in [
+        "a[ab]*c|b",
+        "a[ab]{0,4000}c|b",
+        "(?:a[ab]*)?c|b",
+        "a[ab]*?c",
+    ] {
+        let pattern = Pattern::new(expression).unwrap();
+        let mut count = 0;
+        pattern.for_each(text.as_bytes(), |_, _, is_match| {
+            count += usize::from(is_match)
+        });
+        let expected = if expression.ends_with('b') {
+            1 << 20
+        } else {
+            0
+        };
+        assert_eq!(count, expected, "{expression}");
+    }
+}
+
+#[test]
+fn look_around_takes_a_number_of_steps_that_grows_with_the_text() {
+    let pattern = Pattern::with_look_around("a(?=[ab]*c)|b").unwrap();
+    let parts = |text: &str| {
+        let mut count = 0;
+        pattern.try_for_each(text, &mut |_, _, _| count += 1)?;
+        Ok::<_, PatternError>(count)
+    };
+    assert_eq!(parts(&"ab".repeat(2000)), Ok(4000));
+    let error = parts(&"ab".repeat(1 << 20)).unwrap_err();
+    assert!(
+        matches!(error, PatternError::TooManySteps { .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn look_around_and_the_like_match_as_in_oniguruma() {
+    let table: [(&str, &str, &[&str]); 14] = [
+        (
+            r"\d{1,3}(?=(?:\d{3})*\b)",
+            "1234567 89",
+            &["1", "234", "567", "89"],
+        ),
+        (r"(?<=a)b", "abb", &["b"]),
+        (r"(?<!a|bc)c", "acbcc", &["c"]),
+        (r"(?<!a)c", "acc", &["c"]),
+        (r"(?>a+|b)a", "aaba", &["ba"]),
+        (r"a++b|a", "aab", &["aab"]),
+        (r"(a|b)\1", "abba", &["bb"]),
+        (r"\bé", "é aé", &["é"]),
+        (r"(?!a)\w", "ab", &["b"]),
+        (r"(?=(a+))\1b", "aab", &["aab"]),
+        (r"a{2}?b(?=c)", "aabc", &["aab"]),
+        (r"\w+(?# letters)\Z", "ab cd\n", &["cd"]),
+        (r"(?i)A(?=b)", "aB", &["a"]),
+        (r"(?:a|(?<=a)b)+$", "ab\nb", &["ab"]),
+    ];
+    for (expression, text, expected) in table {
+        let pattern = Pattern::with_look_around(expression).unwrap();
+        let mut matches = Vec::new();
+        pattern
+            .try_for_each(text, &mut |start, end, is_match| {
+                if is_match {
+                    matches.push(&text[start..end]);
+                }
+            })
+            .unwrap();
+        assert_eq!(matches, expected, "{expression}");
+    }
 }

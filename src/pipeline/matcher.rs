@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::PipelineError;
-use crate::pattern::{Pattern, PatternError, PatternSyntax, Split, SplitBehavior};
+use crate::pattern::{Pattern, PatternError, Split, SplitBehavior};
 
 /// A text or an expression that a step looks for.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ impl Matcher {
     /// # Errors
     /// It is malformed, or has a construct that is not supported.
     pub fn expression(expression: &str) -> Result<Self, PatternError> {
-        let pattern = Pattern::with_look_around(expression, PatternSyntax::Oniguruma)?;
+        let pattern = Pattern::with_look_around(expression)?;
         Ok(Self {
             target: MatcherTarget::Expression(pattern),
         })

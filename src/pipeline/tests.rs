@@ -70,6 +70,9 @@ fn compare(cases: &str) -> (usize, Vec<String>) {
             Err(FormatError::Pipeline {
                 source: PipelineError::EmptyAddedToken,
             }) => None,
+            // What the library makes of these depends on how long they are for its engine.
+            Err(error) if error.to_string().contains(" own group)") => None,
+            Err(error) if error.to_string().contains("what can be empty)") => None,
             Err(error) => panic!("{name}: {error}"),
         };
         let (Some(pipeline), Some(same)) = (read(&file), read(&file)) else {
@@ -264,6 +267,24 @@ fn the_first_of_added_tokens_with_equal_normalized_texts_is_found() {
 }
 
 #[test]
+fn pieces_are_those_of_the_ids_that_have_a_token() {
+    let tokenizer = Tokenizer::from_bytes(
+        file(json!({
+            "added_tokens": [{"id": 70_000, "content": "<x>", "special": true}],
+            "model": {"type": "WordLevel", "vocab": {"b": 3, "a": 16_777_215}, "unk_token": "a"},
+        }))
+        .as_bytes(),
+    )
+    .unwrap();
+    let pieces: Vec<_> = tokenizer
+        .pieces()
+        .map(|piece| (piece.id.get(), piece.text))
+        .collect();
+    let expected: [(u32, &[u8]); 3] = [(2, b"<x>"), (3, b"b"), (16_777_215, b"a")];
+    assert_eq!(pieces, expected);
+}
+
+#[test]
 fn what_a_file_lists_has_limits() {
     let split = |pattern: &str| json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false});
     let splits = |count: usize, pattern: &dyn Fn(usize) -> String| {
@@ -289,10 +310,6 @@ fn what_a_file_lists_has_limits() {
             "expressions of the file need more than 67108864 bytes",
         ),
         (
-            splits(17, &|at| format!("a(?=b{at})")),
-            "expressions of the file need more than 67108864 bytes",
-        ),
-        (
             json!({"post_processor": {"type": "Sequence", "processors": values}}),
             "262144 are allowed",
         ),
@@ -305,7 +322,10 @@ fn what_a_file_lists_has_limits() {
         let error = read_pipeline(file(components).as_bytes()).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
-    assert!(read_pipeline(file(splits(1000, &|at| format!("a{at}"))).as_bytes()).is_ok());
+    for expression in ["a", "a(?=b)"] {
+        let file = file(splits(1000, &|at| format!("{expression}{at}")));
+        assert!(read_pipeline(file.as_bytes()).is_ok(), "{expression}");
+    }
 }
 
 #[test]

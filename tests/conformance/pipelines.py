@@ -1,6 +1,7 @@
 """Random pipelines of the library tokenizers, and its files, with what it makes of hostile texts.
 
 Usage: pipelines.py FIRST LAST > cases.jsonl
+       pipelines.py --expressions FIRST LAST > cases.jsonl
        pipelines.py --files COUNT FILE... > cases.jsonl
        pipelines.py --minimize SEED TEXT > cases.jsonl
        SPIECE_PIPELINES=cases.jsonl cargo test --release --lib --all-features pipeline::tests::cases_of_a_file -- --ignored
@@ -8,6 +9,7 @@ Usage: pipelines.py FIRST LAST > cases.jsonl
 Needs tokenizers 0.23.3. Each number from FIRST to LAST is the seed of a tokenizer with random components and a made-up
 model. A line has its tokenizer.json, or the path of a FILE, and for each text the ids, tokens, offsets in bytes, parts
 and decoded texts, with and without special tokens, or the error of a text that has none. A FILE gets COUNT random texts.
+With --expressions the tokenizers split at random expressions with look-around and the like.
 With --minimize the cases are the tokenizer of a SEED, and what is left of it without one of its components or added
 tokens, each with all parts of TEXT, the shortest ones first.
 `testdata/pipelines/cases.jsonl` is written by it, and read by the tests of the library; the last command compares other
@@ -312,6 +314,66 @@ def write_case(seed, file, texts):
     print(json.dumps({"seed": seed, "file": json.loads(file), "texts": made}, ensure_ascii=False))
 
 
+class ExpressionMaker:
+    """Random expressions with look-around, atomic groups, possessive quantifiers and back references."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.groups = 0
+
+    def assertion(self, depth):
+        kind = self.random.choice(["(?=", "(?!", "(?<=", "(?<!", "\\b", "\\B", "^", "$"])
+        if kind.startswith("(?<"):
+            # Oniguruma takes what has one length, and alternatives of such.
+            return kind + "|".join(self.fixed() for _ in range(self.random.randint(1, 2))) + ")"
+        return kind + self.alternatives(depth - 1) + ")" if kind.startswith("(") else kind
+
+    def fixed(self):
+        return "".join(self.one() for _ in range(self.random.randint(1, 2)))
+
+    def one(self):
+        return self.random.choice(["a", "b", "c", ".", "[ab]", "[^a]", r"\w", r"\d", r"\s", "\u00e9", r"[\w-]", r"\p{L}"])
+
+    def atom(self, depth):
+        if depth <= 0 or self.random.random() < 0.6:
+            return self.one()
+        kind = self.random.choice(["(?:", "(", "(?>", "again"])
+        if kind == "again":
+            return f"\\{self.random.randint(1, self.groups)}" if self.groups else "a"
+        inner = self.alternatives(depth - 1)
+        self.groups += kind == "("
+        return f"{kind}{inner})"
+
+    def part(self, depth):
+        if self.random.random() < 0.25:
+            return self.assertion(depth)
+        quantifiers = ["", "", "", "*", "+", "?", "{2}", "{1,2}", "*?", "+?", "??", "++", "*+", "?+", "{2}?", "{2,}"]
+        atom, quantifier = self.atom(depth), self.random.choice(quantifiers)
+        # Loops in loops take exponential time, of which the library and spiece allow different amounts.
+        is_nested = atom.startswith("(") and any(c in atom for c in "*+,")
+        return atom + ("?" if is_nested and quantifier else quantifier)
+
+    def alternatives(self, depth):
+        count = self.random.choice([1, 1, 2, 3])
+        return "|".join("".join(self.part(depth) for _ in range(self.random.randint(1, 3))) for _ in range(count))
+
+    def text(self):
+        return "".join(self.random.choices("aaabbbc \n1-\u00e9\u4e2d", k=self.random.randint(1, 14)))
+
+
+def compare_expressions(first, last):
+    """Splits at random expressions; words tell the parts."""
+    vocabulary = {"type": "WordLevel", "vocab": {"<unk>": 0}, "unk_token": "<unk>"}
+    for seed in range(first, last + 1):
+        maker = ExpressionMaker(seed)
+        split = {"type": "Split", "pattern": {"Regex": maker.alternatives(2)}, "behavior": "Isolated", "invert": False}
+        try:
+            tokenizer = Tokenizer.from_str(json.dumps({"version": "1.0", "pre_tokenizer": split, "model": vocabulary}))
+        except Exception:  # Oniguruma does not take everything that is made here.
+            continue
+        write_case(seed, tokenizer.to_str(), [maker.text() for _ in range(12)])
+
+
 def smaller(file):
     """A file, and what is left of it without a component, a step of one, or an added token."""
     yield file
@@ -342,6 +404,8 @@ def minimize(seed, text):
 def main():
     if sys.argv[1] == "--files":
         return compare_files(int(sys.argv[2]), sys.argv[3:])
+    if sys.argv[1] == "--expressions":
+        return compare_expressions(int(sys.argv[2]), int(sys.argv[3]))
     if sys.argv[1] == "--minimize":
         return minimize(int(sys.argv[2]), sys.argv[3])
     first, last = map(int, sys.argv[1:])

@@ -111,6 +111,11 @@ pub(crate) fn is_wanted(matches: &ArgMatches) -> CliResult<bool> {
     if model_type.is_some_and(|name| name.eq_ignore_ascii_case(MODEL_TYPE)) {
         return Ok(true);
     }
+    // The library's option has the values of the reference alone.
+    let known = model_type.map(|name| TrainFlags::default().set("model_type", name));
+    if let Some(Err(error)) = known {
+        return Err(CliError::Usage(format!("--{error}, nor {MODEL_TYPE}")));
+    }
     let own = [
         PATTERN,
         TIE_ORDER,

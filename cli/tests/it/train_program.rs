@@ -627,9 +627,13 @@ fn superwords_follow_the_pieces_of_the_first_stage() {
 }
 
 #[test]
-fn superword_flags_that_do_not_fit_are_refused() {
+fn flags_that_do_not_fit_are_refused() {
     let folder = folder_with(&[]);
-    let cases: [(&[&str], &str); 4] = [
+    let cases: [(&[&str], &str); 5] = [
+        (
+            &["--model_type=wordpiece"],
+            "\"wordpiece\" is not bpe, unigram, word or char, nor byte_bpe",
+        ),
         (&["--max_words=2"], "--max_words goes with --superword_from"),
         (&["--superword_from=1600"], "below --vocab_size"),
         (&["--superword_from=many"], "superword_from"),

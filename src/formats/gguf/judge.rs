@@ -185,6 +185,11 @@ fn whitespace_reasons(model: &Model) -> Vec<Reason> {
             " a  b ",
         ),
         (
+            !is_bpe && spec.remove_extra_whitespaces() && spec.escape_whitespaces(),
+            "the model removes U+2581 at the end of a text, llama.cpp keeps it",
+            "a\u{2581}",
+        ),
+        (
             !spec.escape_whitespaces(),
             "the model keeps spaces as they are, llama.cpp replaces them by U+2581",
             "a b",

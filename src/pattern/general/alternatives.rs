@@ -8,7 +8,7 @@
 use regex_syntax::ast::parse::ParserBuilder;
 use regex_syntax::ast::{self, Ast, RepetitionKind};
 use regex_syntax::hir::translate::TranslatorBuilder;
-use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, Look};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
 
 use super::super::{PatternError, PatternSyntax};
 use super::refusal::{refusal, unsupported};
@@ -16,8 +16,11 @@ use super::{possessive, repeated_class, ruby};
 
 /// Bytes of an expression. The longest known one has 400.
 const MAX_LENGTH: usize = 16 << 10;
+/// See [`counted`]. The matches that begin at different places of a text can be in so many different
+/// states at one place, each of which is followed once.
+const MAX_COUNTED: usize = 4096;
 /// Depth of groups and repetitions, so that functions may recurse.
-const MAX_DEPTH: u32 = 100;
+pub(in crate::pattern) const MAX_DEPTH: u32 = 100;
 
 /// The alternatives of an expression, the first of which that matches counts.
 pub(in crate::pattern) struct Alternatives {
@@ -65,6 +68,12 @@ impl Alternatives {
         }
         for pattern in &found.patterns {
             possessive::check(pattern, expression)?;
+            if syntax == PatternSyntax::Oniguruma {
+                ruby::check(pattern, expression)?;
+            }
+            if counted(pattern) > MAX_COUNTED {
+                return Err(PatternError::CountsTooFar { limit: MAX_COUNTED });
+            }
         }
         Ok(found)
     }
@@ -115,6 +124,21 @@ impl Alternatives {
     pub(in crate::pattern) fn may_be_empty(&self) -> bool {
         let mut patterns = self.patterns.iter();
         patterns.any(|pattern| pattern.properties().minimum_len() == Some(0))
+    }
+}
+
+/// How often quantifiers with numbers repeat something, the numbers of nested ones multiplied.
+fn counted(hir: &Hir) -> usize {
+    let inner: usize = (hir.kind().subs().iter().map(counted)).fold(0, usize::saturating_add);
+    match hir.kind() {
+        HirKind::Repetition(repetition) => {
+            let count = repetition.max.unwrap_or(0).max(repetition.min);
+            match usize::try_from(count).unwrap_or(usize::MAX) {
+                0 | 1 => inner,
+                count => count.saturating_mul(inner.max(1)),
+            }
+        }
+        _ => inner,
     }
 }
 

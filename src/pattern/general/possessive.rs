@@ -15,7 +15,7 @@ use super::{class_of, for_each_child, repeated_class};
 
 /// Replaces a quantifier with `+` after it by the greedy quantifier in a group, whose name is a
 /// plus sign and the position of the quantifier.
-pub(super) fn mark(
+pub(in crate::pattern) fn mark(
     ast: &mut Ast,
     expression: &str,
     syntax: PatternSyntax,

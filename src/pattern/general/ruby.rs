@@ -10,6 +10,8 @@ use regex_syntax::ast::{
     ClassUnicodeKind, Flag, GroupKind, LiteralKind, RepetitionKind, RepetitionRange,
 };
 
+use regex_syntax::hir::{Hir, HirKind, Look};
+
 use super::super::PatternError;
 use super::for_each_child;
 use super::refusal::{range_of, unsupported};
@@ -21,6 +23,38 @@ pub(super) fn translate(ast: &mut Ast, expression: &str) -> Result<(), PatternEr
         previous: None,
     };
     ruby.translate(ast, false)
+}
+
+/// Refuses an expression of which the engine makes something else, although it reads the same.
+pub(super) fn check(hir: &Hir, expression: &str) -> Result<(), PatternError> {
+    let is_line_start = |hir: &Hir| matches!(hir.kind(), HirKind::Look(Look::StartLF));
+    let rest = match hir.kind() {
+        HirKind::Concat(parts) if is_line_start(&parts[0]) => &parts[1..],
+        _ if is_line_start(hir) => &[],
+        _ => std::slice::from_ref(hir),
+    };
+    let has_line_start = |hir: &Hir| hir.properties().look_set().contains(Look::StartLF);
+    let whole = 0..expression.len();
+    // At the end of a text there is none.
+    if rest.iter().any(has_line_start) {
+        let construct = "start of a line after the beginning";
+        return Err(unsupported(expression, whole, construct));
+    }
+    if repeats_what_can_be_empty(hir) {
+        let construct = "repetition of what can be empty";
+        return Err(unsupported(expression, whole, construct));
+    }
+    Ok(())
+}
+
+/// An empty round ends a loop of Oniguruma. The engine goes on with another way through the body.
+fn repeats_what_can_be_empty(hir: &Hir) -> bool {
+    let can_be_empty = |hir: &Hir| hir.properties().minimum_len() == Some(0);
+    let is_loop = matches!(
+        hir.kind(),
+        HirKind::Repetition(repetition) if repetition.max != Some(1) && can_be_empty(&repetition.sub)
+    );
+    is_loop || hir.kind().subs().iter().any(repeats_what_can_be_empty)
 }
 
 struct Ruby<'a> {

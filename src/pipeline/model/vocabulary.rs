@@ -83,6 +83,11 @@ impl ModelVocabulary {
         self.by_id.get(&id).map(|number| *number as usize)
     }
 
+    /// The ids that have a token, in no order.
+    pub(in crate::pipeline) fn ids(&self) -> impl Iterator<Item = u32> {
+        self.by_id.keys().copied()
+    }
+
     /// The text of an id.
     pub fn text(&self, id: u32) -> Option<&str> {
         std::str::from_utf8(self.texts.get(self.number_of_id(id)?)).ok()

@@ -1,6 +1,6 @@
 //! Pipelines that no program wrote: any bytes, a `vocab.txt` with changes, or a `tokenizer.json` with
 //! changes, of BERT or one of those that the library tokenizers wrote. What is read makes a tokenizer
-//! that encodes every text in the same way however it is called, and of which the file that it writes
+//! that encodes every text in the same way however it is called, at once or in pieces, and of which the file that it writes
 //! makes an equal one; or it is refused. So does a `vocab.txt`, where its verdict says so.
 
 use arbitrary::{Result, Unstructured};
@@ -99,7 +99,16 @@ fn check(file: &[u8], text: &[u8]) {
         if encoder.take_failure().is_some() {
             continue;
         }
+        assert!(ids.iter().all(|id| id.index() < tokenizer.vocab_size()));
         assert_eq!(copy.encode(text), ids);
+        let mut appending = tokenizer
+            .appending_encoder(&options)
+            .expect("no option is wrong");
+        let (begin, end) = text.split_at(text.len() / 3);
+        // A beginning can have no ids where the whole has some.
+        if appending.push(begin).is_ok() && appending.push(end).is_ok() {
+            assert_eq!(appending.ids(), ids);
+        }
         let long = tokenizer.encode_long(text, &options);
         assert_eq!(long.expect("the text has ids"), ids);
         let tokens = tokenizer.encode_to_tokens(text);

@@ -1,0 +1,212 @@
+//! All matches of an expression in time that is linear in the text.
+//!
+//! The automaton is followed from each place at which no match ends yet, until it is dead. What it read
+//! after the end of the match is read again from there on. Expressions that look far ahead and fail, such
+//! as `a[ab]*c|b`, would read the rest of the text at each place. So the *states in vain* are kept: the
+//! states, and the places at which they were, after which no match ended. Where one comes up again, nothing
+//! is left to be found. (After T. Reps, "Maximal-munch" tokenization in linear time, 1998.)
+//!
+//! The automaton follows the alternatives in their order, and drops what a preferred match excludes
+//! (leftmost-first); so its state says whether a further match can end, whatever was before.
+//!
+//! Example: with `a[ab]*c|b`, the text `abab` is followed from 0 to its end, in vain. From 2, the state after
+//! `a` is the one that was there before.
+//!
+//! States are kept only at some places, and only far from the last match: usual expressions read a few bytes
+//! too many.
+
+use std::collections::HashSet;
+
+use regex_automata::hybrid::LazyStateID;
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson::{Compiler, Config, WhichCaptures};
+use regex_automata::util::pool::{Pool, PoolGuard};
+use regex_automata::util::start;
+use regex_automata::{Anchored, Input};
+use regex_syntax::hir::Hir;
+
+use super::Found;
+
+/// Bytes after the last match, from which on states are kept.
+const NEAR: usize = 256;
+/// States are kept at places that are a multiple of this.
+const SPACING: usize = 64;
+
+type MakeCache =
+    Box<dyn Fn() -> Cache + Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>;
+
+/// The automaton of an expression.
+pub(super) struct Walk {
+    dfa: DFA,
+    caches: Pool<Cache, MakeCache>,
+    /// The bytes with which a match can begin.
+    begins: Box<[bool; 256]>,
+    may_be_empty: bool,
+}
+
+impl std::fmt::Debug for Walk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Walk").finish_non_exhaustive()
+    }
+}
+
+impl Walk {
+    /// `None` if the expression has word boundaries, or needs more than so many bytes.
+    pub(super) fn new(patterns: &[Hir], max_bytes: usize) -> Option<Self> {
+        let config = Config::new()
+            .which_captures(WhichCaptures::None)
+            .nfa_size_limit(Some(max_bytes));
+        let nfa = Compiler::new()
+            .configure(config)
+            .build_many_from_hir(patterns)
+            .ok()?;
+        let config = DFA::config().skip_cache_capacity_check(true);
+        let dfa = DFA::builder().configure(config).build_from_nfa(nfa).ok()?;
+        let may_be_empty = patterns
+            .iter()
+            .any(|hir| hir.properties().minimum_len() == Some(0));
+        let begins = begins(&dfa)?;
+        let for_caches = dfa.clone();
+        let make: MakeCache = Box::new(move || for_caches.create_cache());
+        Some(Self {
+            dfa,
+            caches: Pool::new(make),
+            begins,
+            may_be_empty,
+        })
+    }
+
+    /// The bytes of the automaton.
+    pub(super) fn memory_usage(&self) -> usize {
+        self.dfa.memory_usage() + self.dfa.get_nfa().memory_usage()
+    }
+
+    /// Begins to look for the matches of a text.
+    pub(super) fn through<'w>(&'w self, text: &'w [u8]) -> Matches<'w> {
+        let cache = self.caches.get();
+        Matches {
+            walk: self,
+            text,
+            clears: cache.clear_count(),
+            cache,
+            in_vain: HashSet::new(),
+            kept: Vec::new(),
+        }
+    }
+}
+
+/// The bytes with which a match can begin, whatever is before.
+fn begins(dfa: &DFA) -> Option<Box<[bool; 256]>> {
+    let mut cache = dfa.create_cache();
+    let mut begins = Box::new([false; 256]);
+    let before = [
+        None,
+        Some(b'\n'),
+        Some(b'\r'),
+        Some(b'a'),
+        Some(b' '),
+        Some(0xFF),
+    ];
+    for byte in 0..=u8::MAX {
+        for look_behind in before {
+            let config = start::Config::new()
+                .look_behind(look_behind)
+                .anchored(Anchored::Yes);
+            let state = dfa.start_state(&mut cache, &config).ok()?;
+            let next = dfa.next_state(&mut cache, state, byte).ok()?;
+            begins[usize::from(byte)] |= !next.is_dead();
+        }
+    }
+    Some(begins)
+}
+
+/// The matches of a text, one after the other.
+pub(super) struct Matches<'w> {
+    walk: &'w Walk,
+    text: &'w [u8],
+    cache: PoolGuard<'w, Cache, MakeCache>,
+    /// How often the cache was cleared when the states in vain were found; then they have other numbers.
+    clears: usize,
+    in_vain: HashSet<(usize, LazyStateID)>,
+    /// The states of the match at hand that are in vain unless it goes on.
+    kept: Vec<(usize, LazyStateID)>,
+}
+
+impl Matches<'_> {
+    /// The first match that begins at a place or after it, and at a character.
+    pub(super) fn find(&mut self, from: usize) -> Option<Found> {
+        let text = self.text;
+        (from..=text.len()).find_map(|start| {
+            let can_begin = match text.get(start) {
+                Some(byte) if byte & 0xC0 == 0x80 => false,
+                Some(byte) => self.walk.may_be_empty || self.walk.begins[usize::from(*byte)],
+                None => true,
+            };
+            can_begin.then(|| self.match_at(start)).flatten()
+        })
+    }
+
+    fn match_at(&mut self, start: usize) -> Option<Found> {
+        let Self { walk, text, .. } = *self;
+        let dfa = &walk.dfa;
+        let input = Input::new(text).range(start..).anchored(Anchored::Yes);
+        let mut state = dfa.start_state_forward(&mut self.cache, &input).ok()?;
+        let mut found: Option<Found> = None;
+        let mut last = start;
+        self.kept.clear();
+        for (at, byte) in text.iter().enumerate().skip(start) {
+            state = dfa.next_state(&mut self.cache, state, *byte).ok()?;
+            if state.is_tagged() {
+                if state.is_match() {
+                    last = at;
+                    let alternative = dfa.match_pattern(&self.cache, state, 0).as_usize();
+                    found = Some(Found {
+                        start,
+                        end: at,
+                        alternative,
+                    });
+                    self.kept.clear();
+                } else if state.is_dead() {
+                    self.keep_in_vain();
+                    return found;
+                }
+            }
+            if at % SPACING == 0 && at - last > NEAR {
+                self.forget_old_numbers();
+                if self.in_vain.contains(&(at, state)) {
+                    self.keep_in_vain();
+                    return found;
+                }
+                self.kept.push((at, state));
+            }
+        }
+        state = dfa.next_eoi_state(&mut self.cache, state).ok()?;
+        if state.is_match() {
+            let alternative = dfa.match_pattern(&self.cache, state, 0).as_usize();
+            return Some(Found {
+                start,
+                end: text.len(),
+                alternative,
+            });
+        }
+        self.keep_in_vain();
+        found
+    }
+
+    /// The kept states did not lead to a match.
+    fn keep_in_vain(&mut self) {
+        if !self.kept.is_empty() {
+            self.forget_old_numbers();
+            self.in_vain.extend(self.kept.drain(..));
+        }
+    }
+
+    fn forget_old_numbers(&mut self) {
+        let clears = self.cache.clear_count();
+        if clears != self.clears {
+            self.clears = clears;
+            self.in_vain.clear();
+            self.kept.clear();
+        }
+    }
+}
