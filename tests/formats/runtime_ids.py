@@ -55,6 +55,8 @@ def onnxruntime_extensions(file, texts):
     off = numpy.array([False])
     # nbest_size and alpha; add_bos, add_eos, reverse and fairseq.
     arguments = [numpy.array([0], numpy.int64), numpy.array([0], numpy.float32), off, off, off, off]
+    # The first call reads the model, so that one which is refused is no matter of the texts.
+    operator(numpy.array(["a"], object), *arguments)
     return [ids_or_none(lambda text: operator(numpy.array([text], object), *arguments)[0].tolist(), text) for text in texts]
 
 
