@@ -49,9 +49,14 @@ impl FileFormat {
             return Some(Self::Folder);
         }
         let name = path.file_name()?.to_str()?;
+        // Such as `gpt2-vocab.json`; `my_vocab.json` is a tokenizer.json.
+        let is_one_of = |end: &&str| {
+            name.strip_suffix(*end)
+                .is_some_and(|it| it.is_empty() || it.ends_with('-'))
+        };
         if ["vocab.json", "merges.txt", "encoder.json", "vocab.bpe"]
             .iter()
-            .any(|end| name.ends_with(end))
+            .any(is_one_of)
         {
             return Some(Self::VocabMerges);
         } else if name == "tekken.json" {

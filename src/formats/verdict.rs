@@ -43,6 +43,19 @@ impl Verdict {
         self.reasons.extend(reasons);
     }
 
+    /// Replaces the examples that do not differ by others of the same kind of reason, or leaves them out.
+    pub(super) fn replace_examples(
+        &mut self,
+        mut differs: impl FnMut(&str) -> bool,
+        others: impl Fn(ReasonKind) -> Vec<String>,
+    ) {
+        for reason in &mut self.reasons {
+            if reason.example.as_deref().is_some_and(|text| !differs(text)) {
+                reason.example = others(reason.kind).into_iter().find(|text| differs(text));
+            }
+        }
+    }
+
     /// Whether a reason of this kind was given.
     pub fn has(&self, kind: ReasonKind) -> bool {
         self.reasons.iter().any(|reason| reason.kind == kind)

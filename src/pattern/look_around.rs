@@ -306,6 +306,10 @@ fn escape(
         }
         (Some('w'), true) => WORD_IN_CLASS.to_owned(),
         (Some('W'), true) => format!("[^{WORD_IN_CLASS}]"),
+        // Beginnings and ends of words to the parser, or nothing that can be escaped.
+        (Some(c @ ('<' | '>' | ' ')), _) => c.to_string(),
+        (Some(c), _) if !c.is_ascii() => c.to_string(),
+        (Some('e'), _) => r"\x1B".to_owned(),
         (Some('h'), _) => "[0-9A-Fa-f]".to_owned(),
         (Some('H'), _) => "[^0-9A-Fa-f]".to_owned(),
         (Some('Z'), false) => look("ahead", r"\n?\z"),

@@ -664,7 +664,9 @@ fn look_around_takes_a_number_of_steps_that_grows_with_the_text() {
 
 #[test]
 fn look_around_and_the_like_match_as_in_oniguruma() {
-    let table: [(&str, &str, &[&str]); 14] = [
+    let table: [(&str, &str, &[&str]); 16] = [
+        (r"\A(?!(?:\<x\>)\z)(?=[\s\S])", "<x>y", &[""]),
+        (r"(?<=\ )[\é\<]", " é < <", &["é", "<", "<"]),
         (
             r"\d{1,3}(?=(?:\d{3})*\b)",
             "1234567 89",

@@ -185,7 +185,7 @@ fn whitespace_reasons(model: &Model) -> Vec<Reason> {
             " a  b ",
         ),
         (
-            !is_bpe && spec.remove_extra_whitespaces() && spec.escape_whitespaces(),
+            !is_bpe && keeps_marks(model),
             "the model removes U+2581 at the end of a text, llama.cpp keeps it",
             "a\u{2581}",
         ),
@@ -208,6 +208,15 @@ fn whitespace_reasons(model: &Model) -> Vec<Reason> {
         .collect()
 }
 
+/// Whether U+2581 in a text is removed at its end alone: rules can make a space of it.
+fn keeps_marks(model: &Model) -> bool {
+    let spec = model.normalizer_spec();
+    let tokenizer = Tokenizer::new(model.clone());
+    spec.remove_extra_whitespaces()
+        && spec.escape_whitespaces()
+        && tokenizer.normalize("\u{2581}a") != tokenizer.normalize("a")
+}
+
 /// Where llama.cpp finds user-defined symbols that SentencePiece does not find, or the reverse.
 fn symbol_reasons(model: &Model, symbols: &[Piece<'_>]) -> Vec<Reason> {
     let spec = model.normalizer_spec();
@@ -220,9 +229,7 @@ fn symbol_reasons(model: &Model, symbols: &[Piece<'_>]) -> Vec<Reason> {
         );
         reasons.push(symbol_reason(explanation).with_example(format!("{text}a")));
     }
-    if let Some(overlap) = SymbolOverlap::find(symbols) {
-        reasons.push(overlap.reason());
-    }
+    reasons.extend(overlap_reason(model, symbols));
     if model.model_type() == ModelType::Unigram {
         let mut others = symbols
             .iter()
@@ -318,35 +325,111 @@ struct SymbolOverlap<'m> {
     start: usize,
 }
 
+/// The reason if two symbols can overlap. The example is a text that is cut in other places, if one of two
+/// symbols is.
+fn overlap_reason(model: &Model, symbols: &[Piece<'_>]) -> Option<Reason> {
+    let tokenizer = Tokenizer::new(model.clone());
+    let mut longest_first: Vec<&[u8]> = symbols.iter().map(|symbol| symbol.text).collect();
+    longest_first.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    let ids = |parts: Vec<&[u8]>| {
+        parts
+            .iter()
+            .flat_map(|it| tokenizer.encode(it))
+            .collect::<Vec<_>>()
+    };
+    let differs = |overlap: &&SymbolOverlap<'_>| {
+        let text = overlap.text();
+        let is_within =
+            |symbol: &&&[u8]| !symbol.is_empty() && memchr::memmem::find(&text, symbol).is_some();
+        let symbols: Vec<&[u8]> = longest_first.iter().filter(is_within).copied().collect();
+        let leftmost = cut_leftmost(&text, &symbols);
+        let longest = cut_longest_first(&text, &symbols);
+        leftmost != longest && ids(leftmost) != ids(longest)
+    };
+    let overlaps = SymbolOverlap::some(symbols);
+    let differing = overlaps.iter().find(differs);
+    let shown = differing.or(overlaps.first())?;
+    let first = lossy_string(shown.first);
+    let second = lossy_string(shown.second);
+    let mut reason = symbol_reason(format!(
+        "the symbols {first:?} and {second:?} can overlap; llama.cpp looks for the longest first, SentencePiece for the leftmost"
+    ));
+    reason.example = differing.map(|overlap| lossy_string(&overlap.text()));
+    Some(reason)
+}
+
+/// The parts of a text that SentencePiece makes: at each place the longest symbol.
+fn cut_leftmost<'t>(text: &'t [u8], longest_first: &[&[u8]]) -> Vec<&'t [u8]> {
+    let mut parts = Vec::new();
+    let (mut begin, mut at) = (0, 0);
+    while at < text.len() {
+        match longest_first
+            .iter()
+            .find(|symbol| text[at..].starts_with(symbol))
+        {
+            Some(symbol) => {
+                parts.extend([&text[begin..at], &text[at..at + symbol.len()]]);
+                at += symbol.len();
+                begin = at;
+            }
+            None => at += 1,
+        }
+    }
+    parts.push(&text[begin..]);
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// The parts that llama.cpp makes: one symbol after the other cuts what the ones before have left.
+fn cut_longest_first<'t>(text: &'t [u8], longest_first: &[&[u8]]) -> Vec<&'t [u8]> {
+    // With whether they are symbols.
+    let mut parts = vec![(text, false)];
+    for symbol in longest_first {
+        let before = std::mem::take(&mut parts);
+        for (part, is_symbol) in before {
+            let mut begin = 0;
+            for at in memchr::memmem::find_iter(part, symbol).filter(|_| !is_symbol) {
+                parts.push((&part[begin..at], false));
+                begin = at + symbol.len();
+                parts.push((&part[at..begin], true));
+            }
+            parts.push((&part[begin..], is_symbol));
+        }
+    }
+    let parts = parts.into_iter().map(|(part, _)| part);
+    parts.filter(|part| !part.is_empty()).collect()
+}
+
+/// How many overlaps are tried for an example.
+const MAX_OVERLAPS: usize = 200;
+
 impl<'m> SymbolOverlap<'m> {
-    /// Two symbols that can overlap. All prefixes and suffixes are hashed, which is quadratic in
+    /// Pairs of symbols that can overlap. All prefixes and suffixes are hashed, which is quadratic in
     /// the length of each symbol.
-    fn find(symbols: &[Piece<'m>]) -> Option<Self> {
+    fn some(symbols: &[Piece<'m>]) -> Vec<Self> {
         let by_beginning = by_beginning(symbols);
+        let mut found = Vec::new();
         for (number, symbol) in symbols.iter().enumerate() {
             for start in 1..symbol.text.len() {
                 let others = by_beginning.get(&symbol.text[start..]);
-                let mut others = others.into_iter().flatten();
-                if let Some(other) = others.find(|other| **other != number) {
-                    return Some(Self {
-                        first: symbol.text,
-                        second: symbols.get(*other)?.text,
-                        start,
-                    });
+                let others = others.into_iter().flatten();
+                let others = others.filter(|other| **other != number);
+                found.extend(others.map(|other| Self {
+                    first: symbol.text,
+                    second: symbols[*other].text,
+                    start,
+                }));
+                if found.len() >= MAX_OVERLAPS {
+                    return found;
                 }
             }
         }
-        None
+        found
     }
 
-    fn reason(&self) -> Reason {
-        let first = lossy_string(self.first);
-        let second = lossy_string(self.second);
-        let explanation = format!(
-            "the symbols {first:?} and {second:?} can overlap; llama.cpp looks for the longest first, SentencePiece for the leftmost"
-        );
-        let both = [&self.first[..self.start], self.second].concat();
-        symbol_reason(explanation).with_example(lossy_string(&both))
+    /// The text in which they do.
+    fn text(&self) -> Vec<u8> {
+        [&self.first[..self.start], self.second].concat()
     }
 }
 

@@ -30,7 +30,7 @@ pub struct TransformersFolder {
 impl TransformersFolder {
     /// The files for a model.
     pub(super) fn new(model: &Model, options: &JsonOptions) -> Result<Self, FormatError> {
-        let parts = JsonParts::new(model, options)?;
+        let mut parts = JsonParts::new(model, options)?;
         let spec = model.trainer_spec();
         let control = |text: &[u8]| control_piece(model, text);
         let roles = [

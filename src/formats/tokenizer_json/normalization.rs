@@ -289,22 +289,39 @@ pub(super) fn escaped(text: &str) -> String {
 /// A text that `Precompiled` normalizes differently: a character with a rule and a combining mark
 /// without, which is lost; or the source of a rule that is too long.
 fn example_of_rules(rules: &[Rule], normalizer: &Normalizer) -> Option<String> {
-    let marked = rules.iter().filter_map(|(source, target)| {
-        let is_short = source.len() + COMBINING_MARK.len() < LONG_CLUSTER;
-        let is_usable = is_short && single_char(source)?.is_alphanumeric() && !target.is_empty();
-        is_usable.then(|| [source, target].map(|text| format!("{text}{COMBINING_MARK}")))
-    });
-    let keeps_mark = |[text, expected]: &[String; 2]| {
-        let mut normalized = Vec::new();
-        normalizer.normalize(text.as_bytes(), &mut normalized);
-        lossy_string(&normalized).contains(expected)
-    };
-    if let Some([text, _]) = marked.take(MAX_TRIED_RULES).find(keeps_mark) {
+    if let Some(text) = marked_characters(rules, normalizer).next() {
         return Some(text);
     }
     let is_long =
         |(source, _): &&Rule| source.len() >= LONG_CLUSTER && source.chars().nth(1).is_some();
     rules.iter().find(is_long).map(|(source, _)| source.clone())
+}
+
+/// Texts that can have other ids because of a charsmap, some of which have.
+pub(super) fn other_examples_of_rules(model: &Model) -> Vec<String> {
+    let rules = model.normalization_rules().unwrap_or_default();
+    let several = rules.iter().map(|(source, _)| source);
+    let several = several.filter(|source| source.chars().nth(1).is_some());
+    let several = several.take(MAX_TRIED_RULES).cloned();
+    marked_characters(&rules, &model.normalizer())
+        .chain(several)
+        .collect()
+}
+
+/// Characters that rules replace with a combining mark, which tokenizers loses.
+fn marked_characters(rules: &[Rule], normalizer: &Normalizer) -> impl Iterator<Item = String> {
+    let marked = rules.iter().filter_map(|(source, target)| {
+        let is_short = source.len() + COMBINING_MARK.len() < LONG_CLUSTER;
+        let is_usable = is_short && single_char(source)?.is_alphanumeric() && !target.is_empty();
+        is_usable.then(|| [source, target].map(|text| format!("{text}{COMBINING_MARK}")))
+    });
+    let keeps_mark = move |[text, expected]: &[String; 2]| {
+        let mut normalized = Vec::new();
+        normalizer.normalize(text.as_bytes(), &mut normalized);
+        lossy_string(&normalized).contains(expected)
+    };
+    let kept = marked.take(MAX_TRIED_RULES).filter(keeps_mark);
+    kept.map(|[text, _]| text)
 }
 
 /// How many rules are tried for an example.

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::parse::{JsonModel, JsonPipeline};
 use super::write_pipeline::{components, model_settings, pre_tokenizer, steps, write_file};
+use crate::base::byte_chars::byte_of;
 use crate::byte_bpe::SpecialToken;
 use crate::formats::{FileFormat, FormatError, Reason, ReasonKind, TokenRoles};
 use crate::pattern::{
@@ -45,6 +46,17 @@ impl JsonPipeline<'_> {
         }
         steps.extend(self.pre_tokenizer.take());
         if self.model.byte_level == Some(true) {
+            let is_added = |text: &str| self.added_tokens.iter().any(|it| &*it.content == text);
+            let vocab = self.model.vocab.as_ref();
+            let texts = vocab
+                .into_iter()
+                .flat_map(|it| it.ids())
+                .map(|(text, _)| text);
+            let whole_first = self.model.ignore_merges == Some(true);
+            if let Some(text) = token_of_text(texts, whole_first, is_added) {
+                let problem = format!("{text:?} is no token of bytes, and {GIVEN_FOR_TEXT}");
+                return Err(FormatError::component("model.vocab", problem));
+            }
             steps.push(json!({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}));
         }
         self.pre_tokenizer = match steps.len() {
@@ -67,6 +79,23 @@ impl JsonPipeline<'_> {
 /// What no pipeline does that has a pre-tokenizer for the marks.
 const CUT_FIRST: &str =
     "here added tokens are found before spaces become marks; set \"normalized\" to false";
+
+/// What no pipeline does with a token that is not of bytes.
+const GIVEN_FOR_TEXT: &str =
+    "tokenizers 1.0.0rc3 gives it for a pretoken that is this text; remove it";
+
+/// A token that tokenizers 1.0.0rc3 gives for a pretoken with its text, although a character of it stands
+/// for no byte: such a token is one character, or whole pretokens are looked up first. 0.23 never gives it.
+fn token_of_text<'t>(
+    mut texts: impl Iterator<Item = &'t str>,
+    whole_first: bool,
+    is_added: impl Fn(&str) -> bool,
+) -> Option<&'t str> {
+    texts.find(|text| {
+        let is_whole = whole_first || text.chars().nth(1).is_none();
+        is_whole && text.chars().any(|c| byte_of(c).is_none()) && !is_added(text)
+    })
+}
 
 /// The text of a token of the model.
 fn text_of_id(model: &JsonModel<'_>, id: u64) -> Option<String> {
@@ -489,6 +518,16 @@ fn reasons(pipeline: &Pipeline) -> Vec<Reason> {
     }
     if let PipelineModel::Bpe(bpe) = pipeline.model() {
         let options = bpe.options();
+        let added = pipeline.added_tokens();
+        let is_added = |text: &str| added.iter().any(|it| it.text == text);
+        let texts = bpe.vocabulary().tokens().map(|(text, _)| text);
+        let texts = texts.filter(|_| pipeline.is_byte_level());
+        if let Some(text) = token_of_text(texts, options.whole_parts_first, is_added) {
+            let explanation = format!(
+                "tokenizers 1.0.0rc3 gives the token {text:?} for a pretoken that is this text; 0.23 gives its bytes"
+            );
+            reasons.push(Reason::new(ReasonKind::PieceText, explanation).with_example(text));
+        }
         let affixes = [
             &options.continuing_subword_prefix,
             &options.end_of_word_suffix,

@@ -1,14 +1,14 @@
 //! The parts of a `tokenizer.json` as a pipeline, which is written like any other.
 
 use super::export::JsonParts;
-use super::normalization::{JsonNormalizer, has_suffix};
+use super::normalization::{JsonNormalizer, has_suffix, other_examples_of_rules};
 use super::version_2::write_version_2;
 use super::write_pipeline::write_pipeline;
 use super::{JsonVersion, TokenizerJson};
 use crate::base::{WHITESPACE_MARK_STR, lossy_string};
 use crate::byte_bpe::SpecialToken;
 use crate::formats::order::symbols_of;
-use crate::formats::{FileFormat, FormatError, Place, TokenRoles};
+use crate::formats::{FileFormat, FormatError, Place, ReasonKind, TokenRoles};
 use crate::model::ModelType;
 use crate::piece::PieceId;
 use crate::pipeline::{
@@ -16,6 +16,7 @@ use crate::pipeline::{
     NormalizerStep, Pipeline, PipelineError, PipelineModel, PipelineParts, PostProcessorStep,
     PrecompiledRules, Template, TemplatePart, UnigramModel,
 };
+use crate::tokenizer::{EncodeOptions, Tokenizer, TokenizerConfig};
 
 impl JsonParts<'_> {
     /// The file with its verdict.
@@ -24,23 +25,49 @@ impl JsonParts<'_> {
         version: JsonVersion,
         roles: &TokenRoles,
     ) -> Result<TokenizerJson, FormatError> {
-        let json = match version {
-            JsonVersion::V1 => self.json()?,
-            JsonVersion::V2 => {
-                let (json, reasons) = write_version_2(&self.pipeline()?, roles)?;
-                self.verdict.add_all(reasons);
-                json
-            }
+        let pipeline = self.pipeline()?;
+        let (json, reasons) = match version {
+            JsonVersion::V1 => (write_pipeline(&pipeline), Vec::new()),
+            JsonVersion::V2 => write_version_2(&pipeline, roles)?,
         };
+        self.replace_examples(pipeline);
+        self.verdict.add_all(reasons);
         Ok(TokenizerJson {
             json,
             verdict: self.verdict,
         })
     }
 
-    /// The file.
-    pub(super) fn json(&self) -> Result<Vec<u8>, FormatError> {
-        Ok(write_pipeline(&self.pipeline()?))
+    /// The file; the examples of the verdict are then texts with other ids.
+    pub(super) fn json(&mut self) -> Result<Vec<u8>, FormatError> {
+        let pipeline = self.pipeline()?;
+        let json = write_pipeline(&pipeline);
+        self.replace_examples(pipeline);
+        Ok(json)
+    }
+
+    /// Replaces the examples of the verdict whose ids are equal, or leaves them out: the model may have no
+    /// pieces for what differs.
+    fn replace_examples(&mut self, pipeline: Pipeline) {
+        if !self.verdict.reasons().iter().any(|it| it.example.is_some()) {
+            return;
+        }
+        let ours = Tokenizer::new(self.model.clone());
+        let theirs = Tokenizer::from_pipeline(pipeline, TokenizerConfig::default());
+        // The library finds special tokens in every text.
+        let special = theirs.special_tokens().map(|(_, text)| text.to_vec());
+        let options = EncodeOptions::default().with_allowed_special(special);
+        let Ok(mut encoder) = theirs.encoder_with(&options) else {
+            return;
+        };
+        let model = self.model;
+        self.verdict.replace_examples(
+            |text| encoder.encode(text) != ours.encode(text),
+            |kind| match kind {
+                ReasonKind::NormalizationRules => other_examples_of_rules(model),
+                _ => Vec::new(),
+            },
+        );
     }
 
     /// The pipeline of which `tokenizers` makes the ids of the file.

@@ -1,7 +1,7 @@
 //! What each program does with a model, as rules that give reasons.
 
 use super::{Runtime, RuntimeFile, RuntimeVerdict};
-use crate::base::WHITESPACE_MARK_STR;
+use crate::base::{WHITESPACE_MARK_STR, lossy_string};
 use crate::byte_bpe::ByteBpe;
 use crate::formats::{
     ByteFileOptions, FileFormat, GgufOptions, JsonOptions, Reason, ReasonKind, Verdict,
@@ -161,6 +161,17 @@ impl<'m> ModelRules<'m> {
                     return RuntimeVerdict::Refused(problem.to_string());
                 }
             }
+        }
+        // Elsewhere the first word begins with the mark of a space.
+        let has_mark = self.model.normalizer_spec().add_dummy_prefix()
+            && !self.model.trainer_spec().treat_whitespace_as_suffix();
+        let mut pieces = self.model.pieces();
+        let control = pieces.find(|piece| piece.kind == PieceKind::Control);
+        if let Some(control) = control.filter(|_| self.model_type() == ModelType::Word && !has_mark)
+        {
+            let text = lossy_string(control.text);
+            let explanation = "its SentencePiece is older than 0.2.3 and fails for a text that begins with the word of a control piece";
+            reasons.push(Reason::new(ReasonKind::MetaPiece, explanation).with_example(text));
         }
         if self.model_type() == ModelType::Unigram {
             let explanation = "its SentencePiece is older than 0.2.2 and compares sums of scores in 64 bits, so that nearly equal sums \

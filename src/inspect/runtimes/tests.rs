@@ -62,6 +62,12 @@ fn reasons_follow_from_the_model() {
     };
     let table = [
         (
+            "word_symbols",
+            "tensorflow-text",
+            ReasonKind::MetaPiece,
+            "<s>",
+        ),
+        (
             "llama2",
             "onnxruntime-extensions",
             ReasonKind::PieceText,

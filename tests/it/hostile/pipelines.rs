@@ -99,7 +99,10 @@ fn check(file: &[u8], text: &[u8]) {
         if encoder.take_failure().is_some() {
             continue;
         }
-        assert!(ids.iter().all(|id| id.index() < tokenizer.vocab_size()));
+        assert!(
+            ids.iter()
+                .all(|id| (id.get() as usize) < tokenizer.vocab_size())
+        );
         assert_eq!(copy.encode(text), ids);
         let mut appending = tokenizer
             .appending_encoder(&options)

@@ -105,6 +105,29 @@ fn byte_level_is_a_field_of_the_model() {
 }
 
 #[test]
+fn tokens_that_the_library_gives_for_a_text_are_a_reason_and_are_not_read() {
+    let cases = [
+        ("\u{1f600}", false, true),
+        ("\u{4e2d}b", false, false),
+        ("\u{4e2d}b", true, true),
+    ];
+    for (text, whole_first, is_given) in cases {
+        let mut file: Value = serde_json::from_str(&byte_level(&json!({}))).unwrap();
+        file["model"]["vocab"][text] = json!(257);
+        file["model"]["ignore_merges"] = json!(whole_first);
+        let pipeline = read_pipeline(file.to_string().as_bytes()).unwrap();
+        let (version_2, reasons) = write_version_2(&pipeline, pipeline.roles()).unwrap();
+        let mut reasons = reasons.iter();
+        let reason = reasons.find(|reason| reason.kind == ReasonKind::PieceText);
+        assert_eq!(
+            reason.and_then(|it| it.example.as_deref()),
+            is_given.then_some(text)
+        );
+        assert_eq!(read_pipeline(&version_2).is_err(), is_given, "{text}");
+    }
+}
+
+#[test]
 fn expressions_that_cut_alike_are_written_as_the_library_knows_them() {
     let options = crate::formats::ByteFormatOptions {
         pretokenizer: crate::Pretokenizer::named("rustbpe"),
