@@ -13,6 +13,7 @@
 //! | `packed` | short texts as a few machine words |
 //! | [`rng`] | seeded random numbers |
 //! | `script` | the script of a character in Unicode 9.0 |
+//! | `steps` | counts steps in tests |
 //! | [`utf8`] | step over characters of text that need not be UTF-8 |
 
 pub(crate) mod arena;
@@ -28,6 +29,7 @@ pub(crate) mod packed;
 pub(crate) mod rng;
 #[cfg(feature = "formats")]
 pub(crate) mod script;
+pub(crate) mod steps;
 pub(crate) mod utf8;
 
 #[cfg(feature = "train")]

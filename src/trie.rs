@@ -25,6 +25,7 @@ pub(crate) mod prefix;
 pub(crate) mod texts;
 
 use crate::base::num::low_u8;
+use crate::base::steps;
 use crate::base::utf8::common_length;
 
 /// The value of a cell where no key ends.
@@ -110,6 +111,7 @@ impl Iterator for Prefixes<'_> {
     #[inline]
     fn next(&mut self) -> Option<Prefix> {
         loop {
+            steps::count(1);
             let byte = *self.text.get(self.length)?;
             let cell = self.base ^ usize::from(byte);
             let Cell { link, value } = *self.trie.cells.get(cell)?;

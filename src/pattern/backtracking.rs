@@ -16,6 +16,7 @@ use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look, Repetition};
 use super::general::single_class;
 use super::look_around::{Construct, Length, LookAround};
 use super::{PatternError, parts_of_matches};
+use crate::base::steps;
 
 /// Steps that every text may take.
 const STEPS: usize = 1 << 26;
@@ -546,6 +547,7 @@ impl Run<'_> {
     }
 
     fn spend(&mut self, steps: usize) -> Result<(), PatternError> {
+        steps::count(steps);
         let left = self.steps.checked_sub(steps);
         match left.filter(|_| self.ways.len() <= self.max_ways) {
             Some(left) => {

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{FinishedText, Pipeline, PipelineError, PipelineState};
+use crate::base::steps::steps_of;
 use crate::encode::EncodeError;
 use crate::formats::{FormatError, read_pipeline};
 use crate::piece::PieceId;
@@ -325,6 +326,34 @@ fn what_a_file_lists_has_limits() {
     for expression in ["a", "a(?=b)"] {
         let file = file(splits(1000, &|at| format!("{expression}{at}")));
         assert!(read_pipeline(file.as_bytes()).is_ok(), "{expression}");
+    }
+}
+
+#[test]
+fn pipelines_take_a_number_of_steps_that_is_linear_in_the_text() {
+    for line in CASES.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let pipeline = read_pipeline(case["file"].to_string().as_bytes()).unwrap();
+        let texts = case["texts"].as_array().unwrap().iter();
+        let text: String = texts.filter_map(|it| it["text"].as_str()).collect();
+        let steps = |count: usize| {
+            let text = text.repeat(count);
+            let found = pipeline.found(|_| true, true);
+            let scopes = Scope::whole(text.as_bytes(), &found);
+            let mut state = PipelineState::default();
+            let encode = || {
+                // A text that has no ids takes steps, too.
+                let _ = pipeline.for_each_token(text.as_bytes(), &scopes, &mut state, |_| ());
+            };
+            steps_of(encode) + text.len()
+        };
+        let [few, many] = [4, 64].map(steps);
+        // Heaps and the ends of texts take some more.
+        assert!(
+            many <= 20 * few,
+            "seed {}: {few} and {many} steps",
+            case["seed"]
+        );
     }
 }
 

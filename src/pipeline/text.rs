@@ -18,6 +18,7 @@
 
 use std::ops::Range;
 
+use crate::base::steps;
 use crate::special::Scope;
 
 /// The bytes of the caller's text that a byte stands for.
@@ -347,6 +348,7 @@ impl MappedText {
         &mut self,
         mut change: impl FnMut(&mut PartWriter<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        steps::count(self.text.len() + self.parts.len());
         let next = &mut self.next;
         next.text.clear();
         next.origins.clear();
@@ -386,6 +388,7 @@ impl MappedText {
         &mut self,
         mut cut: impl FnMut(&str, &mut dyn FnMut(Range<usize>, Option<u32>)) -> Result<(), E>,
     ) -> Result<(), E> {
+        steps::count(self.text.len() + self.parts.len());
         let parts = &mut self.next.parts;
         parts.clear();
         for part in &self.parts {

@@ -26,6 +26,7 @@ use regex_automata::{Anchored, Input};
 use regex_syntax::hir::Hir;
 
 use super::Found;
+use crate::base::steps;
 
 /// Bytes after the last match, from which on states are kept.
 const NEAR: usize = 256;
@@ -155,6 +156,7 @@ impl Matches<'_> {
         let mut last = start;
         self.kept.clear();
         for (at, byte) in text.iter().enumerate().skip(start) {
+            steps::count(1);
             state = dfa.next_state(&mut self.cache, state, *byte).ok()?;
             if state.is_tagged() {
                 if state.is_match() {

@@ -20,6 +20,7 @@ use std::sync::OnceLock;
 
 use super::{ModelToken, ModelVocabulary, NoUnknownToken};
 use crate::base::num::low_u32;
+use crate::base::steps;
 
 /// What a BPE model does with characters, and with parts as a whole.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -397,6 +398,7 @@ impl BpeModel {
         let pairs = symbols.windows(2);
         merges.extend(pairs.map(|pair| find(pair[0], pair[1])));
         while let Some((at, merge)) = first_merge(merges) {
+            steps::count(merges.len());
             symbols[at].id = merge.id;
             symbols[at].length += symbols[at + 1].length;
             symbols.remove(at + 1);
@@ -424,6 +426,7 @@ impl BpeModel {
         queue.extend(pairs.filter_map(|(at, pair)| candidate(at, pair[0].id, pair[1].id)));
         let mut skipped = Vec::new();
         while let Some(Reverse(next)) = queue.pop() {
+            steps::count(1);
             if skips_merge() {
                 skipped.push(Reverse(next));
                 continue;
