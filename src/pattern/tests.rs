@@ -625,10 +625,10 @@ fn a_walk_finds_the_matches_that_searches_find() {
 
 #[test]
 fn expressions_that_look_far_ahead_and_fail_take_linear_time() {
-    let text = "ab".repeat(1 << 20);
+    let text = "ab".repeat(1 << 19);
     for expression in [
         "a[ab]*c|b",
-        "a[ab]{0,4000}c|b",
+        "a[ab]{0,1000}c|b",
         "(?:a[ab]*)?c|b",
         "a[ab]*?c",
     ] {
@@ -638,7 +638,7 @@ fn expressions_that_look_far_ahead_and_fail_take_linear_time() {
             count += usize::from(is_match)
         });
         let expected = if expression.ends_with('b') {
-            1 << 20
+            1 << 19
         } else {
             0
         };

@@ -18,7 +18,7 @@ use super::{possessive, repeated_class, ruby};
 const MAX_LENGTH: usize = 16 << 10;
 /// See [`counted`]. The matches that begin at different places of a text can be in so many different
 /// states at one place, each of which is followed once.
-const MAX_COUNTED: usize = 4096;
+const MAX_COUNTED: usize = 1024;
 /// Depth of groups and repetitions, so that functions may recurse.
 pub(in crate::pattern) const MAX_DEPTH: u32 = 100;
 

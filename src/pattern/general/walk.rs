@@ -33,6 +33,9 @@ const NEAR: usize = 256;
 /// States are kept at places that are a multiple of this.
 const SPACING: usize = 64;
 
+/// So many states in vain are kept without looking whether they are still of use.
+const MIN_IN_VAIN: usize = 1 << 12;
+
 type MakeCache =
     Box<dyn Fn() -> Cache + Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>;
 
@@ -91,6 +94,7 @@ impl Walk {
             clears: cache.clear_count(),
             cache,
             in_vain: HashSet::new(),
+            max_in_vain: MIN_IN_VAIN,
             kept: Vec::new(),
         }
     }
@@ -129,6 +133,8 @@ pub(super) struct Matches<'w> {
     /// How often the cache was cleared when the states in vain were found; then they have other numbers.
     clears: usize,
     in_vain: HashSet<(usize, LazyStateID)>,
+    /// How many states in vain there may be before those of places behind are dropped.
+    max_in_vain: usize,
     /// The states of the match at hand that are in vain unless it goes on.
     kept: Vec<(usize, LazyStateID)>,
 }
@@ -169,14 +175,14 @@ impl Matches<'_> {
                     });
                     self.kept.clear();
                 } else if state.is_dead() {
-                    self.keep_in_vain();
+                    self.keep_in_vain(start);
                     return found;
                 }
             }
             if at % SPACING == 0 && at - last > NEAR {
                 self.forget_old_numbers();
                 if self.in_vain.contains(&(at, state)) {
-                    self.keep_in_vain();
+                    self.keep_in_vain(start);
                     return found;
                 }
                 self.kept.push((at, state));
@@ -191,15 +197,20 @@ impl Matches<'_> {
                 alternative,
             });
         }
-        self.keep_in_vain();
+        self.keep_in_vain(start);
         found
     }
 
-    /// The kept states did not lead to a match.
-    fn keep_in_vain(&mut self) {
-        if !self.kept.is_empty() {
-            self.forget_old_numbers();
-            self.in_vain.extend(self.kept.drain(..));
+    /// The kept states did not lead to a match that begins at `start`.
+    fn keep_in_vain(&mut self, start: usize) {
+        if self.kept.is_empty() {
+            return;
+        }
+        self.forget_old_numbers();
+        self.in_vain.extend(self.kept.drain(..));
+        if self.in_vain.len() > self.max_in_vain {
+            self.in_vain.retain(|(at, _)| *at > start);
+            self.max_in_vain = MIN_IN_VAIN.max(2 * self.in_vain.len());
         }
     }
 
