@@ -17,7 +17,7 @@ pub(crate) fn count(steps: usize) {
 }
 
 /// The steps that a function takes.
-#[cfg(test)]
+#[cfg(all(test, feature = "formats"))]
 pub(crate) fn steps_of(run: impl FnOnce()) -> usize {
     let before = STEPS.get();
     run();

@@ -51,7 +51,7 @@ pub(super) struct Machine {
 
 #[derive(Debug)]
 enum Engine {
-    Walk(Walk),
+    Walk(Box<Walk>),
     /// For word boundaries, which a walk does not have.
     Search(Box<Regex>),
 }
@@ -76,7 +76,7 @@ impl Machine {
             limit: MAX_COMPILED,
         };
         let engine = match Walk::new(&patterns, MAX_COMPILED) {
-            Some(walk) => Engine::Walk(walk),
+            Some(walk) => Engine::Walk(Box::new(walk)),
             None => {
                 let config = Regex::config()
                     .nfa_size_limit(Some(MAX_COMPILED))

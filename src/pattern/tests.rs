@@ -583,7 +583,10 @@ fn parts_by_searches(expression: &str, text: &str) -> Vec<(usize, usize, bool)> 
 #[test]
 fn a_walk_finds_the_matches_that_searches_find() {
     let mut rng = SplitMix64::new(3);
-    let mut pick = |from: &[&'static str]| from[rng.below(from.len() as u64) as usize];
+    let mut pick = |from: &[&'static str]| {
+        let number = rng.below(from.len() as u64);
+        from[usize::try_from(number).unwrap()]
+    };
     let atoms = [
         "a", "b", "[ab]", "[^a]", "é", r"\s", ".", "(?:ab|a)", "(?:b|ba)", "$", "^", r"(?m:$)",
     ];
