@@ -51,7 +51,7 @@ pub(crate) use self::gguf::GgufContent;
 pub use self::gguf::{GgufOptions, GgufVocab};
 pub(crate) use self::opened::{FileContent, OpenedFile};
 pub use self::roles::{TOKEN_ROLES, TokenRoles};
-pub use self::tokenizer_json::{
+pub use self::tokenizer_json::{Component, TokenizerFile, 
     CopiedPostProcessor, JsonOptions, JsonVersion, PostProcessor, ReadPostProcessor, TokenizerJson,
     TransformersFolder,
 };

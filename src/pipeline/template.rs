@@ -4,13 +4,15 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PostProcessorStep {
-    /// Takes white space at the ends of tokens out of their spans.
+    /// Takes white space at the ends of tokens out of their spans, and numbers the results.
     TrimOffsets {
         /// Whether one space at the start of a text was added and is no white space of its own.
         add_prefix_space: bool,
     },
     /// Tokens before, between and after texts.
     Template(Template),
+    /// Numbers the results, and changes nothing else.
+    NumberSequences,
 }
 
 /// Tokens before, between and after texts.
@@ -20,6 +22,20 @@ pub struct Template {
     pub single: Vec<TemplatePart>,
     /// For two texts.
     pub pair: Vec<TemplatePart>,
+    /// What it is in a file.
+    pub kind: TemplateKind,
+}
+
+/// The post-processor that is a [`Template`]. All give the same ids; they differ in types, masks and overflow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TemplateKind {
+    /// `TemplateProcessing`.
+    #[default]
+    Own,
+    /// `BertProcessing`.
+    Bert,
+    /// `RobertaProcessing`.
+    Roberta,
 }
 
 /// A part of a [`Template`].

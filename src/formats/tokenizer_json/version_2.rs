@@ -436,7 +436,7 @@ fn refused(component: &str, found: impl Into<String>) -> FormatError {
 fn template(steps: &[PostProcessorStep]) -> Result<Value, FormatError> {
     let mut templates = steps.iter().filter_map(|step| match step {
         PostProcessorStep::Template(template) => Some(template),
-        PostProcessorStep::TrimOffsets { .. } => None,
+        PostProcessorStep::TrimOffsets { .. } | PostProcessorStep::NumberSequences => None,
     });
     let Some(template) = templates.next() else {
         return Ok(Value::Null);
@@ -457,7 +457,7 @@ fn template(steps: &[PostProcessorStep]) -> Result<Value, FormatError> {
         fields
     };
     let parts = |parts: &[TemplatePart]| parts.iter().map(part).collect::<Vec<_>>();
-    let Template { single, pair } = template;
+    let Template { single, pair, .. } = template;
     Ok(json!({"type": "TemplateProcessing", "single": parts(single), "pair": parts(pair)}))
 }
 

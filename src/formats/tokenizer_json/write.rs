@@ -1,5 +1,7 @@
 //! The parts of a `tokenizer.json` as a pipeline, which is written like any other.
 
+use std::sync::Arc;
+
 use super::export::JsonParts;
 use super::normalization::{JsonNormalizer, has_suffix};
 use super::version_2::write_version_2;
@@ -14,7 +16,7 @@ use crate::piece::PieceId;
 use crate::pipeline::{
     BpeModel, BpeOptions, DecoderStep, Matcher, MergeNotInVocabulary, ModelVocabulary,
     NormalizerStep, Pipeline, PipelineError, PipelineModel, PipelineParts, PostProcessorStep,
-    PrecompiledRules, Template, TemplatePart, UnigramModel,
+    PrecompiledRules, Template, TemplateKind, TemplatePart, UnigramModel,
 };
 
 impl JsonParts<'_> {
@@ -55,11 +57,11 @@ impl JsonParts<'_> {
         Ok(Pipeline::new(PipelineParts {
             added_tokens: self.added.iter().map(|id| self.added_token(*id)).collect(),
             normalizer: normalizer.collect::<Result<_, _>>()?,
-            pre_tokenizer: Vec::new(),
+            pre_tokenizer: Arc::default(),
             model_size: u32::try_from(size).unwrap_or(u32::MAX),
-            model,
+            model: Arc::new(model),
             post_processor: template.into_iter().collect(),
-            decoder: Some(self.decoder()),
+            decoder: Some(self.decoder().into()),
             truncation: None,
             padding: None,
         })?)
@@ -94,6 +96,7 @@ impl JsonParts<'_> {
         Some(Template {
             single: around(0),
             pair: [around(0), around(1)].concat(),
+            kind: TemplateKind::Own,
         })
     }
 

@@ -1,0 +1,16 @@
+"""Trainers: the objects of the installed package tokenizers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _installed
+
+
+def __getattr__(name: str) -> Any:
+    return _installed.attribute("trainers", name)
+
+
+def __dir__() -> list[str]:
+    found = _installed.package_or_none()
+    return dir(found.trainers) if found is not None else []
