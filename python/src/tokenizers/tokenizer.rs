@@ -142,8 +142,11 @@ impl TokenizerCore {
 
     /// The state, after changes of the components that a program holds.
     pub fn state(&self, py: Python<'_>) -> PyResult<Arc<State>> {
-        let refresh = self.refresh.lock().unwrap_or_else(PoisonError::into_inner);
-        let refresh = refresh.as_ref().map(|refresh| refresh.clone_ref(py));
+        // The function may set another one: the lock is not held while it runs.
+        let refresh = {
+            let refresh = self.refresh.lock().unwrap_or_else(PoisonError::into_inner);
+            refresh.as_ref().map(|refresh| refresh.clone_ref(py))
+        };
         if let Some(refresh) = refresh {
             refresh.call0(py)?;
         }

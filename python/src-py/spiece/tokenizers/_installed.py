@@ -9,42 +9,35 @@ import sys
 from types import ModuleType
 from typing import Any
 
+#: The name of the package in a process in which its own name stands for the drop-in.
+_OTHER_NAME = "spiece.tokenizers._package"
+
 _loaded: ModuleType | None = None
 
 
-def _is_ours(module: ModuleType) -> bool:
-    """Whether a module that is known as ``tokenizers`` is the drop-in."""
-    return module is sys.modules.get("spiece.tokenizers")
-
-
-def folder() -> str | None:
-    """The folder of the installed package."""
-    spec = importlib.machinery.PathFinder.find_spec("tokenizers")
-    places = spec.submodule_search_locations if spec else None
-    return next(iter(places), None) if places else None
-
-
 def _load() -> ModuleType | None:
+    global _loaded
     known = sys.modules.get("tokenizers")
-    if known is None or not _is_ours(known):
+    if known is None or known is not sys.modules.get("spiece.tokenizers"):
         try:
             return importlib.import_module("tokenizers")
         except ImportError:
             return None
-    # The name stands for the drop-in in this process: the native module alone is loaded, which needs no other.
-    place = folder()
-    if place is None:
+    found = importlib.machinery.PathFinder.find_spec("tokenizers")
+    if found is None or found.origin is None:
         return None
-    spec = importlib.machinery.PathFinder.find_spec("tokenizers.tokenizers", [place])
+    folders = found.submodule_search_locations
+    spec = importlib.util.spec_from_file_location(_OTHER_NAME, found.origin, submodule_search_locations=folders)
     if spec is None or spec.loader is None:
         return None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    # While it is loaded, its modules ask the drop-in for classes of the package.
+    _loaded = sys.modules[_OTHER_NAME] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(_loaded)
+    return _loaded
 
 
 def package_or_none() -> ModuleType | None:
-    """The package, or its native module, which has the same classes; None if it is not installed."""
+    """The package; None if it is not installed."""
     global _loaded
     if _loaded is None:
         _loaded = _load()
@@ -73,11 +66,18 @@ def added_token_class() -> Any:
 
 
 def attribute(module: str, name: str) -> Any:
-    """A class of one of the modules of the package."""
+    """A class or function of one of the modules of the package."""
+    missing = f"module 'spiece.tokenizers.{module}' has no attribute {name!r}"
     if name.startswith("__"):
-        raise AttributeError(f"module 'spiece.tokenizers.{module}' has no attribute {name!r}")
-    classes = getattr(package(f"spiece.tokenizers.{module}.{name}"), module)
+        raise AttributeError(missing)
+    found = package(f"spiece.tokenizers.{module}.{name}")
     try:
-        return getattr(classes, name)
+        return getattr(importlib.import_module(f"{found.__name__}.{module}"), name)
     except AttributeError:
-        raise AttributeError(f"module 'spiece.tokenizers.{module}' has no attribute {name!r}") from None
+        raise AttributeError(missing) from None
+
+
+def names(module: str) -> list[str]:
+    """The names in one of the modules of the package."""
+    found = package_or_none()
+    return dir(importlib.import_module(f"{found.__name__}.{module}")) if found is not None else []

@@ -14,5 +14,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    found = _installed.package_or_none()
-    return sorted({"DecodeStream", *(dir(found.decoders) if found is not None else [])})
+    return sorted({"DecodeStream", *_installed.names("decoders")})

@@ -12,5 +12,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    found = _installed.package_or_none()
-    return dir(found.trainers) if found is not None else []
+    return _installed.names("trainers")
