@@ -38,6 +38,10 @@ def main():
         arguments = [str(given.seed), str(given.cases), *files]
         reference = differential.run(probe, given.reference, "tokenizers", folder / "a", arguments)
         ours = differential.run(probe, given.ours, "spiece.tokenizers", folder / "b", arguments)
+    for row in reference:
+        # Where the reference panics, for example because a stride is too long, ours raises an ordinary exception.
+        if "error" in row and row["error"][0] in ("PanicException", "RustPanic"):
+            row["error"] = ["Exception"]
     rows = list(zip(ours, reference))
     failed = differential.report(ours, reference, ACCEPTED)
     different = [row for row in rows if not differential.is_equal(*row)]

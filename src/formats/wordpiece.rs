@@ -22,8 +22,8 @@ use crate::byte_bpe::SpecialToken;
 use crate::formats::error::FormatError;
 use crate::pipeline::{
     BertNormalizer, DecoderStep, ModelVocabulary, NormalizerStep, Pipeline, PipelineError,
-    PipelineModel, PipelineParts, PostProcessorStep, PreTokenizerStep, Template, TemplateKind, TemplatePart,
-    UnicodeVersion, WordPieceModel, has_capital,
+    PipelineModel, PipelineParts, PostProcessorStep, PreTokenizerStep, SpecialTokens, Template,
+    TemplateKind, TemplatePart, UnicodeVersion, WordPieceModel, has_capital,
 };
 
 const FORMAT: FileFormat = FileFormat::VocabTxt;
@@ -103,8 +103,7 @@ fn pipeline_of_bert(
 fn template(vocabulary: &ModelVocabulary) -> Option<PostProcessorStep> {
     let special = |text: &str, type_id| {
         Some(TemplatePart::Special {
-            ids: vec![vocabulary.id(text)?],
-            tokens: vec![text.to_owned()],
+            tokens: SpecialTokens::one(vocabulary.id(text)?, text),
             type_id,
         })
     };
@@ -113,7 +112,11 @@ fn template(vocabulary: &ModelVocabulary) -> Option<PostProcessorStep> {
     let single = vec![first, sequence(false, 0), last];
     let mut pair = single.clone();
     pair.extend([sequence(true, 1), special("[SEP]", 1)?]);
-    Some(PostProcessorStep::Template(Template { single, pair, kind: TemplateKind::Own }))
+    Some(PostProcessorStep::Template(Template {
+        single,
+        pair,
+        kind: TemplateKind::Own,
+    }))
 }
 
 #[cfg(test)]

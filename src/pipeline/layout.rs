@@ -90,6 +90,16 @@ pub struct SpecialTokens {
     pub texts: Vec<String>,
 }
 
+impl SpecialTokens {
+    /// One token.
+    pub fn one(id: u32, text: &str) -> Arc<Self> {
+        Arc::new(Self {
+            ids: vec![id],
+            texts: vec![text.to_owned()],
+        })
+    }
+}
+
 /// The token of padding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaddingToken {
@@ -137,7 +147,11 @@ impl SpanStep {
             start = (start + leading).min(end);
         }
         if let Some(trimmed) = end.checked_sub(trailing) {
-            end = if trailing > 0 { trimmed.max(start) } else { end };
+            end = if trailing > 0 {
+                trimmed.max(start)
+            } else {
+                end
+            };
         }
         start..end
     }
@@ -252,10 +266,7 @@ impl<S> Layout<S> {
     ///
     /// # Errors
     /// The first one of the function.
-    pub fn try_map<T, E>(
-        &self,
-        map: &mut impl FnMut(&S) -> Result<T, E>,
-    ) -> Result<Layout<T>, E> {
+    pub fn try_map<T, E>(&self, map: &mut impl FnMut(&S) -> Result<T, E>) -> Result<Layout<T>, E> {
         let piece = |piece: &LayoutPiece<S>, map: &mut dyn FnMut(&S) -> Result<T, E>| {
             Ok(LayoutPiece {
                 content: match &piece.content {

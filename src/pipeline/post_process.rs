@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use super::layout::{Layout, PaddingToken, PieceContent, SpecialTokens};
+use super::Pipeline;
+use super::layout::{Layout, PaddingToken, PieceContent};
 use super::length::{Padding, Truncation, TruncationError, TruncationStrategy};
 use super::template::{PostProcessorStep, Template, TemplateKind, TemplatePart};
-use super::Pipeline;
 
 /// How far the spans of the next part of a result move: each text has its own places.
 fn no_shift<S>(_: &Layout<S>) -> usize {
@@ -37,8 +37,14 @@ impl PairLengths {
             longer = shorter + max_length % 2;
         }
         match self.first > self.second {
-            true => Self { first: longer, second: shorter },
-            false => Self { first: shorter, second: longer },
+            true => Self {
+                first: longer,
+                second: shorter,
+            },
+            false => Self {
+                first: shorter,
+                second: longer,
+            },
         }
     }
 }
@@ -109,21 +115,12 @@ impl Padding {
 impl TemplatePart {
     /// Special tokens as a result; nothing for the place of a text.
     fn special<S: Clone>(&self) -> Option<Layout<S>> {
-        let Self::Special {
-            ids,
-            tokens,
-            type_id,
-        } = self
-        else {
+        let Self::Special { tokens, type_id } = self else {
             return None;
-        };
-        let tokens = SpecialTokens {
-            ids: ids.clone(),
-            texts: tokens.clone(),
         };
         let content = PieceContent::Special {
             range: 0..tokens.ids.len(),
-            tokens: Arc::new(tokens),
+            tokens: Arc::clone(tokens),
         };
         Some(Layout::of_content(content, Some(*type_id)))
     }
@@ -218,7 +215,7 @@ impl Template {
     fn added_length(&self, is_pair: bool) -> usize {
         let parts = if is_pair { &self.pair } else { &self.single };
         let special = parts.iter().map(|part| match part {
-            TemplatePart::Special { ids, .. } => ids.len(),
+            TemplatePart::Special { tokens, .. } => tokens.ids.len(),
             TemplatePart::Sequence { .. } => 0,
         });
         special.sum()

@@ -1,5 +1,9 @@
 //! What stands around the texts, and which spans tokens have.
 
+use std::sync::Arc;
+
+use super::layout::SpecialTokens;
+
 /// A step after the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -51,10 +55,8 @@ pub enum TemplatePart {
     },
     /// Tokens.
     Special {
-        /// Their ids.
-        ids: Vec<u32>,
-        /// Their texts.
-        tokens: Vec<String>,
+        /// The tokens, which all results share.
+        tokens: Arc<SpecialTokens>,
         /// Their type.
         type_id: u32,
     },
@@ -76,7 +78,7 @@ impl TextEnds {
                 continue;
             };
             let ids = |part: &TemplatePart| match part {
-                TemplatePart::Special { ids, .. } => ids.clone(),
+                TemplatePart::Special { tokens, .. } => tokens.ids.clone(),
                 TemplatePart::Sequence { .. } => Vec::new(),
             };
             let is_text = |part: &TemplatePart| matches!(part, TemplatePart::Sequence { .. });

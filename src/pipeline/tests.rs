@@ -184,7 +184,9 @@ fn ids_alone_are_those_of_tokens_with_and_without_kept_chunks() {
                 let mut expected = Vec::new();
                 let mut state = PipelineState::default();
                 pipeline
-                    .for_each_token(text, &scopes, true, &mut state, |token| expected.push(token.id))
+                    .for_each_token(text, &scopes, true, &mut state, |token| {
+                        expected.push(token.id)
+                    })
                     .unwrap();
                 assert!(
                     ids.iter().map(|id| id.get()).eq(expected),

@@ -258,7 +258,8 @@ fn of_dict(dict: &Bound<'_, PyDict>) -> PyResult<Result> {
         columns.attention.len(),
     ];
     if lengths.iter().any(|other| *other != length) {
-        let message = format!("the columns of the encoding have the lengths {length} and {lengths:?}");
+        let message =
+            format!("the columns of the encoding have the lengths {length} and {lengths:?}");
         return Err(PyException::new_err(message));
     }
     let details = Details {

@@ -86,10 +86,20 @@ fn words(object: &Bound<'_, PyAny>) -> Option<Vec<PyBackedStr>> {
 fn array_items<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     let numpy = object.py().import("sys").ok()?.getattr("modules").ok()?;
     let class = numpy.get_item("numpy").ok()?.getattr("ndarray").ok()?;
-    if !object.is_instance(&class).ok()? || object.getattr("ndim").ok()?.extract::<usize>().ok()? != 1 {
+    if !object.is_instance(&class).ok()?
+        || object.getattr("ndim").ok()?.extract::<usize>().ok()? != 1
+    {
         return None;
     }
-    let kind: String = object.getattr("dtype").ok()?.getattr("kind").ok()?.extract().ok()?;
+    let kind: String = object
+        .getattr("dtype")
+        .ok()?
+        .getattr("kind")
+        .ok()?
+        .extract()
+        .ok()?;
     let has_texts = kind == "U" || kind == "O";
-    has_texts.then(|| object.call_method0("tolist").ok()).flatten()
+    has_texts
+        .then(|| object.call_method0("tolist").ok())
+        .flatten()
 }

@@ -158,7 +158,11 @@ impl Source {
         }
         let details = match &self.origin {
             Origin::Given => Details::default(),
-            Origin::Input { input, engine, call } => {
+            Origin::Input {
+                input,
+                engine,
+                call,
+            } => {
                 let mut encoder = engine.encoder(call.finds_special).map_err(exception)?;
                 let mut details = Details::default();
                 DetailsReader::new(input, *call)
@@ -227,13 +231,7 @@ impl<'i> DetailsReader<'i> {
         Ok(())
     }
 
-    fn push(
-        &self,
-        number: usize,
-        text: &str,
-        tokens: &spiece::Tokens<'_>,
-        details: &mut Details,
-    ) {
+    fn push(&self, number: usize, text: &str, tokens: &spiece::Tokens<'_>, details: &mut Details) {
         let given_word = match self.input {
             Input::Text(_) => None,
             Input::Words(_) => u32::try_from(number).ok(),
@@ -242,7 +240,9 @@ impl<'i> DetailsReader<'i> {
         for token in tokens {
             let piece = String::from_utf8_lossy(token.piece());
             details.texts.push(piece.into());
-            details.spans.push(places.of(token.span().start, token.span().end));
+            details
+                .spans
+                .push(places.of(token.span().start, token.span().end));
             details.words.push(given_word.or(token.word()));
         }
     }

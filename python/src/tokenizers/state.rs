@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use spiece::formats::TokenizerFile;
-use spiece::pipeline::{Padding, Pipeline, PipelineModel, Truncation};
+use spiece::pipeline::{Padding, Pipeline, PipelineError, PipelineModel, Truncation};
 use spiece::{EncodeError, EncodeOptions, Encoder, PieceId, PreparedOptions};
 
 use crate::loaded::Loaded;
@@ -53,9 +53,31 @@ impl Engine {
         pipeline.ok_or_else(|| exception("the tokenizer is no pipeline"))
     }
 
+    /// The exception for a text that has no ids, with the message of tokenizers where it has one.
+    pub fn encode_exception(&self, error: &EncodeError) -> PyErr {
+        let unknown = PipelineError::NoUnknownToken.to_string();
+        let is_unknown = matches!(error, EncodeError::NoResult { problem } if *problem == unknown);
+        exception(match self.file.model() {
+            PipelineModel::Unigram(_) if is_unknown => {
+                "Encountered an unknown token but `unk_id` is missing".to_owned()
+            }
+            PipelineModel::WordPiece(_) if is_unknown => {
+                "WordPiece error: Missing [UNK] token from the vocabulary".to_owned()
+            }
+            PipelineModel::WordLevel(_) if is_unknown => {
+                "WordLevel error: Missing [UNK] token from the vocabulary".to_owned()
+            }
+            _ => error.to_string(),
+        })
+    }
+
     /// A worker for texts in which special tokens are found, or not.
     pub fn encoder(&self, finds_special: bool) -> Result<Encoder<'_>, EncodeError> {
-        let options = if finds_special { &self.finding } else { &self.plain };
+        let options = if finds_special {
+            &self.finding
+        } else {
+            &self.plain
+        };
         self.loaded.tokenizer.encoder_of(options)
     }
 
@@ -121,7 +143,9 @@ pub fn threads(tasks: usize) -> usize {
     }
     let chosen = of_variable("RAYON_NUM_THREADS").and_then(|number| number.parse::<i64>().ok());
     let threads = chosen.filter(|number| *number > 0).unwrap_or(-1);
-    resolve_threads(threads).min(tasks.div_ceil(MIN_TASKS)).max(1)
+    resolve_threads(threads)
+        .min(tasks.div_ceil(MIN_TASKS))
+        .max(1)
 }
 
 /// Fewer texts than this are not worth another thread.

@@ -51,18 +51,18 @@ impl Job<'_> {
             let length = source.ids.len();
             Ok(Layout::of_source(Arc::new(source), length))
         };
-        let first = layout(inputs.first, false).map_err(exception)?;
+        let failed = |error| engine.encode_exception(&error);
+        let first = layout(inputs.first, false).map_err(failed)?;
         let second = inputs.second.map(|second| layout(second, true));
-        let second = second.transpose().map_err(exception)?;
+        let second = second.transpose().map_err(failed)?;
         self.finish(engine, first, second)
     }
 
     fn finish(&self, engine: &Engine, first: Result, second: Option<Result>) -> PyResult<Result> {
         let truncation = self.state.truncation.as_ref();
-        let result =
-            engine
-                .pipeline()?
-                .post_process(first, second, self.adds_special, truncation);
+        let result = engine
+            .pipeline()?
+            .post_process(first, second, self.adds_special, truncation);
         result.map_err(|error| exception(truncation_message(&error)))
     }
 
@@ -87,7 +87,9 @@ impl Job<'_> {
         let results: PyResult<Vec<Result>> = match threads {
             1 => {
                 let mut encoder = self.encoder().map_err(exception)?;
-                let results = batch.into_iter().map(|inputs| self.run(&mut encoder, inputs));
+                let results = batch
+                    .into_iter()
+                    .map(|inputs| self.run(&mut encoder, inputs));
                 results.collect()
             }
             _ => in_pool(threads, || {
@@ -230,7 +232,9 @@ impl TokenizerCore {
     /// Replaces everything by that of a tokenizer.json.
     fn _read(&self, py: Python<'_>, json: &Bound<'_, PyBytes>) -> PyResult<()> {
         let json = json.as_bytes();
-        let file = py.detach(|| TokenizerFile::parse(json)).map_err(exception)?;
+        let file = py
+            .detach(|| TokenizerFile::parse(json))
+            .map_err(exception)?;
         self.replace(State::new(file)?);
         Ok(())
     }
@@ -260,16 +264,19 @@ impl TokenizerCore {
     }
 
     fn _add_tokens(&self, tokens: Vec<TokenFields>) -> PyResult<usize> {
-        let tokens = tokens.into_iter().map(
-            |(text, single_word, lstrip, rstrip, normalized, special)| SpecialToken {
-                single_word,
-                lstrip,
-                rstrip,
-                normalized,
-                special,
-                ..SpecialToken::new(text, 0)
-            },
-        );
+        let tokens =
+            tokens
+                .into_iter()
+                .map(
+                    |(text, single_word, lstrip, rstrip, normalized, special)| SpecialToken {
+                        single_word,
+                        lstrip,
+                        rstrip,
+                        normalized,
+                        special,
+                        ..SpecialToken::new(text, 0)
+                    },
+                );
         let tokens: Vec<SpecialToken> = tokens.collect();
         self.change(|file| Ok(file.add_tokens(tokens)))
     }
@@ -281,7 +288,13 @@ impl TokenizerCore {
         let mut tokens: Vec<(u32, TokenFields)> = tokens
             .map(|it| {
                 let text = it.text.clone();
-                let flags = (it.single_word, it.lstrip, it.rstrip, it.normalized, it.special);
+                let flags = (
+                    it.single_word,
+                    it.lstrip,
+                    it.rstrip,
+                    it.normalized,
+                    it.special,
+                );
                 (it.id, (text, flags.0, flags.1, flags.2, flags.3, flags.4))
             })
             .collect();
@@ -441,7 +454,13 @@ impl TokenizerCore {
         is_pretokenized: bool,
         add_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.batch(py, &input, is_pretokenized, add_special_tokens, Places::Chars)
+        self.batch(
+            py,
+            &input,
+            is_pretokenized,
+            add_special_tokens,
+            Places::Chars,
+        )
     }
 
     /// Like encode_batch, without spans and texts of tokens.
@@ -453,7 +472,13 @@ impl TokenizerCore {
         is_pretokenized: bool,
         add_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.batch(py, &input, is_pretokenized, add_special_tokens, Places::Nothing)
+        self.batch(
+            py,
+            &input,
+            is_pretokenized,
+            add_special_tokens,
+            Places::Nothing,
+        )
     }
 
     /// Truncation, template and padding for encodings.
@@ -478,12 +503,7 @@ impl TokenizerCore {
 
     /// The text of ids.
     #[pyo3(signature = (ids, skip_special_tokens = true))]
-    fn decode(
-        &self,
-        py: Python<'_>,
-        ids: Vec<u32>,
-        skip_special_tokens: bool,
-    ) -> PyResult<String> {
+    fn decode(&self, py: Python<'_>, ids: Vec<u32>, skip_special_tokens: bool) -> PyResult<String> {
         let state = self.state(py)?;
         detached_if(py, ids.len() > MAX_ATTACHED_BYTES, || {
             state.engine.decode(&ids, skip_special_tokens)

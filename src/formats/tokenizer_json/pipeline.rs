@@ -19,9 +19,9 @@ use crate::piece::{MAX_PIECE_BYTES, MAX_PIECES};
 use crate::pipeline::{
     BertNormalizer, BpeModel, BpeOptions, DecoderStep, EqualModel, Matcher, MergeNotInVocabulary,
     Metaspace, ModelVocabulary, NormalizerStep, Padding, Pipeline, PipelineModel, PipelineParts,
-    PostProcessorStep, PreTokenizerStep, PrecompiledRules, PrependScheme, Side, Template,
-    TemplateKind, TemplatePart, Truncation, TruncationStrategy, UnicodeForm, UnicodeVersion, UnigramModel,
-    WordLevelModel, WordPieceModel,
+    PostProcessorStep, PreTokenizerStep, PrecompiledRules, PrependScheme, Side, SpecialTokens,
+    Template, TemplateKind, TemplatePart, Truncation, TruncationStrategy, UnicodeForm,
+    UnicodeVersion, UnigramModel, WordLevelModel, WordPieceModel,
 };
 
 /// Reads the text of a `tokenizer.json`.
@@ -281,7 +281,11 @@ const MAX_STEPS: usize = 1000;
 const MAX_COMPILED: usize = 64 << 20;
 
 impl<'j> PlacedComponent<'j> {
-    pub(super) fn new(place: impl Into<String>, json: &'j Value, compiled: &'j Cell<usize>) -> Self {
+    pub(super) fn new(
+        place: impl Into<String>,
+        json: &'j Value,
+        compiled: &'j Cell<usize>,
+    ) -> Self {
         Self {
             place: place.into(),
             json,
@@ -553,7 +557,10 @@ impl<'j> PlacedComponent<'j> {
         self.push(steps, step)
     }
 
-    pub(super) fn read_pre_tokenizer(&self, steps: &mut Vec<PreTokenizerStep>) -> Result<(), FormatError> {
+    pub(super) fn read_pre_tokenizer(
+        &self,
+        steps: &mut Vec<PreTokenizerStep>,
+    ) -> Result<(), FormatError> {
         self.object()?;
         let step = match self.kind() {
             "Sequence" => {
@@ -629,7 +636,10 @@ impl<'j> PlacedComponent<'j> {
         })
     }
 
-    pub(super) fn read_post_processor(&self, steps: &mut Vec<PostProcessorStep>) -> Result<(), FormatError> {
+    pub(super) fn read_post_processor(
+        &self,
+        steps: &mut Vec<PostProcessorStep>,
+    ) -> Result<(), FormatError> {
         self.object()?;
         if self.has(&["sep", "cls"]) {
             let [sep, cls] = [self.field("sep")?, self.field("cls")?].map(|field| field.token());
@@ -700,8 +710,10 @@ impl<'j> PlacedComponent<'j> {
             let texts = found.field("tokens")?.elements()?;
             let texts = texts.map(|text| text.text().map(str::to_owned));
             Ok(TemplatePart::Special {
-                ids: ids.collect::<Result<_, _>>()?,
-                tokens: texts.collect::<Result<_, _>>()?,
+                tokens: Arc::new(SpecialTokens {
+                    ids: ids.collect::<Result<_, _>>()?,
+                    texts: texts.collect::<Result<_, _>>()?,
+                }),
                 type_id: token.field("type_id")?.id()?,
             })
         };
@@ -765,8 +777,7 @@ impl<'j> PlacedComponent<'j> {
 /// The templates of BERT and RoBERTa.
 fn bert_template(cls: &(String, u32), sep: &(String, u32), is_roberta: bool) -> Template {
     let special = |(text, id): &(String, u32), type_id| TemplatePart::Special {
-        ids: vec![*id],
-        tokens: vec![text.clone()],
+        tokens: SpecialTokens::one(*id, text),
         type_id,
     };
     let sequence = |is_second, type_id| TemplatePart::Sequence { is_second, type_id };

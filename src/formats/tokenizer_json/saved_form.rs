@@ -52,14 +52,25 @@ impl Component {
     fn types(self) -> &'static [ComponentType] {
         match self {
             Self::Normalizer => &[
-                ("BertNormalizer", &["clean_text", "handle_chinese_chars", "strip_accents", "lowercase"]),
+                (
+                    "BertNormalizer",
+                    &[
+                        "clean_text",
+                        "handle_chinese_chars",
+                        "strip_accents",
+                        "lowercase",
+                    ],
+                ),
                 ("Strip", &["strip_left", "strip_right"]),
                 ("Precompiled", &["precompiled_charsmap"]),
                 ("Replace", &["pattern", "content"]),
                 ("Prepend", &["prepend"]),
             ],
             Self::PreTokenizer => &[
-                ("ByteLevel", &["add_prefix_space", "trim_offsets", "use_regex"]),
+                (
+                    "ByteLevel",
+                    &["add_prefix_space", "trim_offsets", "use_regex"],
+                ),
                 ("CharDelimiterSplit", &["delimiter"]),
                 ("Metaspace", &["replacement", "prepend_scheme", "split"]),
                 ("Split", &["pattern", "behavior", "invert"]),
@@ -69,14 +80,23 @@ impl Component {
             ],
             // By their fields, whatever the type.
             Self::PostProcessor => &[
-                ("RobertaProcessing", &["sep", "cls", "trim_offsets", "add_prefix_space"]),
+                (
+                    "RobertaProcessing",
+                    &["sep", "cls", "trim_offsets", "add_prefix_space"],
+                ),
                 ("BertProcessing", &["sep", "cls"]),
-                ("ByteLevel", &["add_prefix_space", "trim_offsets", "use_regex"]),
+                (
+                    "ByteLevel",
+                    &["add_prefix_space", "trim_offsets", "use_regex"],
+                ),
                 ("TemplateProcessing", &["single", "pair", "special_tokens"]),
             ],
             Self::Decoder => &[
                 ("BPEDecoder", &["suffix"]),
-                ("ByteLevel", &["add_prefix_space", "trim_offsets", "use_regex"]),
+                (
+                    "ByteLevel",
+                    &["add_prefix_space", "trim_offsets", "use_regex"],
+                ),
                 ("WordPiece", &["prefix", "cleanup"]),
                 ("Metaspace", &["replacement", "prepend_scheme", "split"]),
                 ("CTC", &["pad_token", "word_delimiter_token", "cleanup"]),
@@ -153,8 +173,20 @@ pub(super) fn saved_form(component: Component, json: &Value) -> Value {
 fn is_type_without_fields(kind: &str) -> bool {
     matches!(
         kind,
-        "NFC" | "NFD" | "NFKC" | "NFKD" | "Nmt" | "Lowercase" | "StripAccents" | "BertPreTokenizer" | "ByteLevel"
-            | "UnicodeScripts" | "Whitespace" | "WhitespaceSplit" | "ByteFallback" | "Fuse"
+        "NFC"
+            | "NFD"
+            | "NFKC"
+            | "NFKD"
+            | "Nmt"
+            | "Lowercase"
+            | "StripAccents"
+            | "BertPreTokenizer"
+            | "ByteLevel"
+            | "UnicodeScripts"
+            | "Whitespace"
+            | "WhitespaceSplit"
+            | "ByteFallback"
+            | "Fuse"
     )
 }
 

@@ -52,7 +52,9 @@ impl TokenizerFile {
     pub fn parse(json: &[u8]) -> Result<Self, FormatError> {
         let json = JsonPipeline::parse(crate::formats::json_text(json)?)?;
         if let Some(version) = json.version.as_deref().filter(|version| *version != "1.0") {
-            let problem = format!("{version:?} is not the version 1.0 of tokenizers 0.23.3; convert the file");
+            let problem = format!(
+                "{version:?} is not the version 1.0 of tokenizers 0.23.3; convert the file"
+            );
             return Err(FormatError::component("version", problem));
         }
         let components = [
@@ -88,7 +90,9 @@ impl TokenizerFile {
 
     /// A component as it is saved; `None` if there is none.
     pub fn component(&self, component: Component) -> Option<String> {
-        let at = Component::ALL.iter().position(|other| *other == component)?;
+        let at = Component::ALL
+            .iter()
+            .position(|other| *other == component)?;
         let json = self.components.get(at).filter(|json| !json.is_null())?;
         serde_json::to_string(&Json::Value(json.clone())).ok()
     }

@@ -449,7 +449,7 @@ fn template(steps: &[PostProcessorStep]) -> Result<Value, FormatError> {
             TemplatePart::Sequence { is_second, type_id } => {
                 (json!({"seq": if *is_second { "B" } else { "A" }}), type_id)
             }
-            TemplatePart::Special { ids, type_id, .. } => (json!({ "ids": ids }), type_id),
+            TemplatePart::Special { tokens, type_id } => (json!({ "ids": tokens.ids }), type_id),
         };
         if *type_id != 0 {
             fields["type_id"] = json!(type_id);

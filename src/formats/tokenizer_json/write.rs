@@ -16,7 +16,7 @@ use crate::piece::PieceId;
 use crate::pipeline::{
     BpeModel, BpeOptions, DecoderStep, Matcher, MergeNotInVocabulary, ModelVocabulary,
     NormalizerStep, Pipeline, PipelineError, PipelineModel, PipelineParts, PostProcessorStep,
-    PrecompiledRules, Template, TemplateKind, TemplatePart, UnigramModel,
+    PrecompiledRules, SpecialTokens, Template, TemplateKind, TemplatePart, UnigramModel,
 };
 
 impl JsonParts<'_> {
@@ -84,8 +84,7 @@ impl JsonParts<'_> {
         }
         let around = |type_id: u32| -> Vec<TemplatePart> {
             let token = |id: PieceId| TemplatePart::Special {
-                ids: vec![id.get()],
-                tokens: vec![self.key(id).to_owned()],
+                tokens: SpecialTokens::one(id.get(), self.key(id)),
                 type_id,
             };
             let is_second = type_id == 1;

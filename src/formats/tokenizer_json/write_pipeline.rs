@@ -11,9 +11,9 @@ use super::byte_level::name_of_behavior;
 use super::ordered_json::Json;
 use crate::byte_bpe::SpecialToken;
 use crate::pipeline::{
-    DecoderStep, Matcher, MatcherTarget, Metaspace, NormalizerStep, Pipeline, PipelineModel,
-    Padding, PostProcessorStep, PreTokenizerStep, PrependScheme, Side, Template, TemplatePart,
-    Truncation, TruncationStrategy, UnicodeForm,
+    DecoderStep, Matcher, MatcherTarget, Metaspace, NormalizerStep, Padding, Pipeline,
+    PipelineModel, PostProcessorStep, PreTokenizerStep, PrependScheme, Side, Template,
+    TemplatePart, Truncation, TruncationStrategy, UnicodeForm,
 };
 
 /// The file, as tokenizers writes it: of a pipeline that it gives the same form, the bytes of
@@ -294,13 +294,9 @@ fn template_processing(template: &Template) -> Value {
             let id = if *is_second { "B" } else { "A" };
             json!({"Sequence": {"id": id, "type_id": type_id}})
         }
-        TemplatePart::Special {
-            ids,
-            tokens,
-            type_id,
-        } => {
-            let mut id = tokens.join(" ");
-            let token = |id: &str| json!({"id": id, "ids": ids, "tokens": tokens});
+        TemplatePart::Special { tokens, type_id } => {
+            let mut id = tokens.texts.join(" ");
+            let token = |id: &str| json!({"id": id, "ids": tokens.ids, "tokens": tokens.texts});
             while special.get(&id).is_some_and(|other| *other != token(&id)) {
                 id.push('_');
             }
@@ -360,7 +356,11 @@ pub(super) fn model_settings(model: &PipelineModel) -> Vec<(&'static str, Value)
                 // The shortest number that is this one of 32 bits.
                 (
                     "dropout",
-                    json!(options.dropout.and_then(|it| it.to_string().parse::<f64>().ok())),
+                    json!(
+                        options
+                            .dropout
+                            .and_then(|it| it.to_string().parse::<f64>().ok())
+                    ),
                 ),
                 ("unk_token", json!(options.unknown_token)),
                 (
@@ -399,7 +399,10 @@ pub(super) fn model_settings(model: &PipelineModel) -> Vec<(&'static str, Value)
 }
 
 /// The model with all fields, in the order of tokenizers.
-pub(super) fn model<'p>(model: &'p PipelineModel, settings: Vec<(&'static str, Value)>) -> Json<'p> {
+pub(super) fn model<'p>(
+    model: &'p PipelineModel,
+    settings: Vec<(&'static str, Value)>,
+) -> Json<'p> {
     let mut fields: Vec<_> = settings
         .into_iter()
         .map(|(name, value)| (name, Json::Value(value)))
