@@ -72,11 +72,10 @@ pub use self::decoder::DecoderStep;
 pub use self::error::PipelineError;
 pub use self::forms::{UnicodeForm, UnicodeVersion};
 pub use self::layout::{
-    Layout, LayoutPiece, PaddingToken, PieceContent, SequenceRange, SpanStep, SpecialTokens,
+    Layout, LayoutPiece, PaddingToken, PieceContent, SequenceRange, Side, SpanStep, SpecialTokens,
+    TruncationError,
 };
-pub use self::length::{
-    FinishedText, Padding, Side, Truncation, TruncationError, TruncationStrategy,
-};
+pub use self::length::{FinishedText, Padding, Truncation, TruncationStrategy};
 pub use self::matcher::Matcher;
 pub(crate) use self::matcher::MatcherTarget;
 pub use self::model::{

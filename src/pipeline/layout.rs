@@ -18,10 +18,54 @@
 //! some surprise: cutting forgets which sequence tokens belong to, and merging combines every part of the overflow of
 //! one side with every part of that of the other, also within the overflow.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::length::{Side, TruncationError};
+/// Which end of a text is cut off, or filled up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The start.
+    Left,
+    /// The end.
+    Right,
+}
+
+/// Why a text cannot be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TruncationError {
+    /// The second text is to be cut, and there is none.
+    NoSecondText,
+    /// One text of a pair alone is to be cut, and nothing would be left of it.
+    TextTooShort,
+    /// As many ids as are left for the text, or more, are to be shared by parts of the overflow.
+    StrideTooLong {
+        /// The stride.
+        stride: usize,
+        /// The ids that are left for the text.
+        left: usize,
+    },
+}
+
+impl fmt::Display for TruncationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSecondText => f.write_str(
+                "truncation.strategy is OnlySecond, and there is one text; use LongestFirst",
+            ),
+            Self::TextTooShort => f.write_str(
+                "truncation.strategy cuts one text alone, and nothing would be left of it; use LongestFirst",
+            ),
+            Self::StrideTooLong { stride, left } => write!(
+                f,
+                "truncation.stride is {stride}, and max_length leaves {left} ids for a text; use a smaller stride"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for TruncationError {}
 
 /// The tokens of a result; see the [module page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,21 +8,11 @@
 //! A maximum of 5 with a template of two tokens leaves 3 for the text. `a b c d e f g` with a stride of 1
 //! becomes `a b c`, with the overflow `c d e` and `e f g`, each in the template.
 
-use std::fmt;
 use std::ops::Range;
 
 use super::Pipeline;
-use super::layout::{Layout, PieceContent};
+use super::layout::{Layout, PieceContent, Side, TruncationError};
 use crate::piece::PieceId;
-
-/// Which end of a text is cut off, or filled up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// The start.
-    Left,
-    /// The end.
-    Right,
-}
 
 /// Which text of a pair is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,42 +109,6 @@ impl FinishedText {
         }
     }
 }
-
-/// Why a text cannot be cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TruncationError {
-    /// The second text is to be cut, and there is none.
-    NoSecondText,
-    /// One text of a pair alone is to be cut, and nothing would be left of it.
-    TextTooShort,
-    /// As many ids as are left for the text, or more, are to be shared by parts of the overflow.
-    StrideTooLong {
-        /// The stride.
-        stride: usize,
-        /// The ids that are left for the text.
-        left: usize,
-    },
-}
-
-impl fmt::Display for TruncationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSecondText => f.write_str(
-                "truncation.strategy is OnlySecond, and there is one text; use LongestFirst",
-            ),
-            Self::TextTooShort => f.write_str(
-                "truncation.strategy cuts one text alone, and nothing would be left of it; use LongestFirst",
-            ),
-            Self::StrideTooLong { stride, left } => write!(
-                f,
-                "truncation.stride is {stride}, and max_length leaves {left} ids for a text; use a smaller stride"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TruncationError {}
 
 impl Padding {
     /// The length of a batch whose longest text has as many ids.

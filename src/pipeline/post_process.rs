@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use super::Pipeline;
-use super::layout::{Layout, PaddingToken, PieceContent};
-use super::length::{Padding, Truncation, TruncationError, TruncationStrategy};
+use super::layout::{Layout, PaddingToken, PieceContent, TruncationError};
+use super::length::{Padding, Truncation, TruncationStrategy};
 use super::template::{PostProcessorStep, Template, TemplateKind, TemplatePart};
 
 /// How far the spans of the next part of a result move: each text has its own places.
