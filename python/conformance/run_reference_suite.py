@@ -4,7 +4,7 @@
 Usage: run_reference_suite.py [--package sentencepiece|tiktoken|tokenizers] [--release RELEASE] [--source FOLDER] [PYTEST_ARGUMENT...]
 
 The Python that runs this script needs spiece, pytest and numpy, for sentencepiece also protobuf and for tiktoken hypothesis,
-and must not have the package; for tokenizers it needs pytest-asyncio, and has the package, whose components are used as
+and must not have the package; for tokenizers it needs pytest-asyncio and datasets, and has the package, whose components are used as
 objects. The source distribution is fetched from PyPI with pip; only its tests are used. For tiktoken,
 SPIECE_VOCABULARIES names a folder with the published vocabularies.
 """
