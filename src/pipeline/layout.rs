@@ -354,17 +354,15 @@ impl<S: Clone> Layout<S> {
 
     pub(super) fn of_content(content: PieceContent<S>, type_id: Option<u32>) -> Self {
         let length = content.len();
-        let mut pieces = Vec::new();
-        if length > 0 {
-            pieces.push(LayoutPiece {
-                content,
-                type_id,
-                is_text: false,
-                span_steps: Vec::new(),
-            });
-        }
+        let piece = LayoutPiece {
+            content,
+            type_id,
+            is_text: false,
+            span_steps: Vec::new(),
+        };
         Self {
-            pieces,
+            // Many results have one piece: no room is kept for others.
+            pieces: if length > 0 { vec![piece] } else { Vec::new() },
             length,
             sequences: Vec::new(),
             overflow: Vec::new(),
@@ -490,15 +488,15 @@ impl<S: Clone> Layout<S> {
 
     /// Appends another result, and combines the parts of the overflow. `shift` gives how far the spans of what is
     /// appended move, from what they are appended to.
-    pub fn merge(&mut self, other: &Self, shift: &impl Fn(&Self) -> usize) {
+    pub fn merge(&mut self, other: Self, shift: &impl Fn(&Self) -> usize) {
         let merged = |left: &Self, right: &Self| {
             let mut left = left.clone();
-            left.merge(right, shift);
+            left.merge(right.clone(), shift);
             left
         };
         let mut overflow = Vec::new();
         for part in &self.overflow {
-            overflow.push(merged(part, other));
+            overflow.push(merged(part, &other));
             overflow.extend(other.overflow.iter().map(|right| merged(part, right)));
         }
         overflow.extend(other.overflow.iter().map(|right| merged(self, right)));
@@ -507,12 +505,12 @@ impl<S: Clone> Layout<S> {
     }
 
     /// Appends the tokens of another result, without its overflow.
-    fn append(&mut self, other: &Self, shift: usize) {
+    fn append(&mut self, other: Self, shift: usize) {
         let start = self.length;
-        for SequenceRange { sequence, tokens } in &other.sequences {
-            self.set_tokens_of(*sequence, start + tokens.start..start + tokens.end);
+        for SequenceRange { sequence, tokens } in other.sequences {
+            self.set_tokens_of(sequence, start + tokens.start..start + tokens.end);
         }
-        let mut pieces = other.pieces.clone();
+        let mut pieces = other.pieces;
         if shift > 0 {
             let steps = pieces.iter_mut().map(|piece| &mut piece.span_steps);
             steps.for_each(|steps| steps.push(SpanStep::Shift(shift)));
@@ -548,5 +546,175 @@ impl<S: Clone> Layout<S> {
             }
         }
         self.length += missing;
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::sync::Arc;
+
+    use super::{Layout, PaddingToken, PieceContent, Side, SpanStep, TruncationError};
+
+    /// A result whose tokens are the characters of a text.
+    pub(in crate::pipeline) fn characters(text: &str) -> Layout<&str> {
+        Layout::of_source(text, text.len())
+    }
+
+    /// The tokens of a result, and those of the parts of its overflow in brackets.
+    pub(in crate::pipeline) fn shown(result: &Layout<&str>) -> String {
+        let piece = |content: &PieceContent<&str>| match content {
+            PieceContent::Tokens { source, range } => source[range.clone()].to_owned(),
+            PieceContent::Special { tokens, range } => tokens.texts[range.clone()].concat(),
+            PieceContent::Padding { token, length } => token.text.repeat(*length),
+        };
+        let pieces = result.pieces().iter().map(|it| piece(&it.content));
+        let tokens: String = pieces.collect();
+        match result.overflow() {
+            [] => tokens,
+            overflow => {
+                let parts: Vec<String> = overflow.iter().map(shown).collect();
+                format!("{tokens}[{}]", parts.join(" "))
+            }
+        }
+    }
+
+    /// The sequence of each token.
+    pub(in crate::pipeline) fn sequences(result: &Layout<&str>) -> Vec<Option<usize>> {
+        let tokens = 0..result.len();
+        tokens.map(|token| result.sequence_of(token)).collect()
+    }
+
+    fn cut(text: &str, max_length: usize, stride: usize, direction: Side) -> Layout<&str> {
+        let mut result = characters(text);
+        result.truncate(max_length, stride, direction).unwrap();
+        result
+    }
+
+    fn padding() -> Arc<PaddingToken> {
+        Arc::new(PaddingToken {
+            id: 0,
+            type_id: 0,
+            text: "_".to_owned(),
+        })
+    }
+
+    // The expected values of all tests are those of `Encoding` of tokenizers 0.23.3.
+
+    #[test]
+    fn parts_share_the_stride_from_either_side() {
+        let cases = [
+            (3, 0, Side::Right, "abc[def g]"),
+            (3, 1, Side::Right, "abc[cde efg]"),
+            (3, 2, Side::Right, "abc[bcd cde def efg]"),
+            (4, 0, Side::Right, "abcd[efg]"),
+            (3, 0, Side::Left, "efg[bcd a]"),
+            (3, 1, Side::Left, "efg[cde abc]"),
+            (3, 2, Side::Left, "efg[def cde bcd abc]"),
+            (4, 0, Side::Left, "defg[abc]"),
+            (7, 9, Side::Left, "abcdefg"),
+            (0, 9, Side::Left, "[abcdefg]"),
+        ];
+        for (max_length, stride, direction, expected) in cases {
+            let found = cut("abcdefg", max_length, stride, direction);
+            assert_eq!(
+                shown(&found),
+                expected,
+                "{max_length} {stride} {direction:?}"
+            );
+            assert_eq!(found.len(), max_length);
+        }
+    }
+
+    #[test]
+    fn a_stride_as_long_as_a_part_is_refused_where_something_is_cut_off() {
+        let mut result = characters("abc");
+        let refused = TruncationError::StrideTooLong { stride: 2, left: 2 };
+        assert_eq!(result.truncate(2, 2, Side::Right), Err(refused));
+        assert_eq!(result, characters("abc"));
+        assert_eq!(result.truncate(3, 3, Side::Right), Ok(()));
+    }
+
+    #[test]
+    fn cutting_forgets_sequences() {
+        let mut pair = characters("ab");
+        pair.set_sequence(0);
+        let mut second = characters("cd");
+        second.set_sequence(1);
+        pair.merge(second, &|_| 0);
+        assert_eq!(sequences(&pair), [Some(0), Some(0), Some(1), Some(1)]);
+        pair.truncate(3, 0, Side::Right).unwrap();
+        assert_eq!(shown(&pair), "abc[d]");
+        assert_eq!(sequences(&pair), [Some(0); 3]);
+        assert_eq!(sequences(&pair.overflow()[0]), [Some(0)]);
+    }
+
+    #[test]
+    fn merging_combines_the_overflow_of_both_sides_part_by_part() {
+        let mut left = cut("abc", 1, 0, Side::Right);
+        left.merge(cut("def", 1, 0, Side::Right), &Layout::len);
+        assert_eq!(
+            shown(&left),
+            "ad[bd[be bf] be bf cd[ce cf] ce cf ae[be ce] af[bf cf]]"
+        );
+        // The spans of each part move from those that it is appended to.
+        let steps = |result: &Layout<&str>| {
+            let pieces = result.pieces().iter();
+            let steps: Vec<_> = pieces.map(|piece| piece.span_steps.clone()).collect();
+            steps
+        };
+        let moved = [vec![], vec![SpanStep::Shift(1)]];
+        assert_eq!(steps(&left), moved);
+        for part in left.overflow() {
+            assert_eq!(steps(part), moved);
+        }
+    }
+
+    #[test]
+    fn padding_at_the_left_moves_the_sequences_that_are_known() {
+        let mut pair = characters("ab");
+        pair.set_sequence(0);
+        let mut second = characters("cd");
+        second.set_sequence(1);
+        pair.merge(second, &|_| 0);
+        let mut right = pair.clone();
+
+        pair.pad(6, &padding(), Side::Left);
+        assert_eq!(shown(&pair), "__abcd");
+        let text = [Some(0), Some(0), Some(1), Some(1)];
+        assert_eq!(sequences(&pair)[..2], [None, None]);
+        assert_eq!(sequences(&pair)[2..], text);
+
+        right.pad(6, &padding(), Side::Right);
+        assert_eq!(shown(&right), "abcd__");
+        assert_eq!(sequences(&right)[..4], text);
+        assert_eq!(sequences(&right)[4..], [None, None]);
+    }
+
+    #[test]
+    fn padding_belongs_to_the_sequence_0_if_none_is_known() {
+        let mut result = characters("ab");
+        result.pad(4, &padding(), Side::Left);
+        assert_eq!(shown(&result), "__ab");
+        assert_eq!(sequences(&result), [Some(0); 4]);
+    }
+
+    #[test]
+    fn the_overflow_is_filled_up_and_a_long_result_stays() {
+        let mut result = cut("abc", 2, 0, Side::Right);
+        result.pad(3, &padding(), Side::Left);
+        assert_eq!(shown(&result), "_ab[__c]");
+        result.pad(1, &padding(), Side::Left);
+        assert_eq!(shown(&result), "_ab[__c]");
+    }
+
+    #[test]
+    fn the_token_number_after_the_last_has_a_sequence_if_none_is_known() {
+        let mut result = characters("ab");
+        assert_eq!(result.sequence_of(2), Some(0));
+        assert_eq!(result.sequence_of(3), None);
+        result.set_sequence(1);
+        assert_eq!(result.sequence_of(2), None);
+        assert_eq!(result.sequence_count(), 1);
+        assert_eq!(result.tokens_of(0), 0..2);
     }
 }

@@ -146,7 +146,7 @@ impl Template {
             _ => &self.single,
         };
         let mut placed = Vec::with_capacity(parts.len());
-        for part in parts {
+        for (number, part) in parts.iter().enumerate() {
             match part {
                 TemplatePart::Special { .. } if adds_special => placed.extend(part.special()),
                 TemplatePart::Special { .. } => {}
@@ -155,7 +155,13 @@ impl Template {
                     if let Some(result) = results.get_mut(sequence) {
                         result.set_type(*type_id);
                         result.set_sequence(sequence);
-                        placed.push(result.clone());
+                        let stands_again = parts[number + 1..].iter().any(|part| {
+                            matches!(part, TemplatePart::Sequence { is_second: it, .. } if it == is_second)
+                        });
+                        placed.push(match stands_again {
+                            true => result.clone(),
+                            false => std::mem::take(result),
+                        });
                     }
                 }
             }
@@ -183,10 +189,11 @@ impl Template {
             let mut tokens = 0..0;
             for part in parts {
                 match part.special() {
-                    Some(special) => whole.merge(&special, &no_shift),
+                    Some(special) => whole.merge(special, &no_shift),
+                    // Each text stands in its half once.
                     None => {
                         tokens = whole.len()..whole.len() + text.len();
-                        whole.merge(&text, &no_shift);
+                        whole.merge(std::mem::take(&mut text), &no_shift);
                     }
                 }
             }
@@ -246,7 +253,7 @@ impl PostProcessorStep {
 fn merged<S: Clone>(results: Vec<Layout<S>>) -> Layout<S> {
     let mut results = results.into_iter();
     let mut whole = results.next().unwrap_or_default();
-    results.for_each(|result| whole.merge(&result, &no_shift));
+    results.for_each(|result| whole.merge(result, &no_shift));
     whole
 }
 
@@ -300,5 +307,230 @@ impl Pipeline {
             results = step.apply(results, adds_special);
         }
         Ok(merged(results))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Layout, Padding, Pipeline, Truncation, TruncationStrategy};
+    use crate::formats::read_pipeline;
+    use crate::pipeline::layout::tests::{characters, sequences, shown};
+    use crate::pipeline::{Side, TruncationError};
+
+    fn pipeline(post_processor: &Value) -> Pipeline {
+        let vocabulary = json!({"?": 0, "<": 1, ">": 2});
+        let model = json!({"type": "WordLevel", "vocab": vocabulary, "unk_token": "?"});
+        let file = json!({"post_processor": post_processor, "model": model});
+        read_pipeline(file.to_string().as_bytes()).unwrap()
+    }
+
+    fn template_processing() -> Value {
+        let special = |text: &str, id: u32| json!({"id": text, "ids": [id], "tokens": [text]});
+        let token =
+            |text: &str, type_id: u32| json!({"SpecialToken": {"id": text, "type_id": type_id}});
+        let text = |name: &str, type_id: u32| json!({"Sequence": {"id": name, "type_id": type_id}});
+        json!({
+            "type": "TemplateProcessing",
+            "single": [token("<", 0), text("A", 0), token(">", 0)],
+            "pair": [token("<", 0), text("A", 0), token(">", 0), text("B", 1), token(">", 1)],
+            "special_tokens": {"<": special("<", 1), ">": special(">", 2)},
+        })
+    }
+
+    fn bert() -> Value {
+        json!({"type": "BertProcessing", "cls": ["<", 1], "sep": [">", 2]})
+    }
+
+    fn roberta() -> Value {
+        json!({"type": "RobertaProcessing", "cls": ["<", 1], "sep": [">", 2], "trim_offsets": false, "add_prefix_space": false})
+    }
+
+    fn cut_to(max_length: usize, stride: usize, direction: Side) -> Truncation {
+        Truncation {
+            max_length,
+            strategy: TruncationStrategy::LongestFirst,
+            stride,
+            direction,
+        }
+    }
+
+    fn types(result: &Layout<&str>) -> Vec<u32> {
+        let pieces = result.pieces().iter();
+        let types = pieces.map(|it| vec![it.type_id.unwrap_or_default(); it.content.len()]);
+        types.collect::<Vec<_>>().concat()
+    }
+
+    // The expected values of all tests are those of `Tokenizer.encode` of tokenizers 0.23.3.
+
+    #[test]
+    fn kinds_of_templates_differ_in_types_and_in_the_tokens_between_texts() {
+        let (a, b) = (Some(0), Some(1));
+        let cases = [
+            (
+                template_processing(),
+                "<ab>c>",
+                vec![0, 0, 0, 0, 1, 1],
+                vec![None, a, a, None, b, None],
+            ),
+            (
+                bert(),
+                "<ab>c>",
+                vec![0, 0, 0, 0, 1, 1],
+                vec![None, a, a, None, b, None],
+            ),
+            (
+                roberta(),
+                "<ab>>c>",
+                vec![0; 7],
+                vec![None, a, a, None, None, b, None],
+            ),
+        ];
+        for (post_processor, tokens, expected_types, expected_sequences) in cases {
+            let pipeline = pipeline(&post_processor);
+            let (first, second) = (characters("ab"), Some(characters("c")));
+            let result = pipeline.post_process(first, second, true, None).unwrap();
+            assert_eq!(shown(&result), tokens);
+            assert_eq!(types(&result), expected_types, "{tokens}");
+            assert_eq!(sequences(&result), expected_sequences, "{tokens}");
+        }
+    }
+
+    #[test]
+    fn roberta_has_one_type_also_without_special_tokens() {
+        for (post_processor, expected) in [(bert(), [0, 0, 1]), (roberta(), [0, 0, 0])] {
+            let pipeline = pipeline(&post_processor);
+            let (first, second) = (characters("ab"), Some(characters("c")));
+            let result = pipeline.post_process(first, second, false, None).unwrap();
+            assert_eq!(shown(&result), "abc");
+            assert_eq!(types(&result), expected);
+            assert_eq!(sequences(&result), [Some(0), Some(0), Some(1)]);
+        }
+    }
+
+    #[test]
+    fn parts_of_the_overflow_stand_in_the_template_each_with_each() {
+        let right =
+            "<ab>fgh>[<cd>fgh>[<cd>ij>] <cd>ij> <e>fgh>[<e>ij>] <e>ij> <ab>ij>[<cd>ij> <e>ij>]]";
+        let left = "<de>hij>[<cd>hij>[<cd>fgh>] <cd>fgh> <bc>hij>[<bc>fgh>] <bc>fgh> \
+                    <ab>hij>[<ab>fgh>] <ab>fgh> <de>fgh>[<cd>fgh> <bc>fgh> <ab>fgh>]]";
+        let cases = [
+            (cut_to(8, 0, Side::Right), right),
+            (cut_to(8, 1, Side::Left), left),
+        ];
+        for post_processor in [template_processing(), bert()] {
+            let pipeline = pipeline(&post_processor);
+            for (truncation, expected) in &cases {
+                let (first, second) = (characters("abcde"), Some(characters("fghij")));
+                let result = pipeline.post_process(first, second, true, Some(truncation));
+                let result = result.unwrap();
+                assert_eq!(shown(&result), *expected);
+                let texts = [
+                    None,
+                    Some(0),
+                    Some(0),
+                    None,
+                    Some(1),
+                    Some(1),
+                    Some(1),
+                    None,
+                ];
+                assert_eq!(sequences(&result.overflow()[0]), texts);
+                assert_eq!(types(&result.overflow()[0]), [0, 0, 0, 0, 1, 1, 1, 1]);
+            }
+        }
+    }
+
+    #[test]
+    fn padding_at_the_left_stands_before_the_template_and_its_sequences() {
+        let pipeline = pipeline(&bert());
+        let truncation = cut_to(5, 1, Side::Right);
+        let texts = ["abcdefg", ""].map(|text| {
+            let result = pipeline.post_process(characters(text), None, true, Some(&truncation));
+            result.unwrap()
+        });
+        let mut batch = texts;
+        let padding = Padding {
+            fixed_length: None,
+            direction: Side::Left,
+            pad_to_multiple_of: Some(3),
+            pad_id: 0,
+            pad_type_id: 0,
+            pad_token: "_".to_owned(),
+        };
+        padding.apply(&mut batch);
+        assert_eq!(
+            batch.each_ref().map(shown),
+            ["_<abc>[_<cde> _<efg>]", "____<>"]
+        );
+        let text = [None, None, Some(0), Some(0), Some(0), None];
+        assert_eq!(sequences(&batch[0]), text);
+        assert_eq!(sequences(&batch[0].overflow()[1]), text);
+        assert_eq!(sequences(&batch[1]), [None; 6]);
+    }
+
+    #[test]
+    fn the_longer_text_of_a_pair_is_cut_first() {
+        let pipeline = pipeline(&Value::Null);
+        // The maximum, the lengths of the texts, and what is left of them.
+        let cases = [
+            (4, (5, 5), (2, 2)),
+            (5, (5, 5), (2, 3)),
+            (5, (2, 6), (2, 3)),
+            (5, (5, 1), (4, 1)),
+            (5, (4, 2), (3, 2)),
+            (6, (2, 6), (2, 4)),
+        ];
+        for (max_length, lengths, expected) in cases {
+            let (first, second) = (&"aaaaaa"[..lengths.0], &"bbbbbb"[..lengths.1]);
+            let truncation = cut_to(max_length, 0, Side::Right);
+            let (first, second) = (characters(first), Some(characters(second)));
+            let result = pipeline.post_process(first, second, true, Some(&truncation));
+            let sequences = sequences(&result.unwrap());
+            let count = |sequence| sequences.iter().filter(|it| **it == Some(sequence)).count();
+            assert_eq!((count(0), count(1)), expected, "{max_length} {lengths:?}");
+        }
+    }
+
+    #[test]
+    fn a_template_that_is_longer_than_the_maximum_leaves_texts_whole() {
+        let pipeline = pipeline(&bert());
+        let result = |max_length: usize| {
+            let truncation = cut_to(max_length, 0, Side::Right);
+            let result = pipeline.post_process(characters("ab"), None, true, Some(&truncation));
+            shown(&result.unwrap())
+        };
+        assert_eq!([1, 2, 3].map(result), ["<ab>", "<>[<ab>]", "<a>[<b>]"]);
+    }
+
+    #[test]
+    fn one_text_alone_is_not_cut_to_nothing() {
+        let pipeline = pipeline(&bert());
+        let cut = |strategy, first, second| {
+            let truncation = Truncation {
+                strategy,
+                ..cut_to(6, 0, Side::Right)
+            };
+            let result = pipeline.post_process(first, second, true, Some(&truncation));
+            result.map(|result| shown(&result))
+        };
+        let (only_first, only_second) = (
+            TruncationStrategy::OnlyFirst,
+            TruncationStrategy::OnlySecond,
+        );
+        let (short, long) = (characters("ab"), characters("cdef"));
+        assert_eq!(
+            cut(only_first, short.clone(), Some(long.clone())),
+            Err(TruncationError::TextTooShort)
+        );
+        assert_eq!(
+            cut(only_second, short, Some(long)).as_deref(),
+            Ok("<ab>c>[<ab>d> <ab>e> <ab>f>]")
+        );
+        assert_eq!(
+            cut(only_second, characters("abcdef"), None),
+            Err(TruncationError::NoSecondText)
+        );
     }
 }
