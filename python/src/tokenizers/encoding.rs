@@ -47,14 +47,51 @@ fn push_ids(piece: &Piece, ids: &mut Vec<u32>) {
     }
 }
 
+/// A column of numbers, most of which stand there many times one after another.
+#[derive(Default)]
+struct Column {
+    runs: Vec<Run>,
+}
+
+struct Run {
+    number: u32,
+    length: usize,
+}
+
+impl Column {
+    fn push(&mut self, number: u32, length: usize) {
+        match self.runs.last_mut() {
+            Some(last) if last.number == number => last.length += length,
+            _ => self.runs.push(Run { number, length }),
+        }
+    }
+
+    /// The list. Python repeats a number in a fraction of the time in which a list is filled item by item.
+    fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let repeated = |run: &Run| {
+            let one = PyList::new(py, [run.number])?;
+            one.as_sequence().repeat(run.length)
+        };
+        let mut runs = self.runs.iter();
+        let Some(first) = runs.next() else {
+            return Ok(PyList::empty(py));
+        };
+        let mut list = repeated(first)?;
+        for run in runs {
+            list = list.in_place_concat(&repeated(run)?)?;
+        }
+        Ok(list.cast_into()?)
+    }
+}
+
 /// A column of numbers: of tokens those that were read, if they were, and otherwise the same for all of a piece.
 fn numbers(
     layout: &Result,
     of_piece: impl Fn(&Piece) -> Option<u32>,
     given: impl Fn(&GivenColumns) -> &[u32],
     otherwise: impl Fn(&Piece) -> u32,
-) -> Vec<u32> {
-    let mut column = Vec::with_capacity(layout.len());
+) -> Column {
+    let mut column = Column::default();
     for piece in layout.pieces() {
         if of_piece(piece).is_none()
             && let PieceContent::Tokens { source, range } = &piece.content
@@ -62,16 +99,17 @@ fn numbers(
             && let Ok(details) = source.details()
             && let Some(columns) = &details.given
         {
-            column.extend_from_slice(&given(columns)[range.clone()]);
+            let numbers = given(columns)[range.clone()].iter();
+            numbers.for_each(|number| column.push(*number, 1));
             continue;
         }
         let number = of_piece(piece).unwrap_or_else(|| otherwise(piece));
-        column.resize(column.len() + piece.content.len(), number);
+        column.push(number, piece.content.len());
     }
     column
 }
 
-fn type_ids(layout: &Result) -> Vec<u32> {
+fn type_ids(layout: &Result) -> Column {
     let own = |piece: &Piece| match &piece.content {
         PieceContent::Tokens { source, .. } => source.type_id,
         PieceContent::Special { .. } => 0,
@@ -80,13 +118,13 @@ fn type_ids(layout: &Result) -> Vec<u32> {
     numbers(layout, |piece| piece.type_id, |given| &given.type_ids, own)
 }
 
-fn special_tokens_mask(layout: &Result) -> Vec<u32> {
+fn special_tokens_mask(layout: &Result) -> Column {
     let own = |piece: &Piece| u32::from(!matches!(piece.content, PieceContent::Tokens { .. }));
     let text = |piece: &Piece| piece.is_text.then_some(0);
     numbers(layout, text, |given| &given.special, own)
 }
 
-fn attention_mask(layout: &Result) -> Vec<u32> {
+fn attention_mask(layout: &Result) -> Column {
     let own = |piece: &Piece| u32::from(!matches!(piece.content, PieceContent::Padding { .. }));
     let text = |piece: &Piece| piece.is_text.then_some(1);
     numbers(layout, text, |given| &given.attention, own)
@@ -217,12 +255,12 @@ fn to_dict<'py>(py: Python<'py>, layout: &Result) -> PyResult<Bound<'py, PyDict>
     }
     let dict = PyDict::new(py);
     dict.set_item("ids", ids)?;
-    dict.set_item("type_ids", type_ids(layout))?;
+    dict.set_item("type_ids", type_ids(layout).list(py)?)?;
     dict.set_item("tokens", texts(layout)?)?;
     dict.set_item("words", words(layout)?)?;
     dict.set_item("offsets", spans_of(layout)?)?;
-    dict.set_item("special_tokens_mask", special_tokens_mask(layout))?;
-    dict.set_item("attention_mask", attention_mask(layout))?;
+    dict.set_item("special_tokens_mask", special_tokens_mask(layout).list(py)?)?;
+    dict.set_item("attention_mask", attention_mask(layout).list(py)?)?;
     dict.set_item("overflowing", overflow.collect::<PyResult<Vec<_>>>()?)?;
     dict.set_item("sequence_ranges", ranges)?;
     Ok(dict)
@@ -338,7 +376,7 @@ impl PyEncoding {
                 true => last_end(left).unwrap_or_default(),
                 false => 0,
             };
-            merged.merge(&encoding.layout, &shift);
+            merged.merge(encoding.layout.clone(), &shift);
         }
         Ok(merged.into())
     }
@@ -412,8 +450,8 @@ impl PyEncoding {
 
     /// The type of each token.
     #[getter]
-    fn type_ids(&self) -> Vec<u32> {
-        type_ids(&self.layout)
+    fn type_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        type_ids(&self.layout).list(py)
     }
 
     /// The span of each token in its text.
@@ -428,14 +466,14 @@ impl PyEncoding {
 
     /// 1 for each token that is no text.
     #[getter]
-    fn special_tokens_mask(&self) -> Vec<u32> {
-        special_tokens_mask(&self.layout)
+    fn special_tokens_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        special_tokens_mask(&self.layout).list(py)
     }
 
     /// 1 for each token that is no padding.
     #[getter]
-    fn attention_mask(&self) -> Vec<u32> {
-        attention_mask(&self.layout)
+    fn attention_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        attention_mask(&self.layout).list(py)
     }
 
     /// What was cut off.

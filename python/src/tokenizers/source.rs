@@ -83,25 +83,43 @@ pub struct GivenColumns {
     pub attention: Vec<u32>,
 }
 
+/// What encodes one text after another.
+pub struct Worker<'e> {
+    encoder: Encoder<'e>,
+    /// The ids of a text, of which a source has a copy of the right size: there are many sources.
+    ids: Vec<PieceId>,
+}
+
+impl<'e> Worker<'e> {
+    pub fn new(engine: &'e Engine, call: Call) -> Result<Self, EncodeError> {
+        Ok(Worker {
+            encoder: engine.encoder(call.finds_special)?,
+            ids: Vec::new(),
+        })
+    }
+}
+
 /// See the [module](self).
 pub struct Source {
-    pub ids: Vec<PieceId>,
+    pub ids: Box<[PieceId]>,
     /// The type of its tokens, unless they were read.
     pub type_id: u32,
     origin: Origin,
-    details: OnceLock<Details>,
+    /// On the heap, since most sources never have them.
+    details: OnceLock<Box<Details>>,
 }
 
 impl Source {
     /// The source of a text that is the first or the second of a call.
     pub fn encode(
         engine: &Arc<Engine>,
-        encoder: &mut Encoder<'_>,
+        worker: &mut Worker<'_>,
         input: Input,
         is_second: bool,
         call: Call,
     ) -> Result<Source, EncodeError> {
-        let mut ids = Vec::with_capacity(input.bytes() / 4 + 1);
+        let Worker { encoder, ids } = worker;
+        ids.clear();
         let mut sampled = None;
         match engine.dropout {
             // Another segmentation each time: the details are those of this one.
@@ -109,12 +127,12 @@ impl Source {
                 let mut details = Details::default();
                 let mut rng = Rng::with_seed(random::next_seed());
                 let reader = DetailsReader::new(&input, call);
-                reader.sample(encoder, probability, &mut rng, &mut ids, &mut details)?;
+                reader.sample(encoder, probability, &mut rng, ids, &mut details)?;
                 sampled = Some(details);
             }
             None => {
                 for text in input.texts() {
-                    encoder.encode_into(text.as_bytes(), &mut ids);
+                    encoder.encode_into(text.as_bytes(), ids);
                 }
                 if let Some(error) = encoder.take_failure() {
                     return Err(error);
@@ -122,24 +140,25 @@ impl Source {
             }
         }
         Ok(Source {
-            ids,
+            ids: ids.as_slice().into(),
             type_id: u32::from(is_second && call.places != Places::Nothing),
             origin: Origin::Input {
                 engine: Arc::clone(engine),
                 input,
                 call,
             },
-            details: sampled.map_or_else(OnceLock::new, OnceLock::from),
+            details: sampled
+                .map_or_else(OnceLock::new, |details| OnceLock::from(Box::new(details))),
         })
     }
 
     /// The source of tokens that were read; all columns have one length.
     pub fn given(ids: Vec<PieceId>, details: Details) -> Source {
         Source {
-            ids,
+            ids: ids.into(),
             type_id: 0,
             origin: Origin::Given,
-            details: OnceLock::from(details),
+            details: OnceLock::from(Box::new(details)),
         }
     }
 
@@ -174,7 +193,7 @@ impl Source {
         if details.texts.len() != self.ids.len() {
             return Err(exception("the text has other tokens than before"));
         }
-        Ok(self.details.get_or_init(|| details))
+        Ok(self.details.get_or_init(|| Box::new(details)))
     }
 }
 

@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use spiece::byte_bpe::SpecialToken;
 use spiece::formats::{Component, FormatError, TokenizerFile};
 use spiece::pipeline::{Layout, Padding, Truncation};
-use spiece::{EncodeError, Encoder, PieceId};
+use spiece::{EncodeError, PieceId};
 
 use super::encoding::{PyEncoding, Result};
 use super::input::Inputs;
 use super::settings;
-use super::source::{Call, Places, Source};
+use super::source::{Call, Places, Source, Worker};
 use super::state::{Engine, State, exception, in_pool, threads};
 use crate::loaded::{PausedCollector, detached_if};
 
@@ -44,10 +44,10 @@ struct Job<'e> {
 }
 
 impl Job<'_> {
-    fn run(&self, encoder: &mut Encoder<'_>, inputs: Inputs) -> PyResult<Result> {
+    fn run(&self, worker: &mut Worker<'_>, inputs: Inputs) -> PyResult<Result> {
         let engine = &self.state.engine;
         let mut layout = |input, is_second| -> std::result::Result<Result, EncodeError> {
-            let source = Source::encode(engine, encoder, input, is_second, self.call)?;
+            let source = Source::encode(engine, worker, input, is_second, self.call)?;
             let length = source.ids.len();
             Ok(Layout::of_source(Arc::new(source), length))
         };
@@ -66,14 +66,14 @@ impl Job<'_> {
         result.map_err(|error| exception(truncation_message(&error)))
     }
 
-    fn encoder(&self) -> std::result::Result<Encoder<'_>, EncodeError> {
-        self.state.engine.encoder(self.call.finds_special)
+    fn worker(&self) -> std::result::Result<Worker<'_>, EncodeError> {
+        Worker::new(&self.state.engine, self.call)
     }
 
     /// One result, filled up.
     fn one(&self, inputs: Inputs) -> PyResult<Result> {
-        let mut encoder = self.encoder().map_err(exception)?;
-        let mut results = [self.run(&mut encoder, inputs)?];
+        let mut worker = self.worker().map_err(exception)?;
+        let mut results = [self.run(&mut worker, inputs)?];
         if let Some(padding) = &self.state.padding {
             padding.apply(&mut results);
         }
@@ -86,17 +86,17 @@ impl Job<'_> {
         let threads = threads(batch.len());
         let results: PyResult<Vec<Result>> = match threads {
             1 => {
-                let mut encoder = self.encoder().map_err(exception)?;
+                let mut worker = self.worker().map_err(exception)?;
                 let results = batch
                     .into_iter()
-                    .map(|inputs| self.run(&mut encoder, inputs));
+                    .map(|inputs| self.run(&mut worker, inputs));
                 results.collect()
             }
             _ => in_pool(threads, || {
                 let results = batch.into_par_iter().map_init(
-                    || self.encoder(),
-                    |encoder, inputs| match encoder {
-                        Ok(encoder) => self.run(encoder, inputs),
+                    || self.worker(),
+                    |worker, inputs| match worker {
+                        Ok(worker) => self.run(worker, inputs),
                         Err(error) => Err(exception(error)),
                     },
                 );
