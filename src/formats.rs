@@ -52,8 +52,8 @@ pub use self::gguf::{GgufOptions, GgufVocab};
 pub(crate) use self::opened::{FileContent, OpenedFile};
 pub use self::roles::{TOKEN_ROLES, TokenRoles};
 pub use self::tokenizer_json::{
-    CopiedPostProcessor, JsonOptions, JsonVersion, PostProcessor, ReadPostProcessor, TokenizerJson,
-    TransformersFolder,
+    Component, CopiedPostProcessor, JsonOptions, JsonVersion, PostProcessor, ReadPostProcessor,
+    TokenizerFile, TokenizerJson, TransformersFolder,
 };
 pub use self::verdict::{Reason, ReasonKind, Verdict};
 pub(crate) use self::wordpiece::read_vocab_txt;

@@ -14,6 +14,8 @@
 //! | `template` | what stands around texts, and which spans tokens have |
 //! | `decoder` | steps from tokens to a text |
 //! | `length` | truncation and padding, which are applied on demand |
+//! | `layout` | a result as pieces of texts, special tokens and padding |
+//! | `post_process` | what is done to the tokens of one or two texts: truncation, template, padding |
 //! | `text` | a text on its way through the stages, with origins |
 //! | `byte_path` | ids of byte-level pipelines, straight from the bytes |
 //! | `listed_model` | the SentencePiece model that merges as a list of merges does |
@@ -38,12 +40,14 @@ mod classes;
 mod decoder;
 mod error;
 mod forms;
+mod layout;
 mod listed_model;
 mod length;
 mod matcher;
 mod model;
 mod normalizer;
 mod part_texts;
+mod post_process;
 mod pre_tokenizer;
 #[cfg(feature = "train")]
 mod pretokens;
@@ -67,9 +71,11 @@ pub(crate) use self::decoder::DecoderState;
 pub use self::decoder::DecoderStep;
 pub use self::error::PipelineError;
 pub use self::forms::{UnicodeForm, UnicodeVersion};
-pub use self::length::{
-    FinishedText, Padding, Side, Truncation, TruncationError, TruncationStrategy,
+pub use self::layout::{
+    Layout, LayoutPiece, PaddingToken, PieceContent, SequenceRange, Side, SpanStep, SpecialTokens,
+    TruncationError,
 };
+pub use self::length::{FinishedText, Padding, Truncation, TruncationStrategy};
 pub use self::matcher::Matcher;
 pub(crate) use self::matcher::MatcherTarget;
 pub use self::model::{
@@ -82,7 +88,7 @@ pub use self::normalizer::{NormalizerStep, PrecompiledRules};
 pub(crate) use self::part_texts::{PartEncoder, PartTexts};
 pub use self::pre_tokenizer::{Metaspace, PreTokenizerStep, PrependScheme};
 pub(crate) use self::template::TextEnds;
-pub use self::template::{PostProcessorStep, Template, TemplatePart};
+pub use self::template::{PostProcessorStep, Template, TemplateKind, TemplatePart};
 use self::text::{Malformed, MappedText};
 use crate::added::{AddedTokens, FoundTokens, Search, SpecialToken};
 use crate::base::byte_chars::byte_of;
@@ -98,34 +104,81 @@ use crate::special::{Scope, Segment};
 /// Parts of a long text that threads encode have at least so many bytes.
 const MIN_PART_BYTES: usize = 128 << 10;
 
-/// The stages of a pipeline, as plain data.
-#[derive(Debug)]
+/// The stages of a pipeline, as plain data. Those that a change does not touch are shared.
+#[derive(Debug, Clone)]
 pub(crate) struct PipelineParts {
-    /// The added tokens, in the order of the file; their ids are found again.
+    /// The added tokens, in the order of the file.
     pub(crate) added_tokens: Vec<SpecialToken>,
-    pub(crate) normalizer: Vec<NormalizerStep>,
-    pub(crate) pre_tokenizer: Vec<PreTokenizerStep>,
-    pub(crate) model: PipelineModel,
+    pub(crate) normalizer: Arc<[NormalizerStep]>,
+    pub(crate) pre_tokenizer: Arc<[PreTokenizerStep]>,
+    pub(crate) model: Arc<PipelineModel>,
     /// The tokens of the model; more than those of the vocabulary if it has equal ones.
     pub(crate) model_size: u32,
-    pub(crate) post_processor: Vec<PostProcessorStep>,
+    pub(crate) post_processor: Arc<[PostProcessorStep]>,
     /// `None`: texts of tokens are joined by spaces.
-    pub(crate) decoder: Option<Vec<DecoderStep>>,
+    pub(crate) decoder: Option<Arc<[DecoderStep]>>,
     pub(crate) truncation: Option<Truncation>,
     pub(crate) padding: Option<Padding>,
+}
+
+impl PipelineParts {
+    /// Gives the added tokens their ids: those of the vocabulary, and otherwise the next ones after it.
+    pub(crate) fn find_ids(&mut self) {
+        let tokens = std::mem::take(&mut self.added_tokens);
+        self.add_tokens(tokens);
+    }
+
+    /// Adds tokens with the rules of tokenizers for their ids: those of the vocabulary and of the tokens that were added
+    /// before, and otherwise the next ones. The number of tokens that are new, or differ from the one before.
+    pub(crate) fn add_tokens(&mut self, tokens: Vec<SpecialToken>) -> usize {
+        let largest = self.added_tokens.iter().map(|token| token.id).max();
+        let after_added = largest.map(|id| id.saturating_add(1));
+        let mut next_id = match after_added {
+            Some(next) if next > self.model_size || self.model_size == 0 => next,
+            _ => self.model_size,
+        };
+        let mut numbers: HashMap<u32, usize> = HashMap::new();
+        let mut ids: HashMap<String, u32> = HashMap::new();
+        for (number, token) in self.added_tokens.iter().enumerate() {
+            numbers.insert(token.id, number);
+            ids.insert(token.text.clone(), token.id);
+        }
+        let mut added = 0;
+        for mut token in tokens.into_iter().filter(|token| !token.text.is_empty()) {
+            let known = ids.get(&token.text).copied();
+            token.id = known
+                .or_else(|| self.model.vocabulary().id(&token.text))
+                .unwrap_or_else(|| {
+                    next_id += 1;
+                    next_id - 1
+                });
+            ids.insert(token.text.clone(), token.id);
+            // A later token takes the place of one with the same id.
+            match numbers.get(&token.id).map(|at| &mut self.added_tokens[*at]) {
+                Some(before) if *before == token => continue,
+                Some(before) => *before = token,
+                None => {
+                    numbers.insert(token.id, self.added_tokens.len());
+                    self.added_tokens.push(token);
+                }
+            }
+            added += 1;
+        }
+        added
+    }
 }
 
 /// The stages with the tables of the first.
 struct Stages {
     added: Arc<AddedTokens>,
-    normalizer: Vec<NormalizerStep>,
-    pre_tokenizer: Vec<PreTokenizerStep>,
-    model: PipelineModel,
-    byte_path: Option<BytePath>,
+    normalizer: Arc<[NormalizerStep]>,
+    pre_tokenizer: Arc<[PreTokenizerStep]>,
+    model: Arc<PipelineModel>,
+    byte_path: Option<Arc<BytePath>>,
     /// One more than the largest id.
     size: usize,
-    post_processor: Vec<PostProcessorStep>,
-    decoder: Option<Vec<DecoderStep>>,
+    post_processor: Arc<[PostProcessorStep]>,
+    decoder: Option<Arc<[DecoderStep]>>,
     truncation: Option<Truncation>,
     padding: Option<Padding>,
 }
@@ -134,16 +187,16 @@ struct Stages {
 #[derive(Debug)]
 pub struct Pipeline {
     added: Arc<AddedTokens>,
-    normalizer: Vec<NormalizerStep>,
-    pre_tokenizer: Vec<PreTokenizerStep>,
-    model: PipelineModel,
-    post_processor: Vec<PostProcessorStep>,
-    decoder: Option<Vec<DecoderStep>>,
+    normalizer: Arc<[NormalizerStep]>,
+    pre_tokenizer: Arc<[PreTokenizerStep]>,
+    model: Arc<PipelineModel>,
+    post_processor: Arc<[PostProcessorStep]>,
+    decoder: Option<Arc<[DecoderStep]>>,
     truncation: Option<Truncation>,
     padding: Option<Padding>,
     ends: TextEnds,
     /// How ids are made of bytes, if the pipeline is byte-level.
-    byte_path: Option<BytePath>,
+    byte_path: Option<Arc<BytePath>>,
     /// The pipeline as a byte-level vocabulary; see [`byte_bpe`](Self::byte_bpe).
     byte_bpe: OnceLock<Result<Box<ByteBpe>, NoByteBpe>>,
     /// The texts of tokens by their roles, such as `bos_token`.
@@ -199,6 +252,8 @@ struct TokenPass<'p, F> {
     /// The number of the part at hand.
     word: u32,
     is_first: bool,
+    /// Whether the post-processor trims spans.
+    trims: bool,
     on_token: F,
 }
 
@@ -227,7 +282,10 @@ impl<F: FnMut(PipelineToken<'_>)> TokenPass<'_, F> {
     }
 
     fn pass(&mut self, id: u32, span: Range<usize>, text: Option<&str>, shown: &str) {
-        let span = self.pipeline.trimmed(self.text, span, shown, self.is_first);
+        let span = match self.trims {
+            true => self.pipeline.trimmed(self.text, span, shown, self.is_first),
+            false => span,
+        };
         // Tokens of bytes for a character with an affix can be more than its bytes.
         let end = span.end.min(self.text.len());
         let span = span.start.min(end)..end;
@@ -300,27 +358,45 @@ impl PipelineState {
 }
 
 impl Pipeline {
-    pub(crate) fn new(parts: PipelineParts) -> Result<Self, PipelineError> {
+    /// The pipeline of the parts of a file, in which the ids of added tokens are found again.
+    pub(crate) fn new(mut parts: PipelineParts) -> Result<Self, PipelineError> {
+        parts.find_ids();
+        Self::of_parts(parts, None)
+    }
+
+    /// The pipeline of parts, with what it has in common with the pipeline before a change.
+    pub(crate) fn of_parts(
+        parts: PipelineParts,
+        before: Option<&Self>,
+    ) -> Result<Self, PipelineError> {
         let PipelineParts {
             added_tokens,
             normalizer,
             pre_tokenizer,
             model,
-            model_size,
+            model_size: _,
             post_processor,
             decoder,
             truncation,
             padding,
         } = parts;
-        let added_tokens = with_ids(added_tokens, model.vocabulary(), model_size);
         let added = AddedTokens::new(added_tokens, Search::All, |text| {
             normalized(&normalizer, text)
         })?;
         let ids = added.tokens().iter().map(|token| token.id);
         let largest = ids.chain(model.vocabulary().largest_id()).max();
-        let byte_path = match normalizer.iter().any(NormalizerStep::may_insert_at_start) {
-            true => None,
-            false => BytePath::of(&pre_tokenizer, &model),
+        let same = before.filter(|before| {
+            Arc::ptr_eq(&before.model, &model)
+                && Arc::ptr_eq(&before.pre_tokenizer, &pre_tokenizer)
+                && before.byte_path.is_some()
+        });
+        let byte_path = match (
+            normalizer.iter().any(NormalizerStep::may_insert_at_start),
+            same,
+        ) {
+            (true, _) => None,
+            (false, Some(before)) => before.byte_path.clone(),
+            (false, None) => BytePath::of(&pre_tokenizer, &model).map(Arc::new),
         };
         Ok(Self::of_stages(Stages {
             added: Arc::new(added),
@@ -389,7 +465,7 @@ impl Pipeline {
 
     /// A short name of the algorithm.
     pub(crate) fn model_type_name(&self) -> &'static str {
-        match &self.model {
+        match &*self.model {
             PipelineModel::Bytes(_) => "byte_bpe",
             PipelineModel::Bpe(_) if self.is_byte_level() => "byte_bpe",
             PipelineModel::Bpe(_) => "bpe",
@@ -408,7 +484,7 @@ impl Pipeline {
             )
         };
         matches!(
-            &self.model,
+            *self.model,
             PipelineModel::Bpe(_) | PipelineModel::Unigram(_)
         ) && self.byte_path.is_none()
             && self.malformed == Malformed::Replaced
@@ -498,7 +574,7 @@ impl Pipeline {
 
     /// The score of a token; unigram models have some.
     pub(crate) fn score_of(&self, id: u32) -> Option<f64> {
-        match &self.model {
+        match &*self.model {
             PipelineModel::Unigram(unigram) => unigram.scores().get(id as usize).copied(),
             _ => None,
         }
@@ -506,7 +582,7 @@ impl Pipeline {
 
     /// The tokens that stand for bytes of unknown text, such as `<0x0A>`.
     pub(crate) fn byte_tokens(&self) -> Vec<u32> {
-        let falls_back = match &self.model {
+        let falls_back = match &*self.model {
             PipelineModel::Bpe(bpe) => bpe.options().byte_fallback,
             PipelineModel::Unigram(unigram) => unigram.has_byte_fallback(),
             _ => false,
@@ -521,7 +597,7 @@ impl Pipeline {
     /// The text of an id: of an added token that is searched for in normalized text, its own
     /// normalized. It is UTF-8 unless the tokens are byte strings.
     pub(crate) fn text_of(&self, id: u32) -> Option<&[u8]> {
-        if let PipelineModel::Bytes(bytes) = &self.model {
+        if let PipelineModel::Bytes(bytes) = &*self.model {
             return bytes.byte_bpe().id_to_bytes(PieceId::new(id));
         }
         self.str_of(id).map(str::as_bytes)
@@ -558,7 +634,7 @@ impl Pipeline {
 
     /// The id of a token.
     pub(crate) fn id_of(&self, text: &[u8]) -> Option<u32> {
-        if let PipelineModel::Bytes(bytes) = &self.model {
+        if let PipelineModel::Bytes(bytes) = &*self.model {
             return bytes.byte_bpe().bytes_to_id(text).map(PieceId::get);
         }
         let text = std::str::from_utf8(text).ok()?;
@@ -568,12 +644,12 @@ impl Pipeline {
 
     /// Whether the tokens are byte strings, and not texts.
     pub(crate) fn has_byte_strings(&self) -> bool {
-        matches!(self.model, PipelineModel::Bytes(_))
+        matches!(*self.model, PipelineModel::Bytes(_))
     }
 
     /// Whether tokens are made by merges, some of which can be skipped.
     pub(crate) fn has_merges(&self) -> bool {
-        matches!(self.model, PipelineModel::Bpe(_) | PipelineModel::Bytes(_))
+        matches!(*self.model, PipelineModel::Bpe(_) | PipelineModel::Bytes(_))
     }
 
     /// The added tokens that are found without being allowed.
@@ -597,7 +673,7 @@ impl Pipeline {
     ) -> Result<(), PipelineError> {
         let mut mapped = MappedText::default();
         mapped.start(text, 0..text.len(), true, self.malformed);
-        for step in &self.normalizer {
+        for step in self.normalizer.iter() {
             step.apply(&mut mapped, true)?;
         }
         let mut unused = Vec::new();
@@ -757,7 +833,7 @@ impl Pipeline {
                 return Ok(false);
             }
             mapped.start(text, 0..text.len(), false, self.malformed);
-            for step in &self.normalizer {
+            for step in self.normalizer.iter() {
                 step.apply(mapped, true)?;
             }
             text = mapped.text.as_bytes();
@@ -887,7 +963,7 @@ impl Pipeline {
         mapped: &mut MappedText,
     ) -> Result<(), PipelineError> {
         mapped.start(text, range, tracks, self.malformed);
-        for step in &self.normalizer {
+        for step in self.normalizer.iter() {
             step.apply(mapped, is_start)?;
         }
         let (one, several);
@@ -911,21 +987,22 @@ impl Pipeline {
                 });
             Ok(())
         })?;
-        for step in &self.pre_tokenizer {
+        for step in self.pre_tokenizer.iter() {
             step.apply(mapped)?;
         }
         Ok(())
     }
 
-    /// Passes the tokens of a text with the added tokens of its scopes.
+    /// Passes the tokens of a text with the added tokens of its scopes. The post-processor trims their spans if `trims`.
     pub(crate) fn for_each_token(
         &self,
         text: &[u8],
         scopes: &[Scope<'_, FoundTokens>],
+        trims: bool,
         state: &mut PipelineState,
         on_token: impl FnMut(PipelineToken<'_>),
     ) -> Result<(), PipelineError> {
-        self.for_each_token_of(Segmentation::Best, text, scopes, state, on_token)
+        self.for_each_token_of(Segmentation::Best, text, scopes, trims, state, on_token)
     }
 
     /// Passes the tokens of a text if merges for which `skips_merge` returns true are skipped.
@@ -934,12 +1011,13 @@ impl Pipeline {
         text: &[u8],
         found: &FoundTokens,
         mut skips_merge: impl FnMut() -> bool,
+        trims: bool,
         state: &mut PipelineState,
         on_token: impl FnMut(PipelineToken<'_>),
     ) -> Result<(), PipelineError> {
         let sampled = Segmentation::Sampled(&mut skips_merge);
         let scopes = Scope::whole(text, found);
-        self.for_each_token_of(sampled, text, &scopes, state, on_token)
+        self.for_each_token_of(sampled, text, &scopes, trims, state, on_token)
     }
 
     fn for_each_token_of(
@@ -947,6 +1025,7 @@ impl Pipeline {
         mut segmentation: Segmentation<'_>,
         text: &[u8],
         scopes: &[Scope<'_, FoundTokens>],
+        trims: bool,
         state: &mut PipelineState,
         on_token: impl FnMut(PipelineToken<'_>),
     ) -> Result<(), PipelineError> {
@@ -958,6 +1037,7 @@ impl Pipeline {
             text,
             word: 0,
             is_first: true,
+            trims,
             on_token,
         };
         for segment in segments {
@@ -1060,7 +1140,7 @@ impl Pipeline {
 
     /// The bytes that a token of the model stands for in a byte-level pipeline.
     fn byte_length(&self, id: PieceId) -> usize {
-        match &self.model {
+        match &*self.model {
             PipelineModel::Bytes(bytes) => bytes.byte_bpe().id_to_bytes(id).map_or(0, <[u8]>::len),
             model => {
                 let text = model.vocabulary().text(id.get());
@@ -1072,7 +1152,7 @@ impl Pipeline {
     /// The span of a token after the steps that trim it.
     fn trimmed(&self, text: &[u8], span: Range<usize>, own: &str, is_first: bool) -> Range<usize> {
         let mut span = span;
-        for step in &self.post_processor {
+        for step in self.post_processor.iter() {
             let PostProcessorStep::TrimOffsets { add_prefix_space } = step else {
                 continue;
             };
@@ -1150,7 +1230,7 @@ impl Pipeline {
 
     /// The ids that are left out of text without special tokens.
     pub(crate) fn hidden_ids(&self) -> impl Iterator<Item = u32> {
-        let listed = match &self.model {
+        let listed = match &*self.model {
             PipelineModel::Unigram(unigram) => 0..unigram.scores().len(),
             _ => 0..0,
         };
@@ -1189,37 +1269,6 @@ fn only_found<'s>(scopes: &[Scope<'s, FoundTokens>]) -> Option<&'s FoundTokens> 
         }
         [] => None,
     }
-}
-
-/// The added tokens with their ids: those of the vocabulary, and otherwise the next ones after it.
-fn with_ids(
-    tokens: Vec<SpecialToken>,
-    vocabulary: &ModelVocabulary,
-    model_size: u32,
-) -> Vec<SpecialToken> {
-    let mut by_text: HashMap<String, u32> = HashMap::new();
-    let mut by_id: HashMap<u32, usize> = HashMap::new();
-    let mut added: Vec<SpecialToken> = Vec::new();
-    let mut next_id = model_size;
-    for mut token in tokens.into_iter().filter(|token| !token.text.is_empty()) {
-        let known = by_text.get(&token.text).copied();
-        token.id = known
-            .or_else(|| vocabulary.id(&token.text))
-            .unwrap_or_else(|| {
-                next_id += 1;
-                next_id - 1
-            });
-        by_text.insert(token.text.clone(), token.id);
-        // A later token takes the place of one with the same id.
-        match by_id.get(&token.id) {
-            Some(number) => added[*number] = token,
-            None => {
-                by_id.insert(token.id, added.len());
-                added.push(token);
-            }
-        }
-    }
-    added
 }
 
 /// A text after the normalizer.

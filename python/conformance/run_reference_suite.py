@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs the test suite of a package's source distribution on the drop-in for it.
 
-Usage: run_reference_suite.py [--package sentencepiece|tiktoken] [--release RELEASE] [--source FOLDER] [PYTEST_ARGUMENT...]
+Usage: run_reference_suite.py [--package sentencepiece|tiktoken|tokenizers] [--release RELEASE] [--source FOLDER] [PYTEST_ARGUMENT...]
 
 The Python that runs this script needs spiece, pytest and numpy, for sentencepiece also protobuf and for tiktoken hypothesis,
-and must not have the package. The source distribution is fetched from PyPI with pip; only its tests are used. For tiktoken,
+and must not have the package; for tokenizers it needs pytest-asyncio and datasets, and has the package, whose components are used as
+objects. The source distribution is fetched from PyPI with pip; only its tests are used. For tiktoken,
 SPIECE_VOCABULARIES names a folder with the published vocabularies.
 """
 
@@ -32,11 +33,17 @@ class Package:
     tests: str
     #: Folders that the tests read.
     data: tuple[str, ...] = ()
+    #: Arguments of pytest.
+    options: tuple[str, ...] = ()
+    #: Whether the environment has the package, too.
+    is_installed: bool = False
 
 
 PACKAGES = {
     "sentencepiece": Package("0.2.3", "test", ("tools", "data")),
     "tiktoken": Package("0.14.0", "tests"),
+    # The others fetch files of the Hub.
+    "tokenizers": Package("0.23.3", "bindings/python/tests", options=("-m", "not network"), is_installed=True),
 }
 
 
@@ -71,7 +78,7 @@ def main():
     arguments, rest = parser.parse_known_args()
     name, package = arguments.package, PACKAGES[arguments.package]
     release = arguments.release or package.release
-    if importlib.util.find_spec(name) is not None:
+    if importlib.util.find_spec(name) is not None and not package.is_installed:
         sys.exit(f"{name} is installed in this environment; use one without it")
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
@@ -80,12 +87,12 @@ def main():
         run = folder / "run"
         for part in (package.tests, *package.data):
             if (source / part).is_dir():
-                shutil.copytree(source / part, run / part)
+                shutil.copytree(source / part, run / pathlib.Path(part).name)
         shutil.copy(HERE / "conftest.py", run / "conftest.py")
         # Python imports this module when it starts, also in processes that the tests start.
         (run / "sitecustomize.py").write_text(f"import spiece.as_{name}\n")
         environment["PYTHONPATH"] = str(run)
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", package.tests, *rest]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", pathlib.Path(package.tests).name, *package.options, *rest]
         sys.exit(subprocess.run(command, cwd=run, env=environment).returncode)
 
 

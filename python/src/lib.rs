@@ -1,11 +1,12 @@
 //! The native module `spiece._native` of the Python package.
 //!
-//! `spiece/sentencepiece/__init__.py`, `spiece/tiktoken` and `spiece/__init__.py` build their
+//! `spiece/sentencepiece/__init__.py`, `spiece/tiktoken`, `spiece/tokenizers` and `spiece/__init__.py` build their
 //! interfaces on it; nothing else should import it.
 //!
 //! ```text
 //! drop-in:  processor -> arguments, settings -> encode, decode, nbest, scored, vocabulary, normalizer
 //! tiktoken: tiktoken
+//! tokenizers: tokenizers
 //! rustbpe:  byte_training
 //! modern:   tokenizer, byte_training, editing, counts
 //! all:      loaded (tokenizer and ready objects), byte_level, tokens, spans, text, ids, buffer, pool, random, trainer,
@@ -38,6 +39,7 @@ mod spans;
 mod text;
 mod tiktoken;
 mod tokenizer;
+mod tokenizers;
 mod tokens;
 mod trainer;
 mod training_flags;
@@ -72,6 +74,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tokenizer::DecodeStream>()?;
     module.add_class::<tokenizer::EncodeStream>()?;
     module.add_class::<tiktoken::CoreBpe>()?;
+    module.add_class::<tokenizers::TokenizerCore>()?;
+    module.add_class::<tokenizers::PyEncoding>()?;
+    // Its name is that of another class of this module.
+    let stream = module.py().get_type::<tokenizers::PyDecodeStream>();
+    module.add("DecodeStreamOfTokenizers", stream)?;
     module.add_function(wrap_pyfunction!(trainer::_train, module)?)?;
     module.add_function(wrap_pyfunction!(training_flags::_options, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::_save_with_vocab, module)?)?;

@@ -19,6 +19,7 @@ use spiece::{
     EncodeError, EncodeOptions, Model, ModelType, PieceId, Rng, SampleOptions, Tokenizer,
 };
 
+pub use self::length::{padding_dict, truncation_dict};
 pub use self::ragged::threads_or_all;
 use self::ragged::{RaggedArrays, arrow_offsets, id_array, ragged_arrays, ragged_numbers, to_i64};
 pub use self::segments::EncodeStream;

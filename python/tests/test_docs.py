@@ -35,6 +35,7 @@ def test_examples_of_docstrings_give_what_they_say(bpe_path):
 def test_examples_of_the_readme_run(bpe_path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "some.model").write_bytes(pathlib.Path(bpe_path).read_bytes())
+    (tmp_path / "tokenizer.json").write_bytes(WORDS)
     (tmp_path / "corpus.txt").write_text("a pen\na pineapple\nan apple\n" * 50)
     examples = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert examples

@@ -16,6 +16,8 @@
 //! | `ordered_json` | the order of the fields of that JSON |
 //! | `components` | normalizers and pre-tokenizers -> flags of a model |
 //! | `import` | pipeline -> model, and the verdict |
+//! | `tokenizer_file` | a file whose components can be changed |
+//! | `saved_form` | components as tokenizers saves them |
 //! | `version_2` | files of tokenizers 1.0 |
 //! | `byte_level` | byte-level vocabularies |
 //!
@@ -48,7 +50,9 @@ mod ordered_json;
 mod parse;
 mod pipeline;
 mod post_processor;
+mod saved_form;
 mod symbols;
+mod tokenizer_file;
 mod version_2;
 mod write;
 mod write_pipeline;
@@ -62,6 +66,8 @@ pub(super) use self::parse::{
 };
 pub(super) use self::pipeline::{read_pipeline, with_equal_model};
 pub use self::post_processor::{CopiedPostProcessor, PostProcessor, ReadPostProcessor};
+pub use self::saved_form::Component;
+pub use self::tokenizer_file::TokenizerFile;
 pub(super) use self::version_2::write_version_2;
 pub(super) use self::write_pipeline::{write_pipeline, write_stages};
 use super::{Converted, FileFormat, Reason, ReasonKind, TokenRoles, Verdict};

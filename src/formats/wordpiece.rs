@@ -12,6 +12,8 @@
 
 mod write;
 
+use std::sync::Arc;
+
 pub(super) use self::write::{class_of_bert, write_vocab_txt};
 use super::FileFormat;
 use super::bytes::ByteFormatOptions;
@@ -20,8 +22,8 @@ use crate::byte_bpe::SpecialToken;
 use crate::formats::error::FormatError;
 use crate::pipeline::{
     BertNormalizer, DecoderStep, ModelVocabulary, NormalizerStep, Pipeline, PipelineError,
-    PipelineModel, PipelineParts, PostProcessorStep, PreTokenizerStep, Template, TemplatePart,
-    UnicodeVersion, WordPieceModel, has_capital,
+    PipelineModel, PipelineParts, PostProcessorStep, PreTokenizerStep, SpecialTokens, Template,
+    TemplateKind, TemplatePart, UnicodeVersion, WordPieceModel, has_capital,
 };
 
 const FORMAT: FileFormat = FileFormat::VocabTxt;
@@ -79,18 +81,18 @@ fn pipeline_of_bert(
     let special = special.filter_map(|text| Some(SpecialToken::new(text, vocabulary.id(text)?)));
     let parts = PipelineParts {
         added_tokens: special.collect(),
-        normalizer: vec![NormalizerStep::Bert(normalizer, unicode)],
-        pre_tokenizer: vec![PreTokenizerStep::Bert],
+        normalizer: Arc::new([NormalizerStep::Bert(normalizer, unicode)]),
+        pre_tokenizer: Arc::new([PreTokenizerStep::Bert]),
         post_processor: template(&vocabulary).into_iter().collect(),
-        decoder: Some(vec![DecoderStep::WordPiece {
+        decoder: Some(Arc::new([DecoderStep::WordPiece {
             prefix: PREFIX.to_owned(),
             cleanup: true,
-        }]),
+        }])),
         model_size: u32::try_from(vocabulary.len()).unwrap_or(u32::MAX),
-        model: PipelineModel::WordPiece(Box::new(
+        model: Arc::new(PipelineModel::WordPiece(Box::new(
             WordPieceModel::new(vocabulary, "[UNK]", PREFIX, MAX_CHARS)
                 .map_err(|_| PipelineError::TooLarge)?,
-        )),
+        ))),
         truncation: None,
         padding: None,
     };
@@ -101,8 +103,7 @@ fn pipeline_of_bert(
 fn template(vocabulary: &ModelVocabulary) -> Option<PostProcessorStep> {
     let special = |text: &str, type_id| {
         Some(TemplatePart::Special {
-            ids: vec![vocabulary.id(text)?],
-            tokens: vec![text.to_owned()],
+            tokens: SpecialTokens::one(vocabulary.id(text)?, text),
             type_id,
         })
     };
@@ -111,7 +112,11 @@ fn template(vocabulary: &ModelVocabulary) -> Option<PostProcessorStep> {
     let single = vec![first, sequence(false, 0), last];
     let mut pair = single.clone();
     pair.extend([sequence(true, 1), special("[SEP]", 1)?]);
-    Some(PostProcessorStep::Template(Template { single, pair }))
+    Some(PostProcessorStep::Template(Template {
+        single,
+        pair,
+        kind: TemplateKind::Own,
+    }))
 }
 
 #[cfg(test)]

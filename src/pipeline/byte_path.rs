@@ -339,13 +339,13 @@ impl From<ByteBpe> for Pipeline {
         };
         Self::of_stages(Stages {
             added: Arc::clone(bpe.added_tokens()),
-            normalizer,
+            normalizer: normalizer.into(),
             pre_tokenizer: steps.chain([to_byte_chars]).collect(),
-            byte_path: Some(BytePath::of_byte_bpe(&bpe)),
+            byte_path: Some(Arc::new(BytePath::of_byte_bpe(&bpe))),
             size: bpe.vocab_size(),
-            model: PipelineModel::Bytes(Box::new(ByteModel::new(bpe))),
-            post_processor: Vec::new(),
-            decoder: Some(vec![DecoderStep::ByteLevel]),
+            model: Arc::new(PipelineModel::Bytes(Box::new(ByteModel::new(bpe)))),
+            post_processor: Arc::default(),
+            decoder: Some(Arc::new([DecoderStep::ByteLevel])),
             truncation: None,
             padding: None,
         })
@@ -361,7 +361,7 @@ impl Pipeline {
 
     /// The pipeline as a byte-level vocabulary, or why it is none.
     pub(crate) fn byte_bpe_or_why(&self) -> Result<&ByteBpe, &NoByteBpe> {
-        if let PipelineModel::Bytes(bytes) = &self.model {
+        if let PipelineModel::Bytes(bytes) = &*self.model {
             return Ok(bytes.byte_bpe());
         }
         let made = self
@@ -371,7 +371,7 @@ impl Pipeline {
     }
 
     fn to_byte_bpe(&self) -> Result<ByteBpe, NoByteBpe> {
-        let PipelineModel::Bpe(bpe) = &self.model else {
+        let PipelineModel::Bpe(bpe) = &*self.model else {
             return Err(NoByteBpe::Stages);
         };
         let text_form = match &self.normalizer[..] {

@@ -1,27 +1,18 @@
 //! The settings of a `tokenizer.json` about the lengths of results: truncation and padding.
 //!
-//! They are data. No call applies them on its own; [`Pipeline::finish`] does, to the ids of texts, in
-//! the order of the library tokenizers: truncation of the text alone, template, padding. Pairs of texts
-//! are not supported, so that truncation of the second text alone is an error where it has to cut.
+//! They are data. No call applies them on its own; [`Pipeline::post_process`] and [`Padding::apply`] do, in the order
+//! of the library tokenizers: truncation of the texts alone, template, padding. [`Pipeline::finish`] does all of it to the
+//! ids of single texts.
 //!
 //! # Example
 //! A maximum of 5 with a template of two tokens leaves 3 for the text. `a b c d e f g` with a stride of 1
 //! becomes `a b c`, with the overflow `c d e` and `e f g`, each in the template.
 
-use std::fmt;
 use std::ops::Range;
 
-use super::{Pipeline, PostProcessorStep, TemplatePart};
+use super::Pipeline;
+use super::layout::{Layout, PieceContent, Side, TruncationError};
 use crate::piece::PieceId;
-
-/// Which end of a text is cut off, or filled up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// The start.
-    Left,
-    /// The end.
-    Right,
-}
 
 /// Which text of a pair is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,78 +68,44 @@ pub struct FinishedText {
     pub overflow: Vec<Self>,
 }
 
-/// Why a text cannot be cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TruncationError {
-    /// The second text is to be cut, and there is none.
-    NoSecondText,
-    /// As many ids as are left for the text, or more, are to be shared by parts of the overflow.
-    StrideTooLong {
-        /// The stride.
-        stride: usize,
-        /// The ids that are left for the text.
-        left: usize,
-    },
-}
-
-impl fmt::Display for TruncationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSecondText => f.write_str(
-                "truncation.strategy is OnlySecond, and there is one text; use LongestFirst",
-            ),
-            Self::StrideTooLong { stride, left } => write!(
-                f,
-                "truncation.stride is {stride}, and max_length leaves {left} ids for a text; use a smaller stride"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TruncationError {}
-
-impl Truncation {
-    /// The ranges into which as many ids of one text are cut, of which the first one is kept and the
-    /// others are the overflow. The template will add `added` ids; if these alone are too many, nothing
-    /// is cut, as in the library.
-    ///
-    /// # Errors
-    /// The text is too long, and the settings do not allow to cut it.
-    pub fn ranges(
-        &self,
-        length: usize,
-        added: usize,
-    ) -> Result<Vec<Range<usize>>, TruncationError> {
-        let whole = 0..length;
-        let Some(left) = self.max_length.checked_sub(added) else {
-            return Ok(vec![whole]);
-        };
-        if length <= left {
-            return Ok(vec![whole]);
-        }
-        if left == 0 {
-            return Ok(vec![0..0, whole]);
-        }
-        if self.strategy == TruncationStrategy::OnlySecond {
-            return Err(TruncationError::NoSecondText);
-        }
-        let Some(step) = left.checked_sub(self.stride).filter(|step| *step > 0) else {
-            let stride = self.stride;
-            return Err(TruncationError::StrideTooLong { stride, left });
-        };
-        let mut ranges = Vec::new();
-        let mut done: usize = 0;
-        loop {
-            let end = done.saturating_add(left).min(length);
-            ranges.push(match self.direction {
-                Side::Right => done..end,
-                Side::Left => length - end..length - done,
-            });
-            if end == length {
-                return Ok(ranges);
+impl FinishedText {
+    /// The columns of a result.
+    fn new(result: &Layout<&[PieceId]>) -> Self {
+        let mut ids = Vec::with_capacity(result.len());
+        let mut type_ids = Vec::with_capacity(result.len());
+        let mut unpadded = 0..0;
+        for piece in result.pieces() {
+            let start = ids.len();
+            let own_type = match &piece.content {
+                PieceContent::Tokens { source, range } => {
+                    ids.extend_from_slice(&source[range.clone()]);
+                    0
+                }
+                PieceContent::Special { tokens, range } => {
+                    let special = tokens.ids[range.clone()].iter();
+                    ids.extend(special.copied().map(PieceId::new));
+                    0
+                }
+                PieceContent::Padding { token, length } => {
+                    let id = PieceId::new(token.id);
+                    ids.extend(std::iter::repeat_n(id, *length));
+                    token.type_id
+                }
+            };
+            if matches!(piece.content, PieceContent::Padding { .. }) {
+                if start == 0 {
+                    unpadded = ids.len()..ids.len();
+                }
+            } else {
+                unpadded.end = ids.len();
             }
-            done += step;
+            type_ids.resize(ids.len(), piece.type_id.unwrap_or(own_type));
+        }
+        Self {
+            ids,
+            type_ids,
+            unpadded,
+            overflow: result.overflow().iter().map(Self::new).collect(),
         }
     }
 }
@@ -161,28 +118,6 @@ impl Padding {
         multiple.map_or(length, |multiple| {
             length.checked_next_multiple_of(multiple).unwrap_or(length)
         })
-    }
-
-    /// Fills a text up to a length.
-    fn pad(&self, text: &mut FinishedText, length: usize) {
-        for part in &mut text.overflow {
-            self.pad(part, length);
-        }
-        let Some(missing) = length.checked_sub(text.ids.len()) else {
-            return;
-        };
-        let at = match self.direction {
-            Side::Left => {
-                text.unpadded.start += missing;
-                text.unpadded.end += missing;
-                0
-            }
-            Side::Right => text.ids.len(),
-        };
-        let id = PieceId::new(self.pad_id);
-        text.ids.splice(at..at, std::iter::repeat_n(id, missing));
-        let types = std::iter::repeat_n(self.pad_type_id, missing);
-        text.type_ids.splice(at..at, types);
     }
 }
 
@@ -225,77 +160,14 @@ impl Pipeline {
         truncation: Option<&Truncation>,
         padding: Option<&Padding>,
     ) -> Result<Vec<FinishedText>, TruncationError> {
-        let ends = self.text_ends();
-        let added = match adds_special {
-            true => ends.before.len() + ends.after.len(),
-            false => 0,
-        };
-        let finish = |ids: Vec<PieceId>| {
-            let whole = 0..ids.len();
-            let ranges = match truncation {
-                Some(truncation) => truncation.ranges(ids.len(), added)?,
-                None => vec![whole],
-            };
-            let mut parts = ranges.into_iter().enumerate().map(|(number, range)| {
-                let ids = ids[range].to_vec();
-                self.with_template(ids, adds_special, number > 0)
-            });
-            let first = parts.next();
-            let mut text = first.unwrap_or_else(|| self.with_template(Vec::new(), false, false));
-            text.overflow = parts.collect();
-            Ok(text)
-        };
-        let texts = texts.into_iter().map(finish);
-        let mut texts: Vec<FinishedText> = texts.collect::<Result<_, TruncationError>>()?;
+        let results = texts.iter().map(|ids| {
+            let text = Layout::of_source(&ids[..], ids.len());
+            self.post_process(text, None, adds_special, truncation)
+        });
+        let mut results: Vec<_> = results.collect::<Result<_, TruncationError>>()?;
         if let Some(padding) = padding {
-            let longest = texts.iter().map(|text| text.ids.len()).max();
-            let length = padding.length(longest.unwrap_or_default());
-            texts.iter_mut().for_each(|text| padding.pad(text, length));
+            padding.apply(&mut results);
         }
-        Ok(texts)
-    }
-
-    /// A text in the templates, of which the later stand around the former. The library gives the text
-    /// its type unless it is a part of the overflow.
-    fn with_template(
-        &self,
-        ids: Vec<PieceId>,
-        adds_special: bool,
-        is_overflow: bool,
-    ) -> FinishedText {
-        let mut type_ids = vec![0; ids.len()];
-        let mut ids = ids;
-        for step in &self.post_processor {
-            let PostProcessorStep::Template(template) = step else {
-                continue;
-            };
-            let (text, types) = (std::mem::take(&mut ids), std::mem::take(&mut type_ids));
-            for part in &template.single {
-                match part {
-                    TemplatePart::Special {
-                        ids: special,
-                        type_id,
-                        ..
-                    } if adds_special => {
-                        ids.extend(special.iter().copied().map(PieceId::new));
-                        type_ids.extend(special.iter().map(|_| *type_id));
-                    }
-                    TemplatePart::Special { .. } => {}
-                    TemplatePart::Sequence { type_id, .. } => {
-                        ids.extend_from_slice(&text);
-                        match is_overflow {
-                            true => type_ids.extend_from_slice(&types),
-                            false => type_ids.extend(types.iter().map(|_| *type_id)),
-                        }
-                    }
-                }
-            }
-        }
-        FinishedText {
-            unpadded: 0..ids.len(),
-            ids,
-            type_ids,
-            overflow: Vec::new(),
-        }
+        Ok(results.iter().map(FinishedText::new).collect())
     }
 }

@@ -33,7 +33,7 @@ impl Pipeline {
             }
             _ => false,
         };
-        matches!(self.model, PipelineModel::Bpe(_))
+        matches!(*self.model, PipelineModel::Bpe(_))
             && self.adds_mark().is_some()
             && self.pre_tokenizer.iter().all(changes_nothing)
     }
@@ -55,7 +55,7 @@ impl Pipeline {
     /// The model with the ids of texts between added tokens, if the stages are those of one. It knows
     /// nothing of added tokens that are found in normalized text.
     pub(crate) fn listed_model(&self) -> Option<Model> {
-        match &self.model {
+        match &*self.model {
             PipelineModel::Bpe(bpe) if self.may_have_listed_model() => {
                 model_of_list(bpe, self.adds_mark()?)
             }

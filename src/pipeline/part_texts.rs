@@ -183,7 +183,7 @@ impl<'p> PartTexts<'p> {
         let pipeline = self.pipeline;
         // Text that is left out, or that a step makes after the search, can divide what is found.
         let drops_text =
-            matches!(&pipeline.model, PipelineModel::Bpe(_)) && pipeline.model.unknown().is_none();
+            matches!(&*pipeline.model, PipelineModel::Bpe(_)) && pipeline.model.unknown().is_none();
         let changes = |step: &PreTokenizerStep| {
             matches!(
                 step,
@@ -249,7 +249,7 @@ impl<'p> PartEncoder<'p> {
     /// 2^-22 of that score at each addition, and both ways through the text make one for each of its
     /// characters at most.
     pub(crate) fn is_close(&mut self, id: PieceId, part: &str) -> bool {
-        let PipelineModel::Unigram(unigram) = &self.pipeline.model else {
+        let PipelineModel::Unigram(unigram) = &*self.pipeline.model else {
             return false;
         };
         let best = self.state.best_unigram_score(unigram, part);

@@ -1,16 +1,22 @@
 //! What stands around the texts, and which spans tokens have.
 
+use std::sync::Arc;
+
+use super::layout::SpecialTokens;
+
 /// A step after the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PostProcessorStep {
-    /// Takes white space at the ends of tokens out of their spans.
+    /// Takes white space at the ends of tokens out of their spans, and numbers the results.
     TrimOffsets {
         /// Whether one space at the start of a text was added and is no white space of its own.
         add_prefix_space: bool,
     },
     /// Tokens before, between and after texts.
     Template(Template),
+    /// Numbers the results, and changes nothing else.
+    NumberSequences,
 }
 
 /// Tokens before, between and after texts.
@@ -20,6 +26,20 @@ pub struct Template {
     pub single: Vec<TemplatePart>,
     /// For two texts.
     pub pair: Vec<TemplatePart>,
+    /// What it is in a file.
+    pub kind: TemplateKind,
+}
+
+/// The post-processor that is a [`Template`]. All give the same ids; they differ in types, masks and overflow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TemplateKind {
+    /// `TemplateProcessing`.
+    #[default]
+    Own,
+    /// `BertProcessing`.
+    Bert,
+    /// `RobertaProcessing`.
+    Roberta,
 }
 
 /// A part of a [`Template`].
@@ -35,10 +55,8 @@ pub enum TemplatePart {
     },
     /// Tokens.
     Special {
-        /// Their ids.
-        ids: Vec<u32>,
-        /// Their texts.
-        tokens: Vec<String>,
+        /// The tokens, which all results share.
+        tokens: Arc<SpecialTokens>,
         /// Their type.
         type_id: u32,
     },
@@ -60,7 +78,7 @@ impl TextEnds {
                 continue;
             };
             let ids = |part: &TemplatePart| match part {
-                TemplatePart::Special { ids, .. } => ids.clone(),
+                TemplatePart::Special { tokens, .. } => tokens.ids.clone(),
                 TemplatePart::Sequence { .. } => Vec::new(),
             };
             let is_text = |part: &TemplatePart| matches!(part, TemplatePart::Sequence { .. });

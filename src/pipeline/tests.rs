@@ -21,7 +21,7 @@ fn results(pipeline: &Pipeline, text: &str) -> Result<Value, PipelineError> {
     let scopes = Scope::whole(text.as_bytes(), &found);
     let mut state = PipelineState::default();
     let (mut ids, mut tokens, mut offsets, mut words) = (vec![], vec![], vec![], vec![]);
-    pipeline.for_each_token(text.as_bytes(), &scopes, &mut state, |token| {
+    pipeline.for_each_token(text.as_bytes(), &scopes, true, &mut state, |token| {
         ids.push(token.id);
         let shown = token.text.or_else(|| pipeline.str_of(token.id));
         tokens.push(shown.unwrap_or_default().to_owned());
@@ -188,7 +188,9 @@ fn ids_alone_are_those_of_tokens_with_and_without_kept_chunks() {
                 let mut expected = Vec::new();
                 let mut state = PipelineState::default();
                 pipeline
-                    .for_each_token(text, &scopes, &mut state, |token| expected.push(token.id))
+                    .for_each_token(text, &scopes, true, &mut state, |token| {
+                        expected.push(token.id)
+                    })
                     .unwrap();
                 assert!(
                     ids.iter().map(|id| id.get()).eq(expected),
@@ -472,6 +474,7 @@ fn every_code_point_has_the_tokens_and_spans_of_the_library() {
                 let made = pipeline.for_each_token(
                     text.as_bytes(),
                     &Scope::whole(text.as_bytes(), &found),
+                    true,
                     &mut state,
                     |token| {
                         ids.push(u64::from(token.id));

@@ -30,6 +30,8 @@ pub(super) struct CheckedOptions {
     pub(super) nbest_timeout: Option<Duration>,
     /// The special pieces for which texts are refused.
     pub(super) refused: Option<AllowedSpecial>,
+    /// Whether spans keep the white space that the post-processor takes out of them.
+    pub(super) untrimmed_spans: bool,
 }
 
 /// The special pieces that are found in text.
@@ -51,6 +53,7 @@ pub(super) static NO_OPTIONS: CheckedOptions = CheckedOptions {
     special: FoundSpecial::Always,
     nbest_timeout: None,
     refused: None,
+    untrimmed_spans: false,
 };
 
 impl CheckedOptions {
@@ -85,6 +88,7 @@ impl CheckedOptions {
             special,
             nbest_timeout: options.nbest_timeout,
             refused,
+            untrimmed_spans: options.untrimmed_spans,
         })
     }
 
@@ -245,7 +249,8 @@ impl<'t> EncodeContext<'t> {
             (TablesRef::Model(model), _) => model.append_tokens(parts, text, 0),
             #[cfg(feature = "formats")]
             (TablesRef::Pipeline(tables), _) => {
-                tables.push_tokens(text, &Scope::whole(text, self.found(tables)), parts);
+                let scopes = Scope::whole(text, self.found(tables));
+                tables.push_tokens(text, &scopes, !self.options.untrimmed_spans, parts);
             }
         }
         self.finish(&mut parts.buffers, text)

@@ -112,6 +112,10 @@ pub struct EncodeOptions {
     /// best segmentation. `None`, the default, means no limit; the reference's limit is 30 seconds.
     /// With a limit, results depend on the machine and its load.
     pub nbest_timeout: Option<Duration>,
+    /// Whether spans of tokens keep the white space that the post-processor of a `tokenizer.json` takes out of them. What
+    /// it takes out depends on the token that is the first of a result, so that results that are cut need the spans from
+    /// before; `pipeline::SpanStep` takes it out there.
+    pub untrimmed_spans: bool,
 }
 
 impl Default for EncodeOptions {
@@ -122,6 +126,7 @@ impl Default for EncodeOptions {
             allowed_special: Vec::new(),
             refuses_special: false,
             nbest_timeout: None,
+            untrimmed_spans: false,
         }
     }
 }
@@ -151,6 +156,12 @@ impl EncodeOptions {
     /// Sets [`refuses_special`](Self::refuses_special).
     pub fn with_refuses_special(mut self, refuses: bool) -> Self {
         self.refuses_special = refuses;
+        self
+    }
+
+    /// Sets [`untrimmed_spans`](Self::untrimmed_spans).
+    pub fn with_untrimmed_spans(mut self, are_untrimmed: bool) -> Self {
+        self.untrimmed_spans = are_untrimmed;
         self
     }
 

@@ -155,17 +155,19 @@ impl PipelineTables {
         self.listed_model.get_or_init(make).as_ref()
     }
 
-    /// Pushes the tokens of a text into the buffer.
+    /// Pushes the tokens of a text into the buffer, with their spans trimmed if `trims`.
     pub(super) fn push_tokens(
         &self,
         text: &[u8],
         scopes: &[Scope<'_, FoundTokens>],
+        trims: bool,
         parts: &mut CacheParts,
     ) {
         let tokens = &mut parts.buffers.tokens;
         let push = |token: PipelineToken<'_>| tokens.push_pipeline_token(token);
         let state = &mut parts.pipeline;
-        let encoded = self.pipeline.for_each_token(text, scopes, state, push);
+        let pipeline = &self.pipeline;
+        let encoded = pipeline.for_each_token(text, scopes, trims, state, push);
         if encoded.is_err() {
             tokens.clear();
         }

@@ -174,6 +174,7 @@ impl<'t> EncodeContext<'t> {
                     text,
                     found,
                     skips_merge,
+                    !self.options.untrimmed_spans,
                     pipeline,
                     push,
                 );

@@ -259,7 +259,7 @@ impl Encoder<'_> {
             #[cfg(feature = "formats")]
             TablesRef::Pipeline(tables) => {
                 let scopes = joined.scopes(&context, tables);
-                tables.push_tokens(&joined.text, &scopes, parts);
+                tables.push_tokens(&joined.text, &scopes, true, parts);
             }
             TablesRef::Model(model) => {
                 for segment in joined.cut_at_control_pieces() {

@@ -395,3 +395,140 @@ def _inspect(tokenizer: Tokenizer) -> dict[str, Any]: ...
 def _compare(first: Tokenizer, second: Tokenizer, texts: Iterable[_Text]) -> dict[str, Any]: ...
 def _set_seed(seed: int) -> None: ...
 def _set_nbest_timeout(milliseconds: int) -> None: ...
+
+
+@final
+class Encoding:
+    """The tokens of one text or two, with everything that is known about them."""
+
+    def __new__(cls) -> Self: ...
+    def __len__(self) -> int: ...
+    def __getstate__(self) -> bytes: ...
+    def __setstate__(self, state: bytes) -> None: ...
+    @staticmethod
+    def merge(encodings: list[Encoding], growing_offsets: bool = True) -> Encoding:
+        """Encodings one after another; their spans go on from each other unless growing_offsets is False."""
+    @property
+    def n_sequences(self) -> int:
+        """The number of sequences."""
+    def set_sequence_id(self, sequence_id: int) -> None:
+        """Says that all tokens belong to a sequence."""
+    @property
+    def ids(self) -> list[int]:
+        """The ids of the tokens."""
+    @property
+    def tokens(self) -> list[str]:
+        """The texts of the tokens."""
+    @property
+    def words(self) -> list[int | None]:
+        """The word of each token; deprecated, see word_ids."""
+    @property
+    def word_ids(self) -> list[int | None]:
+        """The word of each token."""
+    @property
+    def sequence_ids(self) -> list[int | None]:
+        """The sequence of each token."""
+    @property
+    def type_ids(self) -> list[int]:
+        """The type of each token."""
+    @property
+    def offsets(self) -> list[tuple[int, int]]:
+        """The span of each token in its text."""
+    @property
+    def special_tokens_mask(self) -> list[int]:
+        """1 for each token that is no text."""
+    @property
+    def attention_mask(self) -> list[int]:
+        """1 for each token that is no padding."""
+    @property
+    def overflowing(self) -> list[Encoding]:
+        """What was cut off."""
+    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
+        """The tokens of a word: the first of them, and the one after the last."""
+    def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
+        """The span of a word."""
+    def token_to_sequence(self, token_index: int) -> int | None:
+        """The sequence of a token."""
+    def token_to_chars(self, token_index: int) -> tuple[int, int] | None:
+        """The span of a token."""
+    def token_to_word(self, token_index: int) -> int | None:
+        """The word of a token."""
+    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The token at a place of a text."""
+    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The word at a place of a text."""
+    def pad(self, length: int, **kwargs: Any) -> None:
+        """Fills the encoding up to a length."""
+    def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
+        """Cuts the encoding to a length; what is cut off is its overflow."""
+
+class TokenizerCore:
+    """A tokenizer that is changed by its program."""
+
+    def __new__(cls, json: bytes) -> Self: ...
+    def _read(self, json: bytes) -> None: ...
+    def _set_refresh(self, refresh: Callable[[], None] | None) -> None: ...
+    def _component(self, name: str) -> str | None: ...
+    def _set_component(self, name: str, json: str | None) -> None: ...
+    def _model(self) -> str: ...
+    def _set_model(self, json: str) -> None: ...
+    def _add_tokens(self, tokens: list[tuple[str, bool, bool, bool, bool, bool]]) -> int: ...
+    def _added_tokens(self) -> list[tuple[int, tuple[str, bool, bool, bool, bool, bool]]]: ...
+    def _encode_bytes(self, sequence: Any, pair: Any, is_pretokenized: bool, add_special_tokens: bool) -> Encoding: ...
+    def to_str(self, pretty: bool = False) -> str:
+        """The tokenizer.json."""
+    def num_special_tokens_to_add(self, is_pair: bool) -> int:
+        """The number of special tokens around a text, or around two."""
+    def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
+        """The tokens and their ids."""
+    def get_vocab_size(self, with_added_tokens: bool = True) -> int:
+        """The number of tokens."""
+    def enable_truncation(self, max_length: int, **kwargs: Any) -> None:
+        """Cuts long texts from now on."""
+    def no_truncation(self) -> None:
+        """Cuts no text from now on."""
+    @property
+    def truncation(self) -> dict[str, Any] | None:
+        """How long texts are cut, or None."""
+    def enable_padding(self, **kwargs: Any) -> None:
+        """Fills up short texts from now on."""
+    def no_padding(self) -> None:
+        """Fills up no text from now on."""
+    @property
+    def padding(self) -> dict[str, Any] | None:
+        """How short texts are filled up, or None."""
+    encode_special_tokens: bool
+    def encode(
+        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Encoding:
+        """The result of one text or two."""
+    def encode_batch(
+        self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> list[Encoding]:
+        """The results of texts and pairs of texts."""
+    def encode_batch_fast(
+        self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> list[Encoding]:
+        """Like encode_batch, without spans and texts of tokens."""
+    def post_process(
+        self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
+    ) -> Encoding:
+        """Truncation, template and padding for encodings."""
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
+        """The text of ids."""
+    def decode_batch(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
+        """The text of each list of ids."""
+    def token_to_id(self, token: str) -> int | None:
+        """The id of a token, or None."""
+    def id_to_token(self, id: int) -> str | None:
+        """The token of an id, or None."""
+
+@final
+class DecodeStreamOfTokenizers:
+    """Gives the text of ids as they come."""
+
+    def __new__(cls, ids: Sequence[int] | None = None, skip_special_tokens: bool | None = False) -> Self: ...
+    def step(self, tokenizer: TokenizerCore, id: int | Sequence[int]) -> str | None:
+        """The text that the next id, or some, add; None if it is not certain yet."""
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: dict[int, Any], /) -> Self: ...

@@ -31,7 +31,10 @@ fn word_of<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> Option<&'sta
     found.map(|(word, _)| *word)
 }
 
-fn truncation_dict<'py>(py: Python<'py>, truncation: &Truncation) -> PyResult<Bound<'py, PyDict>> {
+pub fn truncation_dict<'py>(
+    py: Python<'py>,
+    truncation: &Truncation,
+) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("max_length", truncation.max_length)?;
     dict.set_item("stride", truncation.stride)?;
@@ -40,7 +43,7 @@ fn truncation_dict<'py>(py: Python<'py>, truncation: &Truncation) -> PyResult<Bo
     Ok(dict)
 }
 
-fn padding_dict<'py>(py: Python<'py>, padding: &Padding) -> PyResult<Bound<'py, PyDict>> {
+pub fn padding_dict<'py>(py: Python<'py>, padding: &Padding) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("length", padding.fixed_length)?;
     dict.set_item("pad_to_multiple_of", padding.pad_to_multiple_of)?;

@@ -7,7 +7,7 @@ use crate::pipeline::{BpeModel, ModelVocabulary, UnigramModel};
 
 /// The fields of components in the order in which tokenizers 0.23.3 writes them. Those of a component
 /// that is not here have the order of their names, after `type`.
-const FIELD_ORDERS: [&[&str]; 15] = [
+const FIELD_ORDERS: [&[&str]; 16] = [
     &["direction", "max_length", "strategy", "stride"],
     &[
         "strategy",
@@ -39,6 +39,7 @@ const FIELD_ORDERS: [&[&str]; 15] = [
     &["type", "replacement", "prepend_scheme", "split"],
     &["type", "pattern", "behavior", "invert"],
     &["type", "single", "pair", "special_tokens"],
+    &["type", "sep", "cls", "trim_offsets", "add_prefix_space"],
     &["type", "pad_token", "word_delimiter_token", "cleanup"],
     &["type", "prefix", "cleanup"],
     &["type", "content", "start", "stop"],

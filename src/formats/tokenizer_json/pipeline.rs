@@ -5,6 +5,7 @@
 //! its fields alone; a model without a type by its fields.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -18,9 +19,9 @@ use crate::piece::{MAX_PIECE_BYTES, MAX_PIECES};
 use crate::pipeline::{
     BertNormalizer, BpeModel, BpeOptions, DecoderStep, EqualModel, Matcher, MergeNotInVocabulary,
     Metaspace, ModelVocabulary, NormalizerStep, Padding, Pipeline, PipelineModel, PipelineParts,
-    PostProcessorStep, PreTokenizerStep, PrecompiledRules, PrependScheme, Side, Template,
-    TemplatePart, Truncation, TruncationStrategy, UnicodeForm, UnicodeVersion, UnigramModel,
-    WordLevelModel, WordPieceModel,
+    PostProcessorStep, PreTokenizerStep, PrecompiledRules, PrependScheme, Side, SpecialTokens,
+    Template, TemplateKind, TemplatePart, Truncation, TruncationStrategy, UnicodeForm,
+    UnicodeVersion, UnigramModel, WordLevelModel, WordPieceModel,
 };
 
 /// Reads the text of a `tokenizer.json`.
@@ -40,6 +41,17 @@ impl JsonPipeline<'_> {
         mut self,
         unicode: Option<UnicodeVersion>,
     ) -> Result<Pipeline, FormatError> {
+        let roles = self.role_to_token.take();
+        let mut pipeline = Pipeline::new(self.into_parts(unicode)?)?;
+        pipeline.set_roles(roles.unwrap_or_default());
+        Ok(pipeline)
+    }
+
+    /// The stages of the pipeline.
+    pub(super) fn into_parts(
+        mut self,
+        unicode: Option<UnicodeVersion>,
+    ) -> Result<PipelineParts, FormatError> {
         let of_release = match self.version.as_deref() {
             None | Some("1.0") => UnicodeVersion::V9,
             Some("2.0") => {
@@ -79,12 +91,7 @@ impl JsonPipeline<'_> {
         let truncation = truncation.map(|json| component("truncation", json).truncation());
         let padding = self.padding.as_ref();
         let padding = padding.map(|json| component("padding", json).padding());
-        let model_size = match &self.model.vocab {
-            Some(JsonVocab::Scores(scores)) => Some(scores.len()),
-            _ => None,
-        };
-        let model = read_model(&self.model)?;
-        let model_size = model_size.unwrap_or(model.vocabulary().len());
+        let read = read_model(&self.model)?;
         let added_tokens = self.added_tokens.iter().map(|token| SpecialToken {
             text: token.content.to_string(),
             id: token.id,
@@ -94,20 +101,17 @@ impl JsonPipeline<'_> {
             rstrip: token.rstrip,
             single_word: token.single_word,
         });
-        let parts = PipelineParts {
+        Ok(PipelineParts {
             added_tokens: added_tokens.collect(),
-            normalizer,
-            pre_tokenizer,
-            model_size: u32::try_from(model_size).unwrap_or(u32::MAX),
-            model,
-            post_processor,
-            decoder,
+            normalizer: normalizer.into(),
+            pre_tokenizer: pre_tokenizer.into(),
+            model_size: read.size,
+            model: Arc::new(read.model),
+            post_processor: post_processor.into(),
+            decoder: decoder.map(Arc::from),
             truncation: truncation.transpose()?,
             padding: padding.transpose()?,
-        };
-        let mut pipeline = Pipeline::new(parts)?;
-        pipeline.set_roles(self.role_to_token.unwrap_or_default());
-        Ok(pipeline)
+        })
     }
 }
 
@@ -149,7 +153,26 @@ fn equal_model(pipeline: &Pipeline) -> Option<EqualModel> {
     })
 }
 
-fn read_model(json: &JsonModel<'_>) -> Result<PipelineModel, FormatError> {
+/// The model of a file.
+pub(super) struct ReadModel {
+    pub(super) model: PipelineModel,
+    /// The number of its tokens; see [`PipelineParts`].
+    pub(super) size: u32,
+}
+
+pub(super) fn read_model(json: &JsonModel<'_>) -> Result<ReadModel, FormatError> {
+    let model = pipeline_model(json)?;
+    let size = match &json.vocab {
+        Some(JsonVocab::Scores(scores)) => scores.len(),
+        _ => model.vocabulary().len(),
+    };
+    Ok(ReadModel {
+        model,
+        size: u32::try_from(size).unwrap_or(u32::MAX),
+    })
+}
+
+fn pipeline_model(json: &JsonModel<'_>) -> Result<PipelineModel, FormatError> {
     let missing = |field: &str| FormatError::component(format!("model.{field}"), "it is missing");
     let vocab = json.vocab.as_ref().ok_or_else(|| missing("vocab"))?;
     let largest = vocab.ids().map(|(_, id)| id).max();
@@ -245,7 +268,7 @@ fn read_model(json: &JsonModel<'_>) -> Result<PipelineModel, FormatError> {
 }
 
 /// A component of the file, with its place.
-struct PlacedComponent<'j> {
+pub(super) struct PlacedComponent<'j> {
     place: String,
     json: &'j Value,
     /// The bytes of the compiled expressions of the file, as far as it has been read.
@@ -258,7 +281,11 @@ const MAX_STEPS: usize = 1000;
 const MAX_COMPILED: usize = 64 << 20;
 
 impl<'j> PlacedComponent<'j> {
-    fn new(place: impl Into<String>, json: &'j Value, compiled: &'j Cell<usize>) -> Self {
+    pub(super) fn new(
+        place: impl Into<String>,
+        json: &'j Value,
+        compiled: &'j Cell<usize>,
+    ) -> Self {
         Self {
             place: place.into(),
             json,
@@ -467,7 +494,7 @@ impl<'j> PlacedComponent<'j> {
         }
     }
 
-    fn read_normalizer(
+    pub(super) fn read_normalizer(
         &self,
         unicode: UnicodeVersion,
         steps: &mut Vec<NormalizerStep>,
@@ -530,7 +557,10 @@ impl<'j> PlacedComponent<'j> {
         self.push(steps, step)
     }
 
-    fn read_pre_tokenizer(&self, steps: &mut Vec<PreTokenizerStep>) -> Result<(), FormatError> {
+    pub(super) fn read_pre_tokenizer(
+        &self,
+        steps: &mut Vec<PreTokenizerStep>,
+    ) -> Result<(), FormatError> {
         self.object()?;
         let step = match self.kind() {
             "Sequence" => {
@@ -606,7 +636,10 @@ impl<'j> PlacedComponent<'j> {
         })
     }
 
-    fn read_post_processor(&self, steps: &mut Vec<PostProcessorStep>) -> Result<(), FormatError> {
+    pub(super) fn read_post_processor(
+        &self,
+        steps: &mut Vec<PostProcessorStep>,
+    ) -> Result<(), FormatError> {
         self.object()?;
         if self.has(&["sep", "cls"]) {
             let [sep, cls] = [self.field("sep")?, self.field("cls")?].map(|field| field.token());
@@ -624,18 +657,24 @@ impl<'j> PlacedComponent<'j> {
                 if self.field("trim_offsets")?.bool()? {
                     let add_prefix_space = self.field("add_prefix_space")?.bool()?;
                     self.push(steps, PostProcessorStep::TrimOffsets { add_prefix_space })?;
+                } else {
+                    self.push(steps, PostProcessorStep::NumberSequences)?;
                 }
             }
             _ if self.has(&["single", "pair", "special_tokens"]) => {
                 let template = Template {
                     single: self.template("single")?,
                     pair: self.template("pair")?,
+                    kind: TemplateKind::Own,
                 };
                 self.push(steps, PostProcessorStep::Template(template))?;
             }
             "Sequence" => {
                 let mut elements = self.field("processors")?.elements()?;
-                return elements.try_for_each(|element| element.read_post_processor(steps));
+                elements.try_for_each(|element| element.read_post_processor(steps))?;
+                if steps.is_empty() {
+                    self.push(steps, PostProcessorStep::NumberSequences)?;
+                }
             }
             _ => return Err(self.unknown_type()),
         }
@@ -671,15 +710,17 @@ impl<'j> PlacedComponent<'j> {
             let texts = found.field("tokens")?.elements()?;
             let texts = texts.map(|text| text.text().map(str::to_owned));
             Ok(TemplatePart::Special {
-                ids: ids.collect::<Result<_, _>>()?,
-                tokens: texts.collect::<Result<_, _>>()?,
+                tokens: Arc::new(SpecialTokens {
+                    ids: ids.collect::<Result<_, _>>()?,
+                    texts: texts.collect::<Result<_, _>>()?,
+                }),
                 type_id: token.field("type_id")?.id()?,
             })
         };
         self.field(name)?.elements()?.map(read).collect()
     }
 
-    fn read_decoder(&self, steps: &mut Vec<DecoderStep>) -> Result<(), FormatError> {
+    pub(super) fn read_decoder(&self, steps: &mut Vec<DecoderStep>) -> Result<(), FormatError> {
         self.object()?;
         let step = match self.kind() {
             "Sequence" => {
@@ -736,8 +777,7 @@ impl<'j> PlacedComponent<'j> {
 /// The templates of BERT and RoBERTa.
 fn bert_template(cls: &(String, u32), sep: &(String, u32), is_roberta: bool) -> Template {
     let special = |(text, id): &(String, u32), type_id| TemplatePart::Special {
-        ids: vec![*id],
-        tokens: vec![text.clone()],
+        tokens: SpecialTokens::one(*id, text),
         type_id,
     };
     let sequence = |is_second, type_id| TemplatePart::Sequence { is_second, type_id };
@@ -747,5 +787,9 @@ fn bert_template(cls: &(String, u32), sep: &(String, u32), is_roberta: bool) -> 
         true => pair.extend([special(sep, 0), sequence(true, 0), special(sep, 0)]),
         false => pair.extend([sequence(true, 1), special(sep, 1)]),
     }
-    Template { single, pair }
+    let kind = match is_roberta {
+        true => TemplateKind::Roberta,
+        false => TemplateKind::Bert,
+    };
+    Template { single, pair, kind }
 }

@@ -465,7 +465,7 @@ fn refused(component: &str, found: impl Into<String>) -> FormatError {
 fn template(steps: &[PostProcessorStep]) -> Result<Value, FormatError> {
     let mut templates = steps.iter().filter_map(|step| match step {
         PostProcessorStep::Template(template) => Some(template),
-        PostProcessorStep::TrimOffsets { .. } => None,
+        PostProcessorStep::TrimOffsets { .. } | PostProcessorStep::NumberSequences => None,
     });
     let Some(template) = templates.next() else {
         return Ok(Value::Null);
@@ -478,7 +478,7 @@ fn template(steps: &[PostProcessorStep]) -> Result<Value, FormatError> {
             TemplatePart::Sequence { is_second, type_id } => {
                 (json!({"seq": if *is_second { "B" } else { "A" }}), type_id)
             }
-            TemplatePart::Special { ids, type_id, .. } => (json!({ "ids": ids }), type_id),
+            TemplatePart::Special { tokens, type_id } => (json!({ "ids": tokens.ids }), type_id),
         };
         if *type_id != 0 {
             fields["type_id"] = json!(type_id);
@@ -486,7 +486,7 @@ fn template(steps: &[PostProcessorStep]) -> Result<Value, FormatError> {
         fields
     };
     let parts = |parts: &[TemplatePart]| parts.iter().map(part).collect::<Vec<_>>();
-    let Template { single, pair } = template;
+    let Template { single, pair, .. } = template;
     Ok(json!({"type": "TemplateProcessing", "single": parts(single), "pair": parts(pair)}))
 }
 

@@ -1,5 +1,7 @@
 //! The parts of a `tokenizer.json` as a pipeline, which is written like any other.
 
+use std::sync::Arc;
+
 use super::export::JsonParts;
 use super::normalization::{JsonNormalizer, has_suffix, other_examples_of_rules};
 use super::version_2::write_version_2;
@@ -14,7 +16,7 @@ use crate::piece::PieceId;
 use crate::pipeline::{
     BpeModel, BpeOptions, DecoderStep, Matcher, MergeNotInVocabulary, ModelVocabulary,
     NormalizerStep, Pipeline, PipelineError, PipelineModel, PipelineParts, PostProcessorStep,
-    PrecompiledRules, Template, TemplatePart, UnigramModel,
+    PrecompiledRules, SpecialTokens, Template, TemplateKind, TemplatePart, UnigramModel,
 };
 use crate::tokenizer::{EncodeOptions, Tokenizer, TokenizerConfig};
 
@@ -82,11 +84,11 @@ impl JsonParts<'_> {
         Ok(Pipeline::new(PipelineParts {
             added_tokens: self.added.iter().map(|id| self.added_token(*id)).collect(),
             normalizer: normalizer.collect::<Result<_, _>>()?,
-            pre_tokenizer: Vec::new(),
+            pre_tokenizer: Arc::default(),
             model_size: u32::try_from(size).unwrap_or(u32::MAX),
-            model,
+            model: Arc::new(model),
             post_processor: template.into_iter().collect(),
-            decoder: Some(self.decoder()),
+            decoder: Some(self.decoder().into()),
             truncation: None,
             padding: None,
         })?)
@@ -109,8 +111,7 @@ impl JsonParts<'_> {
         }
         let around = |type_id: u32| -> Vec<TemplatePart> {
             let token = |id: PieceId| TemplatePart::Special {
-                ids: vec![id.get()],
-                tokens: vec![self.key(id).to_owned()],
+                tokens: SpecialTokens::one(id.get(), self.key(id)),
                 type_id,
             };
             let is_second = type_id == 1;
@@ -121,6 +122,7 @@ impl JsonParts<'_> {
         Some(Template {
             single: around(0),
             pair: [around(0), around(1)].concat(),
+            kind: TemplateKind::Own,
         })
     }
 

@@ -11,9 +11,9 @@ use super::byte_level::name_of_behavior;
 use super::ordered_json::Json;
 use crate::byte_bpe::SpecialToken;
 use crate::pipeline::{
-    DecoderStep, Matcher, MatcherTarget, Metaspace, NormalizerStep, Pipeline, PipelineModel,
-    PostProcessorStep, PreTokenizerStep, PrependScheme, Side, Template, TemplatePart,
-    TruncationStrategy, UnicodeForm,
+    DecoderStep, Matcher, MatcherTarget, Metaspace, NormalizerStep, Padding, Pipeline,
+    PipelineModel, PostProcessorStep, PreTokenizerStep, PrependScheme, Side, Template,
+    TemplatePart, Truncation, TruncationStrategy, UnicodeForm,
 };
 
 /// The file, as tokenizers writes it: of a pipeline that it gives the same form, the bytes of
@@ -41,8 +41,8 @@ pub(super) fn write_file(
     }
     let mut fields = vec![
         ("version", Json::Value(json!(version))),
-        ("truncation", Json::Value(truncation(pipeline))),
-        ("padding", Json::Value(padding(pipeline))),
+        ("truncation", Json::Value(truncation(pipeline.truncation()))),
+        ("padding", Json::Value(padding(pipeline.padding()))),
         ("added_tokens", Json::Value(added.into())),
     ];
     let components = components.into_iter();
@@ -56,8 +56,8 @@ pub(super) fn write_file(
 /// rules, likewise.
 pub(in crate::formats) fn write_stages(pipeline: &Pipeline) -> String {
     let mut stages = Map::new();
-    stages.insert("truncation".to_owned(), truncation(pipeline));
-    stages.insert("padding".to_owned(), padding(pipeline));
+    stages.insert("truncation".to_owned(), truncation(pipeline.truncation()));
+    stages.insert("padding".to_owned(), padding(pipeline.padding()));
     stages.insert("added_tokens".to_owned(), added_tokens(pipeline).into());
     for (name, mut value) in components(pipeline) {
         shorten_rules(&mut value);
@@ -144,8 +144,8 @@ fn side(side: Side) -> &'static str {
     }
 }
 
-fn truncation(pipeline: &Pipeline) -> Value {
-    let Some(it) = pipeline.truncation() else {
+pub(super) fn truncation(truncation: Option<&Truncation>) -> Value {
+    let Some(it) = truncation else {
         return Value::Null;
     };
     let strategy = match it.strategy {
@@ -156,8 +156,8 @@ fn truncation(pipeline: &Pipeline) -> Value {
     json!({"direction": side(it.direction), "max_length": it.max_length, "strategy": strategy, "stride": it.stride})
 }
 
-fn padding(pipeline: &Pipeline) -> Value {
-    let Some(it) = pipeline.padding() else {
+pub(super) fn padding(padding: Option<&Padding>) -> Value {
+    let Some(it) = padding else {
         return Value::Null;
     };
     let strategy = match it.fixed_length {
@@ -280,6 +280,9 @@ fn post_processor(step: &PostProcessorStep) -> Value {
         PostProcessorStep::TrimOffsets { add_prefix_space } => json!({
             "type": "ByteLevel", "add_prefix_space": add_prefix_space, "trim_offsets": true, "use_regex": true
         }),
+        PostProcessorStep::NumberSequences => json!({
+            "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": false, "use_regex": true
+        }),
         PostProcessorStep::Template(template) => template_processing(template),
     }
 }
@@ -291,13 +294,9 @@ fn template_processing(template: &Template) -> Value {
             let id = if *is_second { "B" } else { "A" };
             json!({"Sequence": {"id": id, "type_id": type_id}})
         }
-        TemplatePart::Special {
-            ids,
-            tokens,
-            type_id,
-        } => {
-            let mut id = tokens.join(" ");
-            let token = |id: &str| json!({"id": id, "ids": ids, "tokens": tokens});
+        TemplatePart::Special { tokens, type_id } => {
+            let mut id = tokens.texts.join(" ");
+            let token = |id: &str| json!({"id": id, "ids": tokens.ids, "tokens": tokens.texts});
             while special.get(&id).is_some_and(|other| *other != token(&id)) {
                 id.push('_');
             }
@@ -354,7 +353,15 @@ pub(super) fn model_settings(model: &PipelineModel) -> Vec<(&'static str, Value)
             let options = bpe.options();
             vec![
                 ("type", json!("BPE")),
-                ("dropout", json!(options.dropout)),
+                // The shortest number that is this one of 32 bits.
+                (
+                    "dropout",
+                    json!(
+                        options
+                            .dropout
+                            .and_then(|it| it.to_string().parse::<f64>().ok())
+                    ),
+                ),
                 ("unk_token", json!(options.unknown_token)),
                 (
                     "continuing_subword_prefix",
@@ -392,7 +399,10 @@ pub(super) fn model_settings(model: &PipelineModel) -> Vec<(&'static str, Value)
 }
 
 /// The model with all fields, in the order of tokenizers.
-fn model<'p>(model: &'p PipelineModel, settings: Vec<(&'static str, Value)>) -> Json<'p> {
+pub(super) fn model<'p>(
+    model: &'p PipelineModel,
+    settings: Vec<(&'static str, Value)>,
+) -> Json<'p> {
     let mut fields: Vec<_> = settings
         .into_iter()
         .map(|(name, value)| (name, Json::Value(value)))

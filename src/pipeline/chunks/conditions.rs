@@ -61,11 +61,11 @@ impl Conditions {
             space: ' ',
             is_made: false,
         };
-        for step in &pipeline.normalizer {
+        for step in pipeline.normalizer.iter() {
             cut.normalize(step)?;
         }
         cut.find_added(pipeline)?;
-        for step in &pipeline.pre_tokenizer {
+        for step in pipeline.pre_tokenizer.iter() {
             cut.pre_tokenize(step)?;
         }
         if !cut.is_made {

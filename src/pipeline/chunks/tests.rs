@@ -123,7 +123,7 @@ fn a_text_in_chunks_has_the_ids_of_the_whole_text() {
             let mut state = PipelineState::default();
             let scopes = Scope::whole(text.as_bytes(), &found);
             pipeline
-                .for_each_token(text.as_bytes(), &scopes, &mut state, |token| {
+                .for_each_token(text.as_bytes(), &scopes, true, &mut state, |token| {
                     whole.push(token.id)
                 })
                 .unwrap();

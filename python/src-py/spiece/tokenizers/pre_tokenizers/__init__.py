@@ -1,0 +1,15 @@
+"""Pre-tokenizers: the objects of the installed package tokenizers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _installed
+
+
+def __getattr__(name: str) -> Any:
+    return _installed.attribute("pre_tokenizers", name)
+
+
+def __dir__() -> list[str]:
+    return _installed.names("pre_tokenizers")
