@@ -60,6 +60,9 @@ def replace() -> None:
     for name in _COMPONENTS:
         _put(original, name, _component(name, vars(original)[name]))
     _put(original, "encode_special_tokens", _setting(vars(original)["encode_special_tokens"]))
+    for module in (tokenizers.normalizers, tokenizers.pre_tokenizers, tokenizers.processors, tokenizers.decoders):
+        if "__getitem__" in vars(module.Sequence):
+            _put(module.Sequence, "__getitem__", _member(vars(module.Sequence)["__getitem__"]))
     # Functions of the package that take encodings take those of spiece.
     _put(tokenizers.Encoding, "merge", staticmethod(_converted(tokenizers.Encoding.merge)))
     post_processor = tokenizers.processors.PostProcessor
@@ -89,8 +92,9 @@ def _run(name: str, method: Any, encodes_special: Any) -> Callable[..., Any]:
     @functools.wraps(method)
     def run(self: Any, *arguments: Any, **keywords: Any) -> Any:
         # A program may have kept the method beyond `disable`.
-        copy = _twin_of(self).current(self, encodes_special.__get__(self)) if _replaced else None
-        if copy is not None:
+        twin = _twin_of(self)
+        copy = twin.current(self, encodes_special.__get__(self)) if _replaced else None
+        if copy is not None and (twin.decodes or not name.startswith("decode")):
             try:
                 return getattr(copy, name)(*arguments, **keywords)
             except Exception:  # noqa: S110  (the package raises its own exception)
@@ -138,6 +142,14 @@ def _setting(of_package: Any) -> property:
         _twin_of(self).change_settings()
 
     return property(of_package.__get__, replace_setting, doc=of_package.__doc__)
+
+
+def _member(method: Any) -> Callable[[Any, int], Any]:
+    def get(self: Any, number: int) -> Any:
+        Twin.members_are_held = True
+        return method(self, number)
+
+    return get
 
 
 def _converted(function: Any) -> Callable[..., Any]:

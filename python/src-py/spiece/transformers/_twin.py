@@ -3,7 +3,7 @@ follows the changes of the original.
 
 A program that takes a component of the original may change it later, without a call of the original. So a component that was
 handed out is kept and compared before each call. One that nobody else holds cannot change any more, and is forgotten; except
-those with members, because the program may hold a member.
+sequences, once the program has taken a member of any of them, which it may hold.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class _Lent:
         self.mark: Any = None
 
     def can_change(self) -> bool:
-        return sys.getrefcount(self.component) > _OWN_REFERENCES or hasattr(self.component, "__getitem__")
+        is_held = sys.getrefcount(self.component) > _OWN_REFERENCES
+        return is_held or (Twin.members_are_held and hasattr(self.component, "__getitem__"))
 
 
 def copy_of(original: Any, encodes_special: bool) -> Tokenizer:
@@ -51,9 +52,13 @@ class Twin:
 
     #: The reasons that were told; a reason is told once.
     told: set[str] = set()
+    #: Whether the program may hold a member of a sequence of components.
+    members_are_held = False
 
     def __init__(self) -> None:
         self._copy: Tokenizer | None = None
+        #: Whether the copy gives the texts of ids that the original gives.
+        self.decodes = False
         self._is_refused = False
         self._has_old_settings = False
         self._changes = 0
@@ -113,6 +118,17 @@ class Twin:
             return
         if changes == self._changes:
             self._copy = copy
+            self.decodes = self._has_equal_texts(copy, original)
+
+    def _has_equal_texts(self, copy: Tokenizer, original: Any) -> bool:
+        # An added token that is found in normalized text is decoded to its own text by tokenizers 0.22, and to the
+        # normalized one by 0.23 and spiece.
+        for id in copy.get_added_tokens_decoder():
+            ours, theirs = copy.id_to_token(id), original.id_to_token(id)
+            if ours != theirs:
+                _tell(f"decoding: the added token {id} is {theirs!r}, and {ours!r} from tokenizers 0.23 on")
+                return False
+        return True
 
     def _copy_settings(self, copy: Tokenizer, original: Any, encodes_special: bool) -> None:
         truncation, padding = original.truncation, original.padding
