@@ -167,7 +167,7 @@ class Probe:
 
     def chat(self, tokenizer):
         """Chat templates."""
-        for keywords in ({"tokenize": False}, {}, {"add_generation_prompt": True, "return_dict": True}, {"padding": True, "return_dict": True}):
+        for keywords in ({"tokenize": False}, {}, {"sanitize_control_tokens": True}, {"add_generation_prompt": True, "return_dict": True}, {"padding": True, "return_dict": True}):
             self.call(f"chat {keywords}", lambda: plain(tokenizer.apply_chat_template(CHAT, **keywords)))
             self.call(f"chats {keywords}", lambda: plain(tokenizer.apply_chat_template([CHAT, CHAT[:1]], **keywords)))
 

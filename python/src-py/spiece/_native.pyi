@@ -397,6 +397,7 @@ def _set_seed(seed: int) -> None: ...
 def _set_nbest_timeout(milliseconds: int) -> None: ...
 
 
+@final
 class Encoding:
     """The tokens of one text or two, with everything that is known about them."""
 
@@ -525,6 +526,7 @@ class TokenizerCore:
     def id_to_token(self, id: int) -> str | None:
         """The token of an id, or None."""
 
+@final
 class DecodeStreamOfTokenizers:
     """Gives the text of ids as they come."""
 

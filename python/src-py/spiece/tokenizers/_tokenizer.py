@@ -81,7 +81,7 @@ class Tokenizer(TokenizerCore):
     def __reduce__(self) -> tuple[Any, ...]:
         return _of_json, (type(self), self.__getstate__())
 
-    def __getstate__(self) -> bytes:  # type: ignore[override]
+    def __getstate__(self) -> bytes:
         return self.to_str().encode()
 
     def __setstate__(self, state: bytes) -> None:
