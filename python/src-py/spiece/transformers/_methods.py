@@ -51,6 +51,7 @@ def replace() -> None:
         # After `import spiece.as_tokenizers`, transformers has the drop-in itself.
         return
     Twin.told.clear()
+    Twin.encode_of_package = original.encode
     for name in _RUN:
         _put(original, name, _run(name, vars(original)[name], vars(original)["encode_special_tokens"]))
     for name in _CHANGE:

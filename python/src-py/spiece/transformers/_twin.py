@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from spiece.tokenizers import Tokenizer
@@ -50,6 +51,8 @@ def copy_of(original: Any, encodes_special: bool) -> Tokenizer:
 class Twin:
     """See the page of the module. It has no lock: two threads that need a twin at once may make two, which are equal."""
 
+    #: ``Tokenizer.encode`` of the package.
+    encode_of_package: Callable[..., Any]
     #: The reasons that were told; a reason is told once.
     told: set[str] = set()
     #: Whether the program may hold a member of a sequence of components.
@@ -72,7 +75,12 @@ class Twin:
             self._make(original, encodes_special)
         elif self._has_old_settings and self._copy is not None:
             self._has_old_settings = False
-            self._copy_settings(self._copy, original, encodes_special)
+            try:
+                self._copy_settings(self._copy, original, encodes_special)
+            except Exception:
+                # The package took the setting when it had another template.
+                self._has_old_settings = True
+                return None
         return self._copy
 
     def change(self) -> None:
@@ -112,23 +120,14 @@ class Twin:
             self._set_mark(name, lent)
         try:
             copy = copy_of(original, encodes_special)
+            _require_equal_tokens(copy, original)
         except Refused as refused:
             self._is_refused = True
             _tell(str(refused))
             return
         if changes == self._changes:
+            self.decodes = _has_equal_texts(copy, original)
             self._copy = copy
-            self.decodes = self._has_equal_texts(copy, original)
-
-    def _has_equal_texts(self, copy: Tokenizer, original: Any) -> bool:
-        # An added token that is found in normalized text is decoded to its own text by tokenizers 0.22, and to the
-        # normalized one by 0.23 and spiece.
-        for id in copy.get_added_tokens_decoder():
-            ours, theirs = copy.id_to_token(id), original.id_to_token(id)
-            if ours != theirs:
-                _tell(f"decoding: the added token {id} is {theirs!r}, and {ours!r} from tokenizers 0.23 on")
-                return False
-        return True
 
     def _copy_settings(self, copy: Tokenizer, original: Any, encodes_special: bool) -> None:
         truncation, padding = original.truncation, original.padding
@@ -159,6 +158,34 @@ class Twin:
             if not can_change:
                 self._lent.pop(name, None)
         return was_changed
+
+
+def _require_equal_tokens(copy: Tokenizer, original: Any) -> None:
+    # What tokenizers 0.22 finds is not always what its tokenizer.json says: an added token stays as the normalizer of then
+    # made it, when another one is set.
+    for token in copy.get_added_tokens_decoder().values():
+        text = token.content
+        if token.normalized and _ids(copy.encode, text) != _ids(Twin.encode_of_package, original, text):
+            raise Refused(f"the added token {text!r} does not follow the normalizer; it does from tokenizers 0.23 on")
+
+
+def _ids(encode: Callable[..., Any], *arguments: Any) -> list[int] | None:
+    try:
+        ids: list[int] = encode(*arguments).ids
+        return ids
+    except Exception:
+        return None
+
+
+def _has_equal_texts(copy: Tokenizer, original: Any) -> bool:
+    # An added token that is found in normalized text is decoded to its own text by tokenizers 0.22, and to the normalized
+    # one by 0.23 and spiece.
+    for id in copy.get_added_tokens_decoder():
+        ours, theirs = copy.id_to_token(id), original.id_to_token(id)
+        if ours != theirs:
+            _tell(f"decoding: the added token {id} is {theirs!r}, and {ours!r} from tokenizers 0.23 on")
+            return False
+    return True
 
 
 def _tell(reason: str) -> None:
