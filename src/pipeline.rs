@@ -605,7 +605,7 @@ impl Pipeline {
 
     /// The ids that have a token, ascending.
     pub(crate) fn ids_with_text(&self) -> Vec<PieceId> {
-        let mut ids: Vec<u32> = match &self.model {
+        let mut ids: Vec<u32> = match &*self.model {
             PipelineModel::Bytes(_) => (0..).take(self.size).collect(),
             model => model.vocabulary().ids().collect(),
         };

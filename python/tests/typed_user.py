@@ -10,6 +10,7 @@ import spiece
 import spiece.counts
 import spiece.sentencepiece as spm
 import spiece.tiktoken as tiktoken
+import spiece.transformers
 
 
 def token_ids(path: pathlib.Path, texts: list[str]) -> list[list[int]]:
@@ -115,3 +116,9 @@ def with_tiktoken(ranks: dict[bytes, int], special: dict[str, int], texts: list[
 
 def counted(texts: list[str]) -> spiece.Model:
     return spiece.counts.train_counts(spiece.counts.count(texts), vocab_size=300)
+
+
+def on_spiece(tokenizer: object, texts: list[str]) -> spiece.Ragged:
+    with spiece.transformers.enable():
+        assert_type(spiece.transformers.refusal(tokenizer), str | None)
+    return spiece.transformers.to_spiece(tokenizer).encode_ragged(texts)

@@ -47,6 +47,12 @@ fn push_ids(piece: &Piece, ids: &mut Vec<u32>) {
     }
 }
 
+/// Appends the ids of a result.
+pub fn push_all_ids(layout: &Result, ids: &mut Vec<u32>) {
+    let pieces = layout.pieces().iter();
+    pieces.for_each(|piece| push_ids(piece, ids));
+}
+
 /// A column of numbers, most of which stand there many times one after another.
 #[derive(Default)]
 struct Column {
@@ -241,10 +247,7 @@ fn token_of_place(layout: &Result, place: usize, sequence: usize) -> PyResult<Op
 /// All columns, as tokenizers stores an encoding in JSON.
 fn to_dict<'py>(py: Python<'py>, layout: &Result) -> PyResult<Bound<'py, PyDict>> {
     let mut ids = Vec::with_capacity(layout.len());
-    layout
-        .pieces()
-        .iter()
-        .for_each(|piece| push_ids(piece, &mut ids));
+    push_all_ids(layout, &mut ids);
     let overflow = layout.overflow().iter().map(|part| to_dict(py, part));
     let ranges = PyDict::new(py);
     for known in layout.sequences() {

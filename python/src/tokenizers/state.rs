@@ -1,6 +1,7 @@
 //! What a tokenizer is between two changes.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -25,6 +26,8 @@ pub struct Engine {
     plain: PreparedOptions,
     /// The part of merges that is skipped at random, if there are any: encoding twice gives two results.
     pub dropout: Option<f32>,
+    /// The ids of special tokens, once a program leaves them out of a text.
+    special: OnceLock<HashSet<PieceId>>,
 }
 
 impl Engine {
@@ -42,6 +45,7 @@ impl Engine {
             finding: prepare(&finding)?,
             plain: prepare(&options)?,
             dropout,
+            special: OnceLock::new(),
             loaded: Loaded::new(tokenizer),
             file,
         })
@@ -84,12 +88,14 @@ impl Engine {
     /// The text of ids; those without a token are left out, as in tokenizers.
     pub fn decode(&self, ids: &[u32], skips_special: bool) -> PyResult<String> {
         let tokenizer = &self.loaded.tokenizer;
-        let known = |id: &u32| tokenizer.id_to_piece(PieceId::new(*id)).is_some();
-        let known = ids.iter().copied().filter(known).map(PieceId::new);
-        let text = match skips_special {
-            true => tokenizer.decode_without_special(known),
-            false => tokenizer.decode(known),
-        };
+        let hidden = skips_special.then(|| self.special.get_or_init(|| tokenizer.special_ids()));
+        let is_shown = |id: &PieceId| hidden.is_none_or(|hidden| !hidden.contains(id));
+        let shown = || ids.iter().copied().map(PieceId::new).filter(is_shown);
+        // Ids without a token are rare: they are looked for when decoding fails.
+        let text = tokenizer.decode(shown()).or_else(|_| {
+            let known = shown().filter(|id| tokenizer.id_to_piece(*id).is_some());
+            tokenizer.decode(known)
+        });
         text.map_err(exception)
     }
 }
@@ -133,6 +139,10 @@ impl State {
 
 /// The number of threads of a batch, as tokenizers chooses it.
 pub fn threads(tasks: usize) -> usize {
+    if tasks <= MIN_TASKS {
+        // Asking for the number of cores takes longer than encoding a short text.
+        return 1;
+    }
     let of_variable = |name: &str| std::env::var(name).ok();
     let is_parallel = of_variable("TOKENIZERS_PARALLELISM").is_none_or(|value| {
         let off = ["", "off", "false", "f", "no", "n", "0"];

@@ -11,11 +11,12 @@ use spiece::formats::{Component, FormatError, TokenizerFile};
 use spiece::pipeline::{Layout, Padding, Truncation};
 use spiece::{EncodeError, PieceId};
 
-use super::encoding::{PyEncoding, Result};
+use super::encoding::{PyEncoding, Result, push_all_ids};
 use super::input::Inputs;
 use super::settings;
 use super::source::{Call, Places, Source, Worker};
 use super::state::{Engine, State, exception, in_pool, threads};
+use crate::buffer::VectorBuffer;
 use crate::loaded::{PausedCollector, detached_if};
 
 /// Texts of up to this many bytes are encoded while the thread is attached to the interpreter.
@@ -185,6 +186,24 @@ impl TokenizerCore {
         self.replace(state);
     }
 
+    /// The results of a batch.
+    fn results(
+        &self,
+        py: Python<'_>,
+        input: &[Bound<'_, PyAny>],
+        is_pretokenized: bool,
+        adds_special: bool,
+        places: Places,
+    ) -> PyResult<Vec<Result>> {
+        let inputs = input
+            .iter()
+            .map(|element| Inputs::of_element(element, is_pretokenized));
+        let inputs: Vec<Inputs> = inputs.collect::<PyResult<_>>()?;
+        let state = self.state(py)?;
+        let job = job(&state, places, adds_special);
+        py.detach(|| job.batch(inputs))
+    }
+
     fn batch<'py>(
         &self,
         py: Python<'py>,
@@ -193,13 +212,7 @@ impl TokenizerCore {
         adds_special: bool,
         places: Places,
     ) -> PyResult<Bound<'py, PyList>> {
-        let inputs = input
-            .iter()
-            .map(|element| Inputs::of_element(element, is_pretokenized));
-        let inputs: Vec<Inputs> = inputs.collect::<PyResult<_>>()?;
-        let state = self.state(py)?;
-        let job = job(&state, places, adds_special);
-        let results = py.detach(|| job.batch(inputs))?;
+        let results = self.results(py, input, is_pretokenized, adds_special, places)?;
         let _paused = PausedCollector::new(py, results.len())?;
         let encodings = results
             .into_iter()
@@ -479,6 +492,29 @@ impl TokenizerCore {
             add_special_tokens,
             Places::Nothing,
         )
+    }
+
+    /// The ids of a batch in one array, and the offsets at which each text begins and the last one ends.
+    fn _encode_ragged(
+        &self,
+        py: Python<'_>,
+        input: Vec<Bound<'_, PyAny>>,
+        is_pretokenized: bool,
+        add_special_tokens: bool,
+    ) -> PyResult<(VectorBuffer, VectorBuffer)> {
+        let places = Places::Nothing;
+        let results = self.results(py, &input, is_pretokenized, add_special_tokens, places)?;
+        py.detach(|| {
+            let mut ids = Vec::with_capacity(results.iter().map(Result::len).sum());
+            let mut offsets = Vec::with_capacity(results.len() + 1);
+            offsets.push(0);
+            for result in &results {
+                push_all_ids(result, &mut ids);
+                offsets.push(i64::try_from(ids.len()).map_err(exception)?);
+            }
+            let ids = ids.into_iter().map(u32::cast_signed).collect();
+            Ok((VectorBuffer::of_i32(ids), VectorBuffer::of_i64(offsets)))
+        })
     }
 
     /// Truncation, template and padding for encodings.

@@ -11,10 +11,10 @@ Reading a file, encoding, decoding and adding tokens need nothing else. Componen
 from enum import Enum
 from typing import Any, List, Tuple, Union
 
-from spiece._native import Encoding
+from spiece._native import Encoding as Encoding
 
 from . import _installed
-from ._tokenizer import Tokenizer
+from ._tokenizer import Tokenizer as Tokenizer
 
 __version__ = "0.23.3"
 

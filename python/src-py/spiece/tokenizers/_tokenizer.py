@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from spiece._native import TokenizerCore
+from spiece._tokenizer import Ragged
 
 from . import _components, _hub, _installed, _repr
 
@@ -175,6 +176,17 @@ class Tokenizer(TokenizerCore):
     @decoder.setter
     def decoder(self, decoder: Any) -> None:
         self._replace_component("decoder", decoder)
+
+    # Arrays
+
+    def encode_ragged(self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True) -> Ragged:
+        """The ids of ``encode_batch`` in two arrays instead of objects, with truncation, template and padding.
+
+        ``input`` is a list, or an array or a column of pyarrow; ``to_arrow()`` of the result is a column again. What
+        truncation cuts off is left out.
+        """
+        texts = input.to_pylist() if hasattr(input, "to_pylist") else input
+        return Ragged._of_native(*self._encode_ragged(texts, is_pretokenized, add_special_tokens))
 
     # Added tokens
 
