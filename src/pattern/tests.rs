@@ -592,7 +592,7 @@ fn a_walk_finds_the_matches_that_searches_find() {
     ];
     let quantifiers = ["", "", "", "*", "+", "?", "*?", "+?", "{2,3}"];
     let mut lookups = 0;
-    for _ in 0..3000 {
+    for _ in 0..1000 {
         let mut expression = String::new();
         for _ in 0..4 {
             let atom = pick(&atoms);
@@ -623,7 +623,7 @@ fn a_walk_finds_the_matches_that_searches_find() {
             lookups += 1;
         }
     }
-    assert!(lookups > 3000, "{lookups}");
+    assert!(lookups > 1000, "{lookups}");
 }
 
 #[test]
@@ -658,7 +658,7 @@ fn look_around_takes_a_number_of_steps_that_grows_with_the_text() {
         Ok::<_, PatternError>(count)
     };
     assert_eq!(parts(&"ab".repeat(2000)), Ok(4000));
-    let error = parts(&"ab".repeat(1 << 20)).unwrap_err();
+    let error = parts(&"ab".repeat(1 << 16)).unwrap_err();
     assert!(
         matches!(error, PatternError::TooManySteps { .. }),
         "{error}"

@@ -345,7 +345,7 @@ fn pipelines_take_a_number_of_steps_that_is_linear_in_the_text() {
             let mut state = PipelineState::default();
             let encode = || {
                 // A text that has no ids takes steps, too.
-                let _ = pipeline.for_each_token(text.as_bytes(), &scopes, &mut state, |_| ());
+                let _ = pipeline.for_each_token(text.as_bytes(), &scopes, true, &mut state, |_| ());
             };
             steps_of(encode) + text.len()
         };
