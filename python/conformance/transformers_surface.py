@@ -87,7 +87,7 @@ def main():
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     given = parser.parse_args()
     probe = differential.HERE / "fast_tokenizers_probe.py"
-    passed = failed = 0
+    passed = failed = panics = 0
     with tempfile.TemporaryDirectory() as temporary:
         work = pathlib.Path(temporary)
         (work / "from").mkdir()
@@ -102,9 +102,14 @@ def main():
         if mine == theirs:
             passed += 1
             continue
+        if "value" in mine and theirs.get("error", [""])[0] == "PanicException":
+            # Such as a decoder that strips more than there is.
+            panics += 1
+            continue
         failed += 1
         print(f"{mine['label']}\n   reference: {differential.described(theirs)}\n   ours:      {differential.described(mine)}")
     print(f"{len(folders)} tokenizers; not on spiece: {'; '.join(refusals) or 'none'}")
+    print(f"{panics} accepted: tokenizers panics, and spiece has a result")
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 
