@@ -288,6 +288,15 @@ fn pieces_are_those_of_the_ids_that_have_a_token() {
 }
 
 #[test]
+fn merges_of_tokens_that_share_an_id_are_written_with_their_texts() {
+    let model =
+        json!({"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "c": 1}, "merges": [["a", "b"]]});
+    let pipeline = read_pipeline(file(json!({ "model": model })).as_bytes()).unwrap();
+    let written = pipeline.to_tokenizer_json().unwrap();
+    assert!(read_pipeline(&written).is_ok());
+}
+
+#[test]
 fn what_a_file_lists_has_limits() {
     let split = |pattern: &str| json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false});
     let splits = |count: usize, pattern: &dyn Fn(usize) -> String| {

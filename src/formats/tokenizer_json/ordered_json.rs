@@ -73,11 +73,7 @@ impl Serialize for Json<'_> {
                 tokens.sort_by_key(|(_, id)| *id);
                 serializer.collect_map(tokens)
             }
-            Self::Merges(bpe) => {
-                let text = |id| bpe.vocabulary().text(id).unwrap_or_default();
-                let merges = bpe.merges().iter();
-                serializer.collect_seq(merges.map(|merge| [text(merge.left), text(merge.right)]))
-            }
+            Self::Merges(bpe) => serializer.collect_seq(bpe.merge_texts()),
             Self::Pieces(unigram) => {
                 let text = |id| unigram.vocabulary().text(id).unwrap_or_default();
                 let pieces = (0..).zip(unigram.scores());

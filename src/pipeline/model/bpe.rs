@@ -49,6 +49,8 @@ pub struct BpeModel {
     vocabulary: ModelVocabulary,
     /// In the order of the file.
     list: Vec<ListedMerge>,
+    /// The texts of the merges, if tokens share an id: then the ids do not say them.
+    shared_texts: Vec<[Box<str>; 2]>,
     /// The same by pairs; made when it is first needed.
     merges: OnceLock<PairMerges>,
     options: BpeOptions,
@@ -167,6 +169,7 @@ impl BpeModel {
         let prefix = options.continuing_subword_prefix.as_deref();
         let prefix = prefix.unwrap_or_default().len();
         let mut list = Vec::with_capacity(merges.size_hint().1.unwrap_or_default());
+        let mut shared_texts = Vec::new();
         let mut joined = String::new();
         for (merge, [left, right]) in merges.enumerate() {
             let id_of = |text: &str| {
@@ -181,6 +184,9 @@ impl BpeModel {
             joined.push_str(left);
             // The library counts bytes and does not look at them.
             joined.push_str(right.get(prefix..).unwrap_or_default());
+            if !vocabulary.has_unique_ids() {
+                shared_texts.push([left, right].map(Box::from));
+            }
             list.push(ListedMerge {
                 left: left_id,
                 right: right_id,
@@ -207,6 +213,7 @@ impl BpeModel {
             vocabulary,
             merges: OnceLock::new(),
             list,
+            shared_texts,
             options,
         })
     }
@@ -224,6 +231,16 @@ impl BpeModel {
     /// The merges, in the order of the list.
     pub fn merges(&self) -> &[ListedMerge] {
         &self.list
+    }
+
+    /// The texts of the parts of each merge, in the order of the file.
+    pub(crate) fn merge_texts(&self) -> impl ExactSizeIterator<Item = [&str; 2]> {
+        let text = |id| self.vocabulary.text(id).unwrap_or_default();
+        let merges = self.list.iter().enumerate();
+        merges.map(move |(number, merge)| match self.shared_texts.get(number) {
+            Some(texts) => texts.each_ref().map(|text| &**text),
+            None => [text(merge.left), text(merge.right)],
+        })
     }
 
     /// The merges by pairs. Of equal pairs, the last one counts.
