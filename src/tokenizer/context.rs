@@ -31,6 +31,7 @@ pub(super) struct CheckedOptions {
     /// The special pieces for which texts are refused.
     pub(super) refused: Option<AllowedSpecial>,
     /// Whether spans keep the white space that the post-processor takes out of them.
+    #[cfg(feature = "formats")]
     pub(super) untrimmed_spans: bool,
 }
 
@@ -53,6 +54,7 @@ pub(super) static NO_OPTIONS: CheckedOptions = CheckedOptions {
     special: FoundSpecial::Always,
     nbest_timeout: None,
     refused: None,
+    #[cfg(feature = "formats")]
     untrimmed_spans: false,
 };
 
@@ -88,6 +90,7 @@ impl CheckedOptions {
             special,
             nbest_timeout: options.nbest_timeout,
             refused,
+            #[cfg(feature = "formats")]
             untrimmed_spans: options.untrimmed_spans,
         })
     }
