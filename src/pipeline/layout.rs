@@ -67,7 +67,8 @@ impl fmt::Display for TruncationError {
 
 impl std::error::Error for TruncationError {}
 
-/// The tokens of a result; see the [module page](self).
+/// The tokens of a result, as a list of pieces that do not hold them: a range of a source, the special tokens of a template,
+/// or padding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout<S> {
     pieces: Vec<LayoutPiece<S>>,
