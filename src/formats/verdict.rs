@@ -199,6 +199,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn examples_with_equal_ids_are_replaced_or_left_out() {
+        let mut verdict = Verdict::default();
+        for (kind, example) in [
+            (ReasonKind::ScoreTie, "equal"),
+            (ReasonKind::Rounding, "equal"),
+            (ReasonKind::Pattern, "differs"),
+        ] {
+            verdict.add(Reason::new(kind, "").with_example(example));
+        }
+        verdict.replace_examples(
+            |text| text.contains("differs"),
+            |kind| match kind {
+                ReasonKind::ScoreTie => vec!["equal, too".into(), "this differs".into()],
+                _ => Vec::new(),
+            },
+        );
+        let examples = verdict.reasons().iter().map(|it| it.example.as_deref());
+        assert!(examples.eq([Some("this differs"), None, Some("differs")]));
+    }
+
+    #[test]
     fn verdicts_list_reasons_with_examples() {
         let mut verdict = Verdict::default();
         verdict.add(Reason::new(ReasonKind::ScoreTie, "equal scores").with_example("a\nb"));

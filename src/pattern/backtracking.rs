@@ -36,13 +36,8 @@ enum Step {
     Text(Box<str>),
     /// A character of a class.
     One(usize),
-    /// As many characters of a class as possible, or as few.
-    Run {
-        class: usize,
-        least: u32,
-        most: u32,
-        is_greedy: bool,
-    },
+    /// Characters of a class.
+    Several(CharRun),
     Look(Look),
     /// Goes on at the first, and at the second if that fails.
     Either(usize, usize),
@@ -78,13 +73,26 @@ enum Step {
     Match,
 }
 
+/// Characters of a class: as many as possible, or as few.
+#[derive(Debug)]
+struct CharRun {
+    class: usize,
+    least: u32,
+    most: u32,
+    is_greedy: bool,
+}
+
+/// Where the program goes on: at a step, and at a place in the text.
+#[derive(Debug, Clone, Copy)]
+struct Position {
+    step: usize,
+    at: usize,
+}
+
 /// What is tried when a way fails.
 #[derive(Debug)]
 enum Way {
-    Resume {
-        step: usize,
-        at: usize,
-    },
+    Resume(Position),
     /// A greedy run that can give back characters.
     Shorten {
         step: usize,
@@ -194,7 +202,7 @@ impl BacktrackingMachine {
         text: &str,
         on_part: &mut dyn FnMut(usize, usize, bool),
     ) -> Result<(), PatternError> {
-        let mut run = Run {
+        let mut search = Search {
             machine: self,
             text,
             ways: Vec::new(),
@@ -205,7 +213,7 @@ impl BacktrackingMachine {
         let find = |from: usize| {
             let mut at = from;
             loop {
-                if let Some(end) = run.match_at(at)? {
+                if let Some(end) = search.match_at(at)? {
                     return Ok(Some(at..end));
                 }
                 match text[at..].chars().next() {
@@ -347,12 +355,13 @@ impl Compiler<'_> {
         } = repetition;
         if let Some(class) = single_class(sub) {
             let class = self.class(&class);
-            self.push(Step::Run {
+            let run = CharRun {
                 class,
                 least: *min,
                 most: max.unwrap_or(u32::MAX),
                 is_greedy: *greedy,
-            })?;
+            };
+            self.push(Step::Several(run))?;
             return Ok(());
         }
         // Whether Oniguruma goes on after an empty round depends on how long the body is for it.
@@ -394,7 +403,7 @@ impl Compiler<'_> {
 }
 
 /// A program on its way through a text.
-struct Run<'m> {
+struct Search<'m> {
     machine: &'m BacktrackingMachine,
     text: &'m str,
     /// The last one is tried first.
@@ -405,145 +414,152 @@ struct Run<'m> {
     max_ways: usize,
 }
 
-impl Run<'_> {
+impl Search<'_> {
     /// The end of the match that begins at a place.
     fn match_at(&mut self, start: usize) -> Result<Option<usize>, PatternError> {
         self.ways.clear();
         self.registers.fill(usize::MAX);
         let machine = self.machine;
-        let (mut step, mut at) = (0, start);
+        let mut now = Position { step: 0, at: start };
         loop {
             self.spend(1)?;
-            let goes_on = match &machine.steps[step] {
+            let Position { step, at } = now;
+            // Where the next step begins; `None` if this one fails.
+            let next = match &machine.steps[step] {
                 Step::Match => return Ok(Some(at)),
-                Step::Text(text) => {
-                    let is_here = self.text[at..].starts_with(&**text);
-                    at += text.len();
-                    is_here
+                Step::Text(text) => self.end_of(text, at),
+                Step::One(class) => {
+                    let c = self.char_at(at).filter(|c| machine.classes[*class].has(*c));
+                    c.map(|c| at + c.len_utf8())
                 }
-                Step::One(class) => match self.char_at(at) {
-                    Some(c) if machine.classes[*class].has(c) => {
-                        at += c.len_utf8();
-                        true
-                    }
-                    _ => false,
-                },
-                Step::Run {
-                    class,
-                    least,
-                    most,
-                    is_greedy,
-                } => match self.run(at, *class, *least) {
-                    Err(()) => false,
-                    Ok(end) if *is_greedy => {
-                        let least_end = end;
-                        at = self.run_of_most(end, *class, most - least);
-                        self.spend(at - least_end)?;
-                        if at > least_end {
-                            self.ways.push(Way::Shorten {
-                                step: step + 1,
-                                at,
-                                least: least_end,
-                            });
-                        }
-                        true
-                    }
-                    Ok(end) => {
-                        at = end;
-                        self.ways.push(Way::Lengthen {
-                            step: step + 1,
-                            at,
-                            class: *class,
-                            left: most - least,
-                        });
-                        true
-                    }
-                },
-                Step::Look(look) => self.looks(*look, at),
+                Step::Several(run) => self.begin_run(run, now)?,
+                Step::Look(look) => self.looks(*look, at).then_some(at),
                 Step::Either(first, second) => {
-                    self.ways.push(Way::Resume { step: *second, at });
-                    step = *first;
+                    let step = *second;
+                    self.ways.push(Way::Resume(Position { step, at }));
+                    now.step = *first;
                     continue;
                 }
                 Step::Jump(to) => {
-                    step = *to;
+                    now.step = *to;
                     continue;
                 }
                 Step::Keep(register) => {
                     let (register, place) = (*register, self.registers[*register]);
                     self.ways.push(Way::Restore { register, place });
                     self.registers[register] = at;
-                    true
+                    Some(at)
                 }
                 Step::UnlessEmpty { register, exit } => {
                     if self.registers[*register] == at {
-                        step = *exit;
+                        now.step = *exit;
                         continue;
                     }
-                    true
+                    Some(at)
                 }
                 Step::Again { begin, end } => {
-                    let range = self.registers[*begin]..self.registers[*end];
-                    match self.text.get(range) {
-                        Some(again) => {
-                            let is_here = self.text[at..].starts_with(again);
-                            at += again.len();
-                            is_here
-                        }
-                        None => false,
-                    }
+                    let text = self.text;
+                    let again = text.get(self.registers[*begin]..self.registers[*end]);
+                    again.and_then(|again| self.end_of(again, at))
                 }
                 Step::Group => {
                     self.ways.push(Way::Mark { at });
-                    true
+                    Some(at)
                 }
                 Step::NegativeGroup(out) => {
-                    self.ways.push(Way::Resume { step: *out, at });
+                    let step = *out;
+                    self.ways.push(Way::Resume(Position { step, at }));
                     self.ways.push(Way::Mark { at });
-                    true
+                    Some(at)
                 }
                 Step::EndAtomic => {
                     self.close_group();
-                    true
+                    Some(at)
                 }
-                Step::EndLook => {
-                    at = self.close_group().unwrap_or(at);
-                    true
-                }
+                Step::EndLook => self.close_group(),
                 Step::EndNegative => {
                     self.close_negative_group();
-                    false
+                    None
                 }
-                Step::Back { least, most } => {
-                    let mut begin = Some(at);
-                    for _ in 0..*least {
-                        begin = begin.and_then(|begin| self.before(begin));
-                    }
-                    self.spend(*least)?;
-                    match begin {
-                        Some(begin) => {
-                            at = begin;
-                            self.ways.push(Way::FurtherBack {
-                                step: step + 1,
-                                at,
-                                left: most.saturating_sub(*least),
-                            });
-                            true
-                        }
-                        None => false,
-                    }
-                }
-                Step::AtGroup => self.group_begin() == Some(at),
+                Step::Back { least, most } => self.go_back(*least, *most, now)?,
+                Step::AtGroup => (self.group_begin() == Some(at)).then_some(at),
             };
-            if goes_on {
-                step += 1;
-                continue;
+            now = match next {
+                Some(at) => Position { step: step + 1, at },
+                None => match self.next_way()? {
+                    Some(position) => position,
+                    None => return Ok(None),
+                },
+            };
+        }
+    }
+
+    /// The end of a text that is at a place.
+    fn end_of(&self, text: &str, at: usize) -> Option<usize> {
+        self.text[at..].starts_with(text).then(|| at + text.len())
+    }
+
+    /// Takes the characters of a run that begins here; returns its end.
+    fn begin_run(&mut self, run: &CharRun, now: Position) -> Result<Option<usize>, PatternError> {
+        let class = &self.machine.classes[run.class];
+        let step = now.step + 1;
+        let mut chars = self.text[now.at..].chars();
+        let mut least_end = now.at;
+        for _ in 0..run.least {
+            match chars.next().filter(|c| class.has(*c)) {
+                Some(c) => least_end += c.len_utf8(),
+                None => {
+                    self.spend(least_end - now.at)?;
+                    return Ok(None);
+                }
             }
-            match self.next_way()? {
-                Some(next) => (step, at) = next,
+        }
+        let more = run.most - run.least;
+        if !run.is_greedy {
+            self.spend(least_end - now.at)?;
+            self.ways.push(Way::Lengthen {
+                step,
+                at: least_end,
+                class: run.class,
+                left: more,
+            });
+            return Ok(Some(least_end));
+        }
+        let more = chars.take(usize::try_from(more).unwrap_or(usize::MAX));
+        let taken = more.take_while(|c| class.has(*c));
+        let end = least_end + taken.map(char::len_utf8).sum::<usize>();
+        self.spend(end - now.at)?;
+        if end > least_end {
+            self.ways.push(Way::Shorten {
+                step,
+                at: end,
+                least: least_end,
+            });
+        }
+        Ok(Some(end))
+    }
+
+    /// Goes back by the least number of characters of a look-behind; returns where it begins.
+    fn go_back(
+        &mut self,
+        least: usize,
+        most: usize,
+        now: Position,
+    ) -> Result<Option<usize>, PatternError> {
+        self.spend(least)?;
+        let mut begin = now.at;
+        for _ in 0..least {
+            match self.before(begin) {
+                Some(before) => begin = before,
                 None => return Ok(None),
             }
         }
+        self.ways.push(Way::FurtherBack {
+            step: now.step + 1,
+            at: begin,
+            left: most.saturating_sub(least),
+        });
+        Ok(Some(begin))
     }
 
     fn spend(&mut self, steps: usize) -> Result<(), PatternError> {
@@ -568,27 +584,6 @@ impl Run<'_> {
     fn before(&self, at: usize) -> Option<usize> {
         let last = self.text[..at].chars().next_back()?;
         Some(at - last.len_utf8())
-    }
-
-    /// The end of so many characters of a class.
-    fn run(&mut self, at: usize, class: usize, count: u32) -> Result<usize, ()> {
-        let mut end = at;
-        let mut chars = self.text[at..].chars();
-        for _ in 0..count {
-            let c = chars.next().filter(|c| self.machine.classes[class].has(*c));
-            end += c.ok_or(())?.len_utf8();
-        }
-        self.steps = self.steps.saturating_sub(end - at);
-        Ok(end)
-    }
-
-    /// The end of at most so many characters of a class.
-    fn run_of_most(&self, at: usize, class: usize, count: u32) -> usize {
-        let class = &self.machine.classes[class];
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
-        let chars = self.text[at..].chars().take(count);
-        let taken = chars.take_while(|c| class.has(*c));
-        at + taken.map(char::len_utf8).sum::<usize>()
     }
 
     /// Whether the text is as an assertion says. After a line feed at its end, a text has no line for
@@ -644,20 +639,20 @@ impl Run<'_> {
         self.ways.pop();
     }
 
-    /// Where the next way goes on: a step and a place.
-    fn next_way(&mut self) -> Result<Option<(usize, usize)>, PatternError> {
+    /// Where the next way goes on.
+    fn next_way(&mut self) -> Result<Option<Position>, PatternError> {
         while let Some(way) = self.ways.pop() {
             self.spend(1)?;
             match way {
                 Way::Mark { .. } => {}
                 Way::Restore { register, place } => self.registers[register] = place,
-                Way::Resume { step, at } => return Ok(Some((step, at))),
+                Way::Resume(position) => return Ok(Some(position)),
                 Way::Shorten { step, at, least } => {
                     let Some(at) = self.before(at) else { continue };
                     if at > least {
                         self.ways.push(Way::Shorten { step, at, least });
                     }
-                    return Ok(Some((step, at)));
+                    return Ok(Some(Position { step, at }));
                 }
                 Way::Lengthen {
                     step,
@@ -676,14 +671,14 @@ impl Run<'_> {
                         class,
                         left,
                     });
-                    return Ok(Some((step, at)));
+                    return Ok(Some(Position { step, at }));
                 }
                 Way::FurtherBack { step, at, left } => {
                     let before = self.before(at).filter(|_| left > 0);
                     let Some(at) = before else { continue };
                     let left = left - 1;
                     self.ways.push(Way::FurtherBack { step, at, left });
-                    return Ok(Some((step, at)));
+                    return Ok(Some(Position { step, at }));
                 }
             }
         }

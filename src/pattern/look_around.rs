@@ -206,6 +206,11 @@ fn readable(expression: &str) -> Option<String> {
             '\\' => {
                 let escaped = rest[1..].chars().next();
                 let length = 1 + escaped.map_or(0, char::len_utf8);
+                // More than nine groups, or a character by its number.
+                let is_digit = |c: char| c.is_ascii_digit();
+                if escaped.is_some_and(is_digit) && rest[length..].starts_with(is_digit) {
+                    return None;
+                }
                 (
                     length,
                     escape(escaped, depth > 0, &mut count, &rest[..length])?,

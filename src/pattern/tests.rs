@@ -701,4 +701,16 @@ fn look_around_and_the_like_match_as_in_oniguruma() {
             .unwrap();
         assert_eq!(matches, expected, "{expression}");
     }
+    // Oniguruma has rules of its own for these.
+    for expression in [
+        r"(?=a)(a)\10",
+        r"(?=(a\1))a",
+        r"(?=a)(?:b??){2}",
+        r"(?m:a)(?=b)",
+    ] {
+        assert!(
+            Pattern::with_look_around(expression).is_err(),
+            "{expression}"
+        );
+    }
 }

@@ -211,10 +211,11 @@ fn whitespace_reasons(model: &Model) -> Vec<Reason> {
 /// Whether U+2581 in a text is removed at its end alone: rules can make a space of it.
 fn keeps_marks(model: &Model) -> bool {
     let spec = model.normalizer_spec();
+    if !spec.remove_extra_whitespaces() || !spec.escape_whitespaces() {
+        return false;
+    }
     let tokenizer = Tokenizer::new(model.clone());
-    spec.remove_extra_whitespaces()
-        && spec.escape_whitespaces()
-        && tokenizer.normalize("\u{2581}a") != tokenizer.normalize("a")
+    tokenizer.normalize("\u{2581}a") != tokenizer.normalize("a")
 }
 
 /// Where llama.cpp finds user-defined symbols that SentencePiece does not find, or the reverse.
@@ -328,6 +329,8 @@ struct SymbolOverlap<'m> {
 /// The reason if two symbols can overlap. The example is a text that is cut in other places, if one of two
 /// symbols is.
 fn overlap_reason(model: &Model, symbols: &[Piece<'_>]) -> Option<Reason> {
+    let overlaps = SymbolOverlap::some(symbols);
+    let first = overlaps.first()?;
     let tokenizer = Tokenizer::new(model.clone());
     let mut longest_first: Vec<&[u8]> = symbols.iter().map(|symbol| symbol.text).collect();
     longest_first.sort_by_key(|text| std::cmp::Reverse(text.len()));
@@ -346,9 +349,8 @@ fn overlap_reason(model: &Model, symbols: &[Piece<'_>]) -> Option<Reason> {
         let longest = cut_longest_first(&text, &symbols);
         leftmost != longest && ids(leftmost) != ids(longest)
     };
-    let overlaps = SymbolOverlap::some(symbols);
     let differing = overlaps.iter().find(differs);
-    let shown = differing.or(overlaps.first())?;
+    let shown = differing.unwrap_or(first);
     let first = lossy_string(shown.first);
     let second = lossy_string(shown.second);
     let mut reason = symbol_reason(format!(

@@ -1,6 +1,9 @@
 //! A component in the form in which tokenizers 0.23.3 saves it: with its type, with the fields that older releases did
 //! not write, and without fields that say nothing.
 //!
+//! `write_pipeline` writes stages, which have forgotten what has no effect here, such as the type of a template. A program that
+//! changes one component expects the others as they were.
+//!
 //! Example: `{"type": "Metaspace", "replacement": "▁", "add_prefix_space": false}` is saved as `{"type": "Metaspace",
 //! "replacement": "▁", "prepend_scheme": "never", "split": true}`.
 
@@ -52,63 +55,120 @@ impl Component {
     fn types(self) -> &'static [ComponentType] {
         match self {
             Self::Normalizer => &[
-                (
-                    "BertNormalizer",
-                    &[
+                ComponentType {
+                    name: "BertNormalizer",
+                    fields: &[
                         "clean_text",
                         "handle_chinese_chars",
                         "strip_accents",
                         "lowercase",
                     ],
-                ),
-                ("Strip", &["strip_left", "strip_right"]),
-                ("Precompiled", &["precompiled_charsmap"]),
-                ("Replace", &["pattern", "content"]),
-                ("Prepend", &["prepend"]),
+                },
+                ComponentType {
+                    name: "Strip",
+                    fields: &["strip_left", "strip_right"],
+                },
+                ComponentType {
+                    name: "Precompiled",
+                    fields: &["precompiled_charsmap"],
+                },
+                ComponentType {
+                    name: "Replace",
+                    fields: &["pattern", "content"],
+                },
+                ComponentType {
+                    name: "Prepend",
+                    fields: &["prepend"],
+                },
             ],
             Self::PreTokenizer => &[
-                (
-                    "ByteLevel",
-                    &["add_prefix_space", "trim_offsets", "use_regex"],
-                ),
-                ("CharDelimiterSplit", &["delimiter"]),
-                ("Metaspace", &["replacement", "prepend_scheme", "split"]),
-                ("Split", &["pattern", "behavior", "invert"]),
-                ("Punctuation", &["behavior"]),
-                ("Digits", &["individual_digits"]),
-                ("FixedLength", &["length"]),
+                ComponentType {
+                    name: "ByteLevel",
+                    fields: &["add_prefix_space", "trim_offsets", "use_regex"],
+                },
+                ComponentType {
+                    name: "CharDelimiterSplit",
+                    fields: &["delimiter"],
+                },
+                ComponentType {
+                    name: "Metaspace",
+                    fields: &["replacement", "prepend_scheme", "split"],
+                },
+                ComponentType {
+                    name: "Split",
+                    fields: &["pattern", "behavior", "invert"],
+                },
+                ComponentType {
+                    name: "Punctuation",
+                    fields: &["behavior"],
+                },
+                ComponentType {
+                    name: "Digits",
+                    fields: &["individual_digits"],
+                },
+                ComponentType {
+                    name: "FixedLength",
+                    fields: &["length"],
+                },
             ],
             // By their fields, whatever the type.
             Self::PostProcessor => &[
-                (
-                    "RobertaProcessing",
-                    &["sep", "cls", "trim_offsets", "add_prefix_space"],
-                ),
-                ("BertProcessing", &["sep", "cls"]),
-                (
-                    "ByteLevel",
-                    &["add_prefix_space", "trim_offsets", "use_regex"],
-                ),
-                ("TemplateProcessing", &["single", "pair", "special_tokens"]),
+                ComponentType {
+                    name: "RobertaProcessing",
+                    fields: &["sep", "cls", "trim_offsets", "add_prefix_space"],
+                },
+                ComponentType {
+                    name: "BertProcessing",
+                    fields: &["sep", "cls"],
+                },
+                ComponentType {
+                    name: "ByteLevel",
+                    fields: &["add_prefix_space", "trim_offsets", "use_regex"],
+                },
+                ComponentType {
+                    name: "TemplateProcessing",
+                    fields: &["single", "pair", "special_tokens"],
+                },
             ],
             Self::Decoder => &[
-                ("BPEDecoder", &["suffix"]),
-                (
-                    "ByteLevel",
-                    &["add_prefix_space", "trim_offsets", "use_regex"],
-                ),
-                ("WordPiece", &["prefix", "cleanup"]),
-                ("Metaspace", &["replacement", "prepend_scheme", "split"]),
-                ("CTC", &["pad_token", "word_delimiter_token", "cleanup"]),
-                ("Strip", &["content", "start", "stop"]),
-                ("Replace", &["pattern", "content"]),
+                ComponentType {
+                    name: "BPEDecoder",
+                    fields: &["suffix"],
+                },
+                ComponentType {
+                    name: "ByteLevel",
+                    fields: &["add_prefix_space", "trim_offsets", "use_regex"],
+                },
+                ComponentType {
+                    name: "WordPiece",
+                    fields: &["prefix", "cleanup"],
+                },
+                ComponentType {
+                    name: "Metaspace",
+                    fields: &["replacement", "prepend_scheme", "split"],
+                },
+                ComponentType {
+                    name: "CTC",
+                    fields: &["pad_token", "word_delimiter_token", "cleanup"],
+                },
+                ComponentType {
+                    name: "Strip",
+                    fields: &["content", "start", "stop"],
+                },
+                ComponentType {
+                    name: "Replace",
+                    fields: &["pattern", "content"],
+                },
             ],
         }
     }
 }
 
-/// The name of a type, and its fields.
-type ComponentType = (&'static str, &'static [&'static str]);
+/// A type of a component.
+struct ComponentType {
+    name: &'static str,
+    fields: &'static [&'static str],
+}
 
 /// The value of a field that is left out.
 fn default_of(field: &str, component: &Map<String, Value>) -> Option<Value> {
@@ -139,8 +199,8 @@ pub(super) fn saved_form(component: Component, json: &Value) -> Value {
         return json!({"type": "Sequence", elements: parts});
     }
     let needs = |field: &&&str| default_of(field, given).is_none();
-    let has_fields = |(_, fields): &&ComponentType| {
-        let mut needed = fields.iter().filter(needs);
+    let has_fields = |it: &&ComponentType| {
+        let mut needed = it.fields.iter().filter(needs);
         needed.all(|field| given.contains_key(*field))
     };
     let kind = match kind {
@@ -150,12 +210,12 @@ pub(super) fn saved_form(component: Component, json: &Value) -> Value {
     };
     let mut types = component.types().iter();
     let by_name = component != Component::PostProcessor;
-    let named = types.find(|(name, _)| by_name && kind == Some(name));
+    let named = types.find(|it| by_name && kind == Some(it.name));
     let is_plain = named.is_none() && by_name && kind.is_some_and(is_type_without_fields);
     let found = named.or_else(|| component.types().iter().find(has_fields));
     let mut saved = Map::new();
     match found.filter(|_| !is_plain) {
-        Some((name, fields)) => {
+        Some(ComponentType { name, fields }) => {
             saved.insert("type".to_owned(), json!(name));
             for field in *fields {
                 let value = given.get(*field).cloned();

@@ -8,13 +8,13 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::ordered_json::Json;
 use super::parse::{JsonModel, JsonPipeline};
 use super::pipeline::{PlacedComponent, read_model, with_equal_model};
 use super::saved_form::{Component, saved_form};
-use super::write_pipeline::{fields_of_added_token, model, model_settings, padding, truncation};
+use super::write_pipeline::{FileFields, added_tokens, model, model_settings};
 use crate::byte_bpe::SpecialToken;
 use crate::formats::error::json_error;
 use crate::formats::{FileFormat, FormatError};
@@ -217,25 +217,18 @@ impl TokenizerFile {
 
     /// The file, as tokenizers saves it: on one line, or with lines that are indented.
     pub fn to_json(&self, is_pretty: bool) -> String {
-        let mut added: Vec<&SpecialToken> = self.parts.added_tokens.iter().collect();
-        added.sort_by_key(|token| token.id);
-        let added = added.into_iter().map(|token| {
-            let mut fields = fields_of_added_token(token);
-            fields["id"] = json!(token.id);
-            fields
-        });
-        let mut fields = vec![
-            ("version", Json::Value(json!("1.0"))),
-            ("truncation", Json::Value(truncation(self.truncation()))),
-            ("padding", Json::Value(padding(self.padding()))),
-            ("added_tokens", Json::Value(added.collect())),
-        ];
-        for (component, json) in Component::ALL.iter().zip(&self.components) {
-            fields.push((component.field(), Json::Value(json.clone())));
-        }
-        let settings = model_settings(&self.parts.model);
-        fields.push(("model", model(&self.parts.model, settings)));
-        let file = Json::Object(fields);
+        let mut added = added_tokens(&self.parts.added_tokens);
+        added.sort_by_key(|token| token["id"].as_u64());
+        let components = Component::ALL.iter().zip(&self.components);
+        let components = components.map(|(component, json)| (component.field(), json.clone()));
+        let fields = FileFields {
+            truncation: self.truncation(),
+            padding: self.padding(),
+            added_tokens: added,
+            components: components.collect(),
+        };
+        let model = model(&self.parts.model, model_settings(&self.parts.model));
+        let file = fields.into_json("1.0", model);
         // Neither writing to memory nor a value of these types fails.
         match is_pretty {
             true => serde_json::to_string_pretty(&file),

@@ -30,7 +30,7 @@ pub(super) fn write_file(
     components: Vec<(&'static str, Value)>,
     settings: Vec<(&'static str, Value)>,
 ) -> Vec<u8> {
-    let mut added = added_tokens(pipeline);
+    let mut added = added_tokens(pipeline.added_tokens());
     // Of those that are found in the normalized text, the first one of equal ones is found.
     if pipeline
         .added_tokens()
@@ -39,17 +39,39 @@ pub(super) fn write_file(
     {
         added.sort_by_key(|token| token["id"].as_u64());
     }
-    let mut fields = vec![
-        ("version", Json::Value(json!(version))),
-        ("truncation", Json::Value(truncation(pipeline.truncation()))),
-        ("padding", Json::Value(padding(pipeline.padding()))),
-        ("added_tokens", Json::Value(added.into())),
-    ];
-    let components = components.into_iter();
-    fields.extend(components.map(|(name, value)| (name, Json::Value(value))));
-    fields.push(("model", model(pipeline.model(), settings)));
+    let parts = FileFields {
+        truncation: pipeline.truncation(),
+        padding: pipeline.padding(),
+        added_tokens: added,
+        components,
+    };
+    let file = parts.into_json(version, model(pipeline.model(), settings));
     // Neither writing to memory nor a value of these types fails.
-    serde_json::to_vec_pretty(&Json::Object(fields)).unwrap_or_default()
+    serde_json::to_vec_pretty(&file).unwrap_or_default()
+}
+
+/// The fields of a file before the model.
+pub(super) struct FileFields<'p> {
+    pub(super) truncation: Option<&'p Truncation>,
+    pub(super) padding: Option<&'p Padding>,
+    pub(super) added_tokens: Vec<Value>,
+    pub(super) components: Vec<(&'static str, Value)>,
+}
+
+impl FileFields<'_> {
+    /// The file, with its fields in the order of tokenizers.
+    pub(super) fn into_json<'m>(self, version: &str, model: Json<'m>) -> Json<'m> {
+        let mut fields = vec![
+            ("version", Json::Value(json!(version))),
+            ("truncation", Json::Value(truncation(self.truncation))),
+            ("padding", Json::Value(padding(self.padding))),
+            ("added_tokens", Json::Value(self.added_tokens.into())),
+        ];
+        let components = self.components.into_iter();
+        fields.extend(components.map(|(name, value)| (name, Json::Value(value))));
+        fields.push(("model", model));
+        Json::Object(fields)
+    }
 }
 
 /// Everything in the file but vocabulary and merges, of which the numbers are given, and the bytes of
@@ -58,7 +80,10 @@ pub(in crate::formats) fn write_stages(pipeline: &Pipeline) -> String {
     let mut stages = Map::new();
     stages.insert("truncation".to_owned(), truncation(pipeline.truncation()));
     stages.insert("padding".to_owned(), padding(pipeline.padding()));
-    stages.insert("added_tokens".to_owned(), added_tokens(pipeline).into());
+    stages.insert(
+        "added_tokens".to_owned(),
+        added_tokens(pipeline.added_tokens()).into(),
+    );
     for (name, mut value) in components(pipeline) {
         shorten_rules(&mut value);
         stages.insert(name.to_owned(), value);
@@ -93,8 +118,8 @@ fn shorten_rules(component: &mut Value) {
     }
 }
 
-fn added_tokens(pipeline: &Pipeline) -> Vec<Value> {
-    let added = pipeline.added_tokens().iter().map(|token| {
+pub(super) fn added_tokens(tokens: &[SpecialToken]) -> Vec<Value> {
+    let added = tokens.iter().map(|token| {
         let mut fields = fields_of_added_token(token);
         fields["id"] = json!(token.id);
         fields
@@ -144,7 +169,7 @@ fn side(side: Side) -> &'static str {
     }
 }
 
-pub(super) fn truncation(truncation: Option<&Truncation>) -> Value {
+fn truncation(truncation: Option<&Truncation>) -> Value {
     let Some(it) = truncation else {
         return Value::Null;
     };
@@ -156,7 +181,7 @@ pub(super) fn truncation(truncation: Option<&Truncation>) -> Value {
     json!({"direction": side(it.direction), "max_length": it.max_length, "strategy": strategy, "stride": it.stride})
 }
 
-pub(super) fn padding(padding: Option<&Padding>) -> Value {
+fn padding(padding: Option<&Padding>) -> Value {
     let Some(it) = padding else {
         return Value::Null;
     };

@@ -1,7 +1,7 @@
 //! All matches of an expression in time that is linear in the text.
 //!
-//! The automaton is followed from each place at which no match ends yet, until it is dead. What it read
-//! after the end of the match is read again from there on. Expressions that look far ahead and fail, such
+//! The automaton is started at each place after the last match, and followed until it is dead. The bytes that
+//! it read after the end of a match are read again. Expressions that look far ahead and fail, such
 //! as `a[ab]*c|b`, would read the rest of the text at each place. So the *states in vain* are kept: the
 //! states, and the places at which they were, after which no match ended. Where one comes up again, nothing
 //! is left to be found. (After T. Reps, "Maximal-munch" tokenization in linear time, 1998.)
@@ -28,10 +28,17 @@ use regex_syntax::hir::Hir;
 use super::Found;
 use crate::base::steps;
 
+/// A state after which no match ended, and the place at which it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct InVain {
+    at: usize,
+    state: LazyStateID,
+}
+
 /// Bytes after the last match, from which on states are kept.
-const NEAR: usize = 256;
+const NEAR: usize = 64;
 /// States are kept at places that are a multiple of this.
-const SPACING: usize = 64;
+const SPACING: usize = 16;
 
 /// So many states in vain are kept without looking whether they are still of use.
 const MIN_IN_VAIN: usize = 1 << 12;
@@ -132,11 +139,11 @@ pub(super) struct Matches<'w> {
     cache: PoolGuard<'w, Cache, MakeCache>,
     /// How often the cache was cleared when the states in vain were found; then they have other numbers.
     clears: usize,
-    in_vain: HashSet<(usize, LazyStateID)>,
+    in_vain: HashSet<InVain>,
     /// How many states in vain there may be before those of places behind are dropped.
     max_in_vain: usize,
     /// The states of the match at hand that are in vain unless it goes on.
-    kept: Vec<(usize, LazyStateID)>,
+    kept: Vec<InVain>,
 }
 
 impl Matches<'_> {
@@ -153,6 +160,8 @@ impl Matches<'_> {
         })
     }
 
+    /// The match that begins at a place. No step of the automaton fails: no byte is refused, and a cache that is
+    /// full is cleared.
     fn match_at(&mut self, start: usize) -> Option<Found> {
         let Self { walk, text, .. } = *self;
         let dfa = &walk.dfa;
@@ -181,11 +190,12 @@ impl Matches<'_> {
             }
             if at % SPACING == 0 && at - last > NEAR {
                 self.forget_old_numbers();
-                if self.in_vain.contains(&(at, state)) {
+                let kept = InVain { at, state };
+                if self.in_vain.contains(&kept) {
                     self.keep_in_vain(start);
                     return found;
                 }
-                self.kept.push((at, state));
+                self.kept.push(kept);
             }
         }
         state = dfa.next_eoi_state(&mut self.cache, state).ok()?;
@@ -209,7 +219,7 @@ impl Matches<'_> {
         self.forget_old_numbers();
         self.in_vain.extend(self.kept.drain(..));
         if self.in_vain.len() > self.max_in_vain {
-            self.in_vain.retain(|(at, _)| *at > start);
+            self.in_vain.retain(|it| it.at > start);
             self.max_in_vain = MIN_IN_VAIN.max(2 * self.in_vain.len());
         }
     }

@@ -23,10 +23,10 @@ struct WrittenFile<'b> {
     truncation: (),
     padding: (),
     added_tokens: Vec<WrittenAddedToken<'b>>,
-    normalizer: Option<Component>,
-    pre_tokenizer: Component,
+    normalizer: Option<WrittenComponent>,
+    pre_tokenizer: WrittenComponent,
     post_processor: Option<WrittenPostProcessor<'b>>,
-    decoder: Component,
+    decoder: WrittenComponent,
     model: WrittenModel<'b>,
 }
 
@@ -43,7 +43,7 @@ struct WrittenAddedToken<'b> {
 
 #[derive(Serialize)]
 #[serde(tag = "type")]
-enum Component {
+enum WrittenComponent {
     #[serde(rename = "NFC")]
     Nfc,
     Sequence {
@@ -67,7 +67,7 @@ enum Component {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum WrittenPostProcessor<'b> {
-    New(Component),
+    New(WrittenComponent),
     Copied(&'b Processor),
 }
 
@@ -119,7 +119,7 @@ pub(in crate::formats) fn write_byte_level(
     }
     let (vocab, more_special) = vocabulary(FORMAT, tokens, Placement::WhereNeeded)?;
     let (ignore_merges, reason) = ignore_merges(tokens, &more_special);
-    let form = (bpe.text_form() == TextForm::Nfc).then_some(Component::Nfc);
+    let form = (bpe.text_form() == TextForm::Nfc).then_some(WrittenComponent::Nfc);
     let merges = tokens
         .merges()
         .map(|(pair, _)| pair.map(|part| printable(tokens.bytes(part))));
@@ -272,8 +272,8 @@ fn post_processor(options: &PostProcessor) -> Option<WrittenPostProcessor<'_>> {
 }
 
 /// `ByteLevel` as a decoder or a post-processor.
-fn byte_level(trim_offsets: bool) -> Component {
-    Component::ByteLevel {
+fn byte_level(trim_offsets: bool) -> WrittenComponent {
+    WrittenComponent::ByteLevel {
         add_prefix_space: true,
         trim_offsets,
         use_regex: true,
@@ -283,7 +283,7 @@ fn byte_level(trim_offsets: bool) -> Component {
 fn pre_tokenizer(
     pretokenizer: &Pretokenizer,
     add_prefix_space: bool,
-) -> Result<Component, FormatError> {
+) -> Result<WrittenComponent, FormatError> {
     let mut splits = pretokenizer.splits();
     let is_gpt2 = |split: &Split| Pretokenizer::new(vec![split.clone()]).name() == Some("gpt2");
     let mut use_regex = false;
@@ -293,7 +293,7 @@ fn pre_tokenizer(
         use_regex = true;
         splits = before;
     }
-    let byte_level = Component::ByteLevel {
+    let byte_level = WrittenComponent::ByteLevel {
         add_prefix_space,
         trim_offsets: true,
         use_regex,
@@ -310,12 +310,12 @@ fn pre_tokenizer(
     }
     let components = splits.iter().map(split).chain([Ok(byte_level)]);
     let pretokenizers = components.collect::<Result<_, _>>()?;
-    Ok(Component::Sequence { pretokenizers })
+    Ok(WrittenComponent::Sequence { pretokenizers })
 }
 
-fn split(split: &Split) -> Result<Component, FormatError> {
+fn split(split: &Split) -> Result<WrittenComponent, FormatError> {
     if let Some(individual_digits) = split.individual_numbers() {
-        return Ok(Component::Digits { individual_digits });
+        return Ok(WrittenComponent::Digits { individual_digits });
     }
     // The texts between matches are parts of an isolated split anyway.
     let inner = match (split.behavior, split.invert) {
@@ -338,7 +338,7 @@ fn split(split: &Split) -> Result<Component, FormatError> {
         }
         other => other,
     };
-    Ok(Component::Split {
+    Ok(WrittenComponent::Split {
         pattern: WrittenPattern::Regex(pattern.expression().to_owned()),
         behavior: name_of_behavior(behavior),
         invert,

@@ -26,7 +26,7 @@ mod layout;
 
 use self::dawg::{Dawg, Transition};
 pub(crate) use self::error::BuildError;
-use self::layout::{Layout, is_in_reach};
+use self::layout::{ArrayLayout, is_in_reach};
 use super::unit::ArrayUnit;
 use super::{ChildCells, DoubleArray};
 
@@ -77,7 +77,7 @@ impl DoubleArray {
 /// The units of a double array of `keys`; see [`DoubleArray::build`].
 fn units_of(keys: &[(&[u8], u32)]) -> Result<Vec<u32>, BuildError> {
     let (dawg, start) = Dawg::from_sorted(keys)?;
-    let layout = Layout::new(dawg.len().next_power_of_two())?;
+    let layout = ArrayLayout::new(dawg.len().next_power_of_two())?;
     let mut placement = LayoutWalk {
         bases: vec![NOWHERE; dawg.len()],
         dawg: &dawg,
@@ -99,7 +99,7 @@ type OpenState<'a> = (u32, std::slice::Iter<'a, Transition>);
 /// A depth-first walk that lays out the states of the automaton.
 struct LayoutWalk<'a> {
     dawg: &'a Dawg,
-    layout: Layout,
+    layout: ArrayLayout,
     /// The last base of each shared state, or [`NOWHERE`].
     bases: Vec<u32>,
     /// Labels of the current state; a field so that the buffer is reused.

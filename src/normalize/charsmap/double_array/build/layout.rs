@@ -36,7 +36,7 @@ struct CellState {
 }
 
 /// The array under construction.
-pub(super) struct Layout {
+pub(super) struct ArrayLayout {
     units: Vec<u32>,
     /// Number of units.
     len: u32,
@@ -46,7 +46,7 @@ pub(super) struct Layout {
     head: u32,
 }
 
-impl Layout {
+impl ArrayLayout {
     /// One block, with the root in cell 0.
     pub(super) fn new(capacity: usize) -> Result<Self, BuildError> {
         let mut layout = Self {
