@@ -14,8 +14,8 @@ use super::state::exception;
 use crate::buffer::list_of;
 use crate::spans;
 
-/// A result over sources.
-pub type Result = Layout<Arc<Source>>;
+/// The tokens of an encoding, over sources.
+pub type Encoded = Layout<Arc<Source>>;
 
 /// A piece of a result.
 type Piece = LayoutPiece<Arc<Source>>;
@@ -23,11 +23,11 @@ type Piece = LayoutPiece<Arc<Source>>;
 /// The tokens of one text or two, with everything that is known about them.
 #[pyclass(module = "spiece.tokenizers", name = "Encoding", dict)]
 pub struct PyEncoding {
-    pub layout: Result,
+    pub layout: Encoded,
 }
 
-impl From<Result> for PyEncoding {
-    fn from(layout: Result) -> Self {
+impl From<Encoded> for PyEncoding {
+    fn from(layout: Encoded) -> Self {
         Self { layout }
     }
 }
@@ -48,7 +48,7 @@ fn push_ids(piece: &Piece, ids: &mut Vec<u32>) {
 }
 
 /// Appends the ids of a result.
-pub fn push_all_ids(layout: &Result, ids: &mut Vec<u32>) {
+pub fn push_all_ids(layout: &Encoded, ids: &mut Vec<u32>) {
     let pieces = layout.pieces().iter();
     pieces.for_each(|piece| push_ids(piece, ids));
 }
@@ -92,7 +92,7 @@ impl Column {
 
 /// A column of numbers: of tokens those that were read, if they were, and otherwise the same for all of a piece.
 fn numbers(
-    layout: &Result,
+    layout: &Encoded,
     of_piece: impl Fn(&Piece) -> Option<u32>,
     given: impl Fn(&GivenColumns) -> &[u32],
     otherwise: impl Fn(&Piece) -> u32,
@@ -115,7 +115,7 @@ fn numbers(
     column
 }
 
-fn type_ids(layout: &Result) -> Column {
+fn type_ids(layout: &Encoded) -> Column {
     let own = |piece: &Piece| match &piece.content {
         PieceContent::Tokens { source, .. } => source.type_id,
         PieceContent::Special { .. } => 0,
@@ -124,20 +124,20 @@ fn type_ids(layout: &Result) -> Column {
     numbers(layout, |piece| piece.type_id, |given| &given.type_ids, own)
 }
 
-fn special_tokens_mask(layout: &Result) -> Column {
+fn special_tokens_mask(layout: &Encoded) -> Column {
     let own = |piece: &Piece| u32::from(!matches!(piece.content, PieceContent::Tokens { .. }));
     let text = |piece: &Piece| piece.is_text.then_some(0);
     numbers(layout, text, |given| &given.special, own)
 }
 
-fn attention_mask(layout: &Result) -> Column {
+fn attention_mask(layout: &Encoded) -> Column {
     let own = |piece: &Piece| u32::from(!matches!(piece.content, PieceContent::Padding { .. }));
     let text = |piece: &Piece| piece.is_text.then_some(1);
     numbers(layout, text, |given| &given.attention, own)
 }
 
 /// The texts of tokens.
-fn texts(layout: &Result) -> PyResult<Vec<&str>> {
+fn texts(layout: &Encoded) -> PyResult<Vec<&str>> {
     let mut column: Vec<&str> = Vec::with_capacity(layout.len());
     for piece in layout.pieces() {
         match &piece.content {
@@ -156,7 +156,7 @@ fn texts(layout: &Result) -> PyResult<Vec<&str>> {
     Ok(column)
 }
 
-fn words(layout: &Result) -> PyResult<Vec<Option<u32>>> {
+fn words(layout: &Encoded) -> PyResult<Vec<Option<u32>>> {
     let mut column = Vec::with_capacity(layout.len());
     for piece in layout.pieces() {
         match &piece.content {
@@ -186,7 +186,7 @@ fn span(piece: &Piece, number: usize) -> PyResult<(usize, usize)> {
     }
 }
 
-fn spans_of(layout: &Result) -> PyResult<Vec<(usize, usize)>> {
+fn spans_of(layout: &Encoded) -> PyResult<Vec<(usize, usize)>> {
     let mut column = Vec::with_capacity(layout.len());
     for piece in layout.pieces() {
         for number in 0..piece.content.len() {
@@ -197,14 +197,14 @@ fn spans_of(layout: &Result) -> PyResult<Vec<(usize, usize)>> {
 }
 
 /// The end of the span of the last token; 0 without tokens.
-fn last_end(layout: &Result) -> PyResult<usize> {
+fn last_end(layout: &Encoded) -> PyResult<usize> {
     let last = layout.pieces().last();
     let number = last.and_then(|piece| Some((piece, piece.content.len().checked_sub(1)?)));
     number.map_or(Ok(0), |(piece, number)| Ok(span(piece, number)?.1))
 }
 
 /// Makes the details of all tokens, so that nothing that follows fails.
-fn require_details(layout: &Result) -> PyResult<()> {
+fn require_details(layout: &Encoded) -> PyResult<()> {
     for piece in layout.pieces() {
         if let PieceContent::Tokens { source, .. } = &piece.content {
             source.details()?;
@@ -214,7 +214,11 @@ fn require_details(layout: &Result) -> PyResult<()> {
 }
 
 /// The tokens of a word: the first of them, and the one after the last.
-fn tokens_of_word(layout: &Result, word: u32, sequence: usize) -> PyResult<Option<(usize, usize)>> {
+fn tokens_of_word(
+    layout: &Encoded,
+    word: u32,
+    sequence: usize,
+) -> PyResult<Option<(usize, usize)>> {
     let range = layout.tokens_of(sequence);
     let words = words(layout)?;
     let Some(within) = words.get(range.clone()) else {
@@ -232,7 +236,7 @@ fn tokens_of_word(layout: &Result, word: u32, sequence: usize) -> PyResult<Optio
     Ok(Some((first, found.last().unwrap_or(first) + 1)))
 }
 
-fn token_of_place(layout: &Result, place: usize, sequence: usize) -> PyResult<Option<usize>> {
+fn token_of_place(layout: &Encoded, place: usize, sequence: usize) -> PyResult<Option<usize>> {
     let range = layout.tokens_of(sequence);
     let spans = spans_of(layout)?;
     let Some(within) = spans.get(range.clone()) else {
@@ -245,7 +249,7 @@ fn token_of_place(layout: &Result, place: usize, sequence: usize) -> PyResult<Op
 }
 
 /// All columns, as tokenizers stores an encoding in JSON.
-fn to_dict<'py>(py: Python<'py>, layout: &Result) -> PyResult<Bound<'py, PyDict>> {
+fn to_dict<'py>(py: Python<'py>, layout: &Encoded) -> PyResult<Bound<'py, PyDict>> {
     let mut ids = Vec::with_capacity(layout.len());
     push_all_ids(layout, &mut ids);
     let overflow = layout.overflow().iter().map(|part| to_dict(py, part));
@@ -270,7 +274,7 @@ fn to_dict<'py>(py: Python<'py>, layout: &Result) -> PyResult<Bound<'py, PyDict>
 }
 
 /// The result of such columns.
-fn of_dict(dict: &Bound<'_, PyDict>) -> PyResult<Result> {
+fn of_dict(dict: &Bound<'_, PyDict>) -> PyResult<Encoded> {
     let field = |name: &str| {
         let value = dict.get_item(name)?;
         value.ok_or_else(|| PyException::new_err(format!("missing field `{name}`")))
@@ -375,7 +379,7 @@ impl PyEncoding {
             if growing_offsets {
                 require_details(&encoding.layout)?;
             }
-            let shift = |left: &Result| match growing_offsets {
+            let shift = |left: &Encoded| match growing_offsets {
                 true => last_end(left).unwrap_or_default(),
                 false => 0,
             };

@@ -11,7 +11,7 @@ use spiece::formats::{Component, FormatError, TokenizerFile};
 use spiece::pipeline::{Layout, Padding, Truncation};
 use spiece::{EncodeError, PieceId};
 
-use super::encoding::{PyEncoding, Result, push_all_ids};
+use super::encoding::{Encoded, PyEncoding, push_all_ids};
 use super::input::Inputs;
 use super::settings;
 use super::source::{Call, Places, Source, Worker};
@@ -45,9 +45,9 @@ struct Job<'e> {
 }
 
 impl Job<'_> {
-    fn run(&self, worker: &mut Worker<'_>, inputs: Inputs) -> PyResult<Result> {
+    fn run(&self, worker: &mut Worker<'_>, inputs: Inputs) -> PyResult<Encoded> {
         let engine = &self.state.engine;
-        let mut layout = |input, is_second| -> std::result::Result<Result, EncodeError> {
+        let mut layout = |input, is_second| -> Result<Encoded, EncodeError> {
             let source = Source::encode(engine, worker, input, is_second, self.call)?;
             let length = source.ids.len();
             Ok(Layout::of_source(Arc::new(source), length))
@@ -59,7 +59,12 @@ impl Job<'_> {
         self.finish(engine, first, second)
     }
 
-    fn finish(&self, engine: &Engine, first: Result, second: Option<Result>) -> PyResult<Result> {
+    fn finish(
+        &self,
+        engine: &Engine,
+        first: Encoded,
+        second: Option<Encoded>,
+    ) -> PyResult<Encoded> {
         let truncation = self.state.truncation.as_ref();
         let result = engine
             .pipeline()?
@@ -67,25 +72,30 @@ impl Job<'_> {
         result.map_err(|error| exception(truncation_message(&error)))
     }
 
-    fn worker(&self) -> std::result::Result<Worker<'_>, EncodeError> {
+    fn worker(&self) -> Result<Worker<'_>, EncodeError> {
         Worker::new(&self.state.engine, self.call)
     }
 
     /// One result, filled up.
-    fn one(&self, inputs: Inputs) -> PyResult<Result> {
+    fn one(&self, inputs: Inputs) -> PyResult<Encoded> {
         let mut worker = self.worker().map_err(exception)?;
         let mut results = [self.run(&mut worker, inputs)?];
-        if let Some(padding) = &self.state.padding {
-            padding.apply(&mut results);
-        }
+        self.pad(&mut results);
         let [result] = results;
         Ok(result)
     }
 
+    /// Fills results up to one length.
+    fn pad(&self, results: &mut [Encoded]) {
+        if let Some(padding) = &self.state.padding {
+            padding.apply(results);
+        }
+    }
+
     /// The results of a batch, filled up to one length.
-    fn batch(&self, batch: Vec<Inputs>) -> PyResult<Vec<Result>> {
+    fn batch(&self, batch: Vec<Inputs>) -> PyResult<Vec<Encoded>> {
         let threads = threads(batch.len());
-        let results: PyResult<Vec<Result>> = match threads {
+        let results: PyResult<Vec<Encoded>> = match threads {
             1 => {
                 let mut worker = self.worker().map_err(exception)?;
                 let results = batch
@@ -105,9 +115,7 @@ impl Job<'_> {
             })?,
         };
         let mut results = results?;
-        if let Some(padding) = &self.state.padding {
-            padding.apply(&mut results);
-        }
+        self.pad(&mut results);
         Ok(results)
     }
 }
@@ -136,7 +144,7 @@ fn component_of(name: &str) -> PyResult<Component> {
 type TokenFields = (String, bool, bool, bool, bool, bool);
 
 impl TokenizerCore {
-    fn of_file(file: std::result::Result<TokenizerFile, FormatError>) -> PyResult<TokenizerCore> {
+    fn of_file(file: Result<TokenizerFile, FormatError>) -> PyResult<TokenizerCore> {
         Ok(TokenizerCore {
             state: Mutex::new(Arc::new(State::new(file.map_err(exception)?)?)),
             refresh: Mutex::default(),
@@ -168,7 +176,7 @@ impl TokenizerCore {
     /// Changes the file.
     fn change<T>(
         &self,
-        change: impl FnOnce(&mut TokenizerFile) -> std::result::Result<T, FormatError>,
+        change: impl FnOnce(&mut TokenizerFile) -> Result<T, FormatError>,
     ) -> PyResult<T> {
         let state = self.current();
         let mut file = state.file();
@@ -194,7 +202,7 @@ impl TokenizerCore {
         is_pretokenized: bool,
         adds_special: bool,
         places: Places,
-    ) -> PyResult<Vec<Result>> {
+    ) -> PyResult<Vec<Encoded>> {
         let inputs = input
             .iter()
             .map(|element| Inputs::of_element(element, is_pretokenized));
@@ -505,7 +513,7 @@ impl TokenizerCore {
         let places = Places::Nothing;
         let results = self.results(py, &input, is_pretokenized, add_special_tokens, places)?;
         py.detach(|| {
-            let mut ids = Vec::with_capacity(results.iter().map(Result::len).sum());
+            let mut ids = Vec::with_capacity(results.iter().map(Encoded::len).sum());
             let mut offsets = Vec::with_capacity(results.len() + 1);
             offsets.push(0);
             for result in &results {
@@ -530,9 +538,7 @@ impl TokenizerCore {
         let second = pair.map(|pair| pair.layout.clone());
         let job = job(&state, Places::Chars, add_special_tokens);
         let mut results = [job.finish(&state.engine, encoding.layout.clone(), second)?];
-        if let Some(padding) = &state.padding {
-            padding.apply(&mut results);
-        }
+        job.pad(&mut results);
         let [result] = results;
         Ok(result.into())
     }
