@@ -32,6 +32,16 @@ pub(super) fn is_number(c: char) -> bool {
     c.is_numeric() || matches!(c, '\u{11DE0}'..='\u{11DE9}' | '\u{16FF4}'..='\u{16FF6}')
 }
 
+/// Whether the lower case of a character can be another text.
+pub(super) fn has_lower_case(c: char) -> bool {
+    match c {
+        '\0'..='\u{7F}' => c.is_ascii_uppercase(),
+        // No script from here to there has cases.
+        '\u{2E80}'..='\u{A63F}' => false,
+        _ => !lower_case(c).eq([c]),
+    }
+}
+
 /// The lower case of a character, by Unicode 17.
 pub(super) fn lower_case(c: char) -> std::char::ToLowercase {
     let distance = match c {
@@ -77,6 +87,12 @@ mod tests {
             let differ: Vec<char> = differ.map(|(c, _)| c).collect();
             assert!(differ.is_empty(), "{name}: {differ:?}");
         }
+    }
+
+    #[test]
+    fn characters_without_a_lower_case_stay_as_they_are() {
+        let differ = |c: &char| has_lower_case(*c) == lower_case(*c).eq([*c]);
+        assert_eq!(('\0'..=char::MAX).find(differ), None);
     }
 
     #[test]

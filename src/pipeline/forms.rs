@@ -9,7 +9,8 @@ use unicode_normalization::char::{
     canonical_combining_class, decompose_canonical, decompose_compatible,
 };
 use unicode_normalization::{
-    IsNormalized, UnicodeNormalization as Unicode17, is_nfc_quick, is_nfkc_quick,
+    IsNormalized, UnicodeNormalization as Unicode17, is_nfc_quick, is_nfd_quick, is_nfkc_quick,
+    is_nfkd_quick,
 };
 use unicode_normalization_alignments::UnicodeNormalization as Unicode9;
 
@@ -40,8 +41,28 @@ pub enum UnicodeForm {
 }
 
 impl UnicodeForm {
+    /// Whether the form certainly leaves a text as it is, in every version.
+    ///
+    /// What newer tables leave as it is, older ones leave, too: characters that they do not know have no
+    /// decomposition and no class.
+    pub(super) fn keeps(self, text: &str) -> bool {
+        // The form changes none of these, and nothing across them.
+        let is_ideograph = |c: &char| matches!(c, '\u{3400}'..='\u{9FFF}');
+        let others = text.chars().filter(|c| !is_ideograph(c));
+        let quick = match self {
+            Self::Nfc => is_nfc_quick(others),
+            Self::Nfd => is_nfd_quick(others),
+            Self::Nfkc => is_nfkc_quick(others),
+            Self::Nfkd => is_nfkd_quick(others),
+        };
+        quick == IsNormalized::Yes
+    }
+
     pub(super) fn apply(self, part: &mut PartWriter<'_>, version: UnicodeVersion) {
         let text = part.part().text;
+        if !part.tracks() && self.keeps(text) {
+            return part.keep();
+        }
         let change = |(c, shift)| Change::new(c, shift);
         match (version, self) {
             (UnicodeVersion::V17, _) => part.change(self.changes_of_17(text), 0),

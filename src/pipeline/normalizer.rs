@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use unicode_normalization::{IsNormalized, is_nfc_quick};
 use unicode_normalization_alignments::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::characters::{is_chinese, is_nonspacing_mark, is_removed, is_space, lower_case};
+use super::characters::{
+    has_lower_case, is_chinese, is_nonspacing_mark, is_removed, is_space, lower_case,
+};
 use super::forms::{UnicodeForm, UnicodeVersion};
 use super::matcher::{Matcher, MatcherTarget};
 use super::text::{Change, MappedText, PartWriter, malformed_byte};
@@ -158,16 +159,13 @@ impl NormalizerStep {
     }
 
     /// Whether the step certainly leaves a text as it is. That is known at once of text of ASCII, and
-    /// of text in form C.
+    /// of most text in a normalization form.
     pub(super) fn keeps(&self, text: &[u8]) -> bool {
         if text.is_ascii() {
             return std::str::from_utf8(text).is_ok_and(|text| self.keeps_ascii(text));
         }
-        // What newer tables than those of the library leave as it is, those leave, too: characters that
-        // they do not know have no decomposition and no class.
-        let is_nfc = |text: &str| is_nfc_quick(text.chars()) == IsNormalized::Yes;
         match self {
-            Self::Unicode(UnicodeForm::Nfc, _) => std::str::from_utf8(text).is_ok_and(is_nfc),
+            Self::Unicode(form, _) => std::str::from_utf8(text).is_ok_and(|text| form.keeps(text)),
             _ => false,
         }
     }
@@ -209,30 +207,40 @@ impl BertNormalizer {
             });
             return;
         }
+        // A pass that changes nothing costs more than a look at the text. With origins, passes also
+        // decide on what stands at the start.
+        let needs = |text: &MappedText, is_changed: fn(char) -> bool| {
+            text.tracks() || text.text.chars().any(is_changed)
+        };
         if self.clean_text {
-            infallible(text, |part| part.filter(|c| !is_removed(c)));
-            infallible(text, |part| {
-                part.map(|c| [if is_space(c) { ' ' } else { c }]);
-            });
+            if needs(text, is_removed) {
+                infallible(text, |part| part.filter(|c| !is_removed(c)));
+            }
+            if needs(text, |c| c != ' ' && is_space(c)) {
+                infallible(text, |part| {
+                    part.map(|c| [if is_space(c) { ' ' } else { c }]);
+                });
+            }
         }
         if self.handle_chinese_chars && text.text.chars().any(is_chinese) {
             infallible(text, |part| {
                 let chars = part.part().text.chars();
                 let changes = chars.flat_map(|c| {
-                    let [before, after] = [Change::new(' ', 0), Change::new(' ', 1)];
-                    match is_chinese(c) {
-                        true => vec![before, Change::new(c, 1), after],
-                        false => vec![Change::new(c, 0)],
-                    }
+                    let (begin, length) = if is_chinese(c) { (0, 3) } else { (1, 1) };
+                    let shift = isize::from(length > 1);
+                    let all = [(' ', 0), (c, shift), (' ', 1)];
+                    all.into_iter().skip(begin).take(length)
                 });
-                part.change(changes, 0);
+                part.change(changes.map(|(c, shift)| Change::new(c, shift)), 0);
             });
         }
         if self.removes_accents() {
             infallible(text, |part| UnicodeForm::Nfd.apply(part, version));
-            infallible(text, |part| part.filter(|c| !is_nonspacing_mark(c)));
+            if needs(text, is_nonspacing_mark) {
+                infallible(text, |part| part.filter(|c| !is_nonspacing_mark(c)));
+            }
         }
-        if self.lowercase {
+        if self.lowercase && needs(text, has_lower_case) {
             infallible(text, |part| part.map(lower_case));
         }
     }
@@ -285,21 +293,36 @@ fn precompiled(charsmap: &PrecompiledRules, part: &mut PartWriter<'_>) {
         changes: Vec::with_capacity(text.len()),
         is_changed: false,
     };
-    // Each is a cluster by itself.
-    if text.is_ascii() && !text.contains('\r') {
-        changes.replace_chars(charsmap, text);
-    } else {
-        for cluster in text.graphemes(true) {
-            match charsmap.transform(cluster).filter(|_| cluster.len() < 6) {
-                Some(new) => changes.replace(cluster, new),
-                None => changes.replace_chars(charsmap, cluster),
-            }
+    // Between two characters that extend no cluster, one ends.
+    let mut begin = 0;
+    let mut follows_single = false;
+    for (at, c) in text.char_indices() {
+        let is_single = extends_no_cluster(c);
+        if is_single && follows_single {
+            changes.replace_clusters(charsmap, &text[begin..at]);
+            begin = at;
         }
+        follows_single = is_single;
     }
+    changes.replace_clusters(charsmap, &text[begin..]);
     match changes.is_changed {
         true => part.change(changes.changes, 0),
         false => part.keep(),
     }
+}
+
+/// Whether a character certainly joins no other one but marks that follow it: of those, the characters that
+/// most text is made of.
+fn extends_no_cluster(c: char) -> bool {
+    matches!(c,
+        ' '..='~'
+        | '\u{C0}'..='\u{24F}'
+        | '\u{391}'..='\u{481}'
+        | '\u{3000}'..='\u{3029}'
+        | '\u{3041}'..='\u{3096}'
+        | '\u{30A1}'..='\u{30FA}'
+        | '\u{3400}'..='\u{9FFF}'
+        | '\u{FF01}'..='\u{FF5E}')
 }
 
 /// What rules make of a text.
@@ -309,6 +332,19 @@ struct RuleChanges {
 }
 
 impl RuleChanges {
+    /// Whole clusters.
+    fn replace_clusters(&mut self, charsmap: &PrecompiledRules, text: &str) {
+        if text.chars().nth(1).is_none() {
+            return self.replace_chars(charsmap, text);
+        }
+        for cluster in text.graphemes(true) {
+            match charsmap.transform(cluster).filter(|_| cluster.len() < 6) {
+                Some(new) => self.replace(cluster, new),
+                None => self.replace_chars(charsmap, cluster),
+            }
+        }
+    }
+
     fn replace_chars(&mut self, charsmap: &PrecompiledRules, text: &str) {
         for (at, c) in text.char_indices() {
             let old = &text[at..at + c.len_utf8()];
@@ -375,4 +411,18 @@ fn strip(part: &mut PartWriter<'_>, left: bool, right: bool) {
         false => Change::new(c, 0),
     });
     part.change(changes, leading);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_that_extend_no_cluster_are_clusters_beside_each_other() {
+        let singles = ('\0'..=char::MAX).filter(|c| extends_no_cluster(*c));
+        for c in singles {
+            let text = format!("a{c}\u{4E00}{c}");
+            assert_eq!(text.graphemes(true).count(), 4, "{c:?}");
+        }
+    }
 }

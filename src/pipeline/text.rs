@@ -135,6 +135,11 @@ impl<'w> PartWriter<'w> {
         self.has_malformed
     }
 
+    /// Whether origins are kept.
+    pub(super) fn tracks(&self) -> bool {
+        self.tracks
+    }
+
     /// The text as it is.
     pub(super) fn keep(&mut self) {
         self.keep_range(0..self.part.text.len());
@@ -293,6 +298,11 @@ impl MappedText {
             added: None,
         });
         self.drop_empty();
+    }
+
+    /// Whether origins are kept.
+    pub(super) fn tracks(&self) -> bool {
+        self.tracks
     }
 
     /// Whether the text is of ASCII and has no origins, so that steps that keep ASCII have nothing to
