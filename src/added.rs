@@ -99,7 +99,7 @@ pub(crate) struct AddedTokens {
     as_is: TokenTrie,
     normalized: TokenTrie,
     /// The number of the token of each id; of several, the first.
-    by_id: HashMap<u32, usize>,
+    by_id: HashMap<u32, usize, foldhash::fast::RandomState>,
     by_text: HashMap<String, u32>,
     /// The text of each token, normalized if it is searched for like that.
     texts: Vec<String>,

@@ -617,13 +617,13 @@ impl Pipeline {
 
     /// Refuses an id without a token.
     pub(crate) fn check_id(&self, id: PieceId) -> Result<(), DecodeError> {
-        match self.text_of(id.get()) {
-            Some(_) => Ok(()),
-            None => Err(DecodeError::NoPiece {
-                id,
-                pieces: self.size,
-            }),
-        }
+        self.known_text(id).map(|_| ())
+    }
+
+    fn known_text(&self, id: PieceId) -> Result<&[u8], DecodeError> {
+        let pieces = self.size;
+        self.text_of(id.get())
+            .ok_or(DecodeError::NoPiece { id, pieces })
     }
 
     /// The text of an id, if the tokens are no byte strings.
@@ -1186,19 +1186,26 @@ impl Pipeline {
         Some(bytes.map_or(Cow::Borrowed(text), Cow::Owned))
     }
 
-    /// The text of ids, UTF-8 unless tokens are byte strings; ids without a token are left out.
+    /// The text of ids, UTF-8 unless tokens are byte strings.
+    ///
+    /// # Errors
+    /// An id has no token, or a step of the decoder fails.
     pub(crate) fn decode(
         &self,
-        ids: impl Iterator<Item = u32>,
+        ids: &[PieceId],
         skips_special: bool,
-    ) -> Result<Vec<u8>, PipelineError> {
-        let texts = ids.filter_map(|id| self.text_of(id));
-        let shown = texts.filter(|text| !skips_special || !self.added.is_hidden(text));
-        if self.has_byte_strings() {
-            return Ok(shown.collect::<Vec<_>>().concat());
+    ) -> Result<Vec<u8>, DecodeError> {
+        let texts = ids.iter().map(|id| self.known_text(*id));
+        let mut texts = texts.collect::<Result<Vec<_>, _>>()?;
+        if skips_special {
+            texts.retain(|text| !self.added.is_hidden(text));
         }
-        let tokens = shown.filter_map(|text| std::str::from_utf8(text).ok());
-        self.decode_tokens(tokens).map(String::into_bytes)
+        if self.has_byte_strings() {
+            return Ok(texts.concat());
+        }
+        let tokens = texts.into_iter();
+        let tokens = tokens.filter_map(|text| std::str::from_utf8(text).ok());
+        Ok(self.decode_tokens(tokens)?.into_bytes())
     }
 
     /// The state of a decoder that takes ids one by one.

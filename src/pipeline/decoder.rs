@@ -227,6 +227,9 @@ impl StepState {
                 held.get_or_insert_default().push_str(&token);
                 Emitted::Nothing
             }
+            (Self::Ends { leading: 0, .. }, DecoderStep::Strip { stop: 0, .. }) => {
+                Emitted::One(token)
+            }
             (Self::Ends { leading, held }, DecoderStep::Strip { content, stop, .. }) => {
                 let rest = strip_start(&token, *content, *leading);
                 *leading = match rest.is_empty() {
@@ -325,6 +328,7 @@ impl DecoderStep {
                     false => token,
                 }
             }
+            Self::Replace { pattern, .. } if !pattern.may_match(&token) => token,
             Self::Replace { pattern, content } => {
                 let mut replaced = String::with_capacity(token.len());
                 pattern.for_each(&token, &mut |range, is_match| match is_match {

@@ -61,6 +61,18 @@ impl Matcher {
         text.chars().count() == 1
     }
 
+    /// Whether a text can have a match; that of a single character is found fast.
+    pub(super) fn may_match(&self, text: &str) -> bool {
+        let MatcherTarget::Text(needle) = &self.target else {
+            return true;
+        };
+        let mut chars = needle.chars();
+        match (chars.next(), chars.next()) {
+            (Some(c), None) => text.contains(c),
+            _ => true,
+        }
+    }
+
     /// A split at the matches, if finding them cannot fail.
     pub(super) fn as_split(&self, behavior: SplitBehavior) -> Option<Split> {
         match &self.target {

@@ -28,13 +28,14 @@ fn results(pipeline: &Pipeline, text: &str) -> Result<Value, PipelineError> {
         offsets.push([token.span.start, token.span.end]);
         words.push(token.word);
     })?;
-    let decoded = |skips_special| -> Result<String, PipelineError> {
-        let bytes = pipeline.decode(ids.iter().copied(), skips_special)?;
-        Ok(String::from_utf8(bytes).unwrap())
+    let pieces: Vec<PieceId> = ids.iter().copied().map(PieceId::new).collect();
+    let decoded = |skips_special| {
+        let bytes = pipeline.decode(&pieces, skips_special).unwrap();
+        String::from_utf8(bytes).unwrap()
     };
     Ok(json!({
-        "decoded": decoded(false)?,
-        "without_special": decoded(true)?,
+        "decoded": decoded(false),
+        "without_special": decoded(true),
         "text": text,
         "ids": ids,
         "tokens": tokens,

@@ -32,8 +32,7 @@ fn decode_by(
     skips_special: bool,
     text: &mut Vec<u8>,
 ) -> Result<(), DecodeError> {
-    ids.iter().try_for_each(|id| pipeline.check_id(*id))?;
-    let decoded = pipeline.decode(ids.iter().map(|id| id.get()), skips_special)?;
+    let decoded = pipeline.decode(ids, skips_special)?;
     text.extend_from_slice(&decoded);
     Ok(())
 }
