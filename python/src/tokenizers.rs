@@ -8,12 +8,16 @@
 //! Everything else about its tokens (texts, spans, words) is made when a program asks for it, by encoding the text once
 //! more; a program that reads ids alone pays for ids alone. A tokenizer holds an immutable [`State`](state::State), which
 //! each change replaces, so that calls on other threads, and encodings that were made before, go on with the old one.
+//! Copies share what the state is made of: [`shared`].
 //!
 //! What needs the components of tokenizers as objects is in `spiece/tokenizers`, in Python.
 
+mod columns;
 mod encoding;
 mod input;
+mod saved;
 mod settings;
+mod shared;
 mod source;
 mod state;
 mod stream;

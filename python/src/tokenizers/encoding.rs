@@ -1,24 +1,21 @@
-//! `Encoding`: the columns of a result, each a walk over its pieces.
+//! `Encoding`: a result as a program sees it.
 
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyDeprecationWarning, PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use spiece::PieceId;
-use spiece::pipeline::{Layout, LayoutPiece, PaddingToken, PieceContent, Side, SpanStep};
+use spiece::pipeline::{Layout, PaddingToken, PieceContent, Side};
 
+use super::columns::{
+    Encoded, attention_mask, last_end, push_ids, require_details, spans_of, special_tokens_mask,
+    texts, type_ids, words,
+};
+use super::saved::SavedEncoding;
 use super::settings::{ignored_keyword, side_of};
-use super::source::{Details, GivenColumns, Source};
 use super::state::exception;
 use crate::buffer::list_of;
 use crate::spans;
-
-/// The tokens of an encoding, over sources.
-pub type Encoded = Layout<Arc<Source>>;
-
-/// A piece of a result.
-type Piece = LayoutPiece<Arc<Source>>;
 
 /// The tokens of one text or two, with everything that is known about them.
 #[pyclass(module = "spiece.tokenizers", name = "Encoding", dict)]
@@ -30,187 +27,6 @@ impl From<Encoded> for PyEncoding {
     fn from(layout: Encoded) -> Self {
         Self { layout }
     }
-}
-
-/// Appends the ids of a piece.
-fn push_ids(piece: &Piece, ids: &mut Vec<u32>) {
-    match &piece.content {
-        PieceContent::Tokens { source, range } => {
-            ids.extend(source.ids[range.clone()].iter().map(|id| id.get()));
-        }
-        PieceContent::Special { tokens, range } => {
-            ids.extend_from_slice(&tokens.ids[range.clone()]);
-        }
-        PieceContent::Padding { token, length } => {
-            ids.resize(ids.len() + length, token.id);
-        }
-    }
-}
-
-/// Appends the ids of a result.
-pub fn push_all_ids(layout: &Encoded, ids: &mut Vec<u32>) {
-    let pieces = layout.pieces().iter();
-    pieces.for_each(|piece| push_ids(piece, ids));
-}
-
-/// A column of numbers, most of which stand there many times one after another.
-#[derive(Default)]
-struct Column {
-    runs: Vec<Run>,
-}
-
-struct Run {
-    number: u32,
-    length: usize,
-}
-
-impl Column {
-    fn push(&mut self, number: u32, length: usize) {
-        match self.runs.last_mut() {
-            Some(last) if last.number == number => last.length += length,
-            _ => self.runs.push(Run { number, length }),
-        }
-    }
-
-    /// The list. Python repeats a number in a fraction of the time in which a list is filled item by item.
-    fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let repeated = |run: &Run| {
-            let one = PyList::new(py, [run.number])?;
-            one.as_sequence().repeat(run.length)
-        };
-        let mut runs = self.runs.iter();
-        let Some(first) = runs.next() else {
-            return Ok(PyList::empty(py));
-        };
-        let mut list = repeated(first)?;
-        for run in runs {
-            list = list.in_place_concat(&repeated(run)?)?;
-        }
-        Ok(list.cast_into()?)
-    }
-}
-
-/// A column of numbers: of tokens those that were read, if they were, and otherwise the same for all of a piece.
-fn numbers(
-    layout: &Encoded,
-    of_piece: impl Fn(&Piece) -> Option<u32>,
-    given: impl Fn(&GivenColumns) -> &[u32],
-    otherwise: impl Fn(&Piece) -> u32,
-) -> Column {
-    let mut column = Column::default();
-    for piece in layout.pieces() {
-        if of_piece(piece).is_none()
-            && let PieceContent::Tokens { source, range } = &piece.content
-            && source.engine().is_none()
-            && let Ok(details) = source.details()
-            && let Some(columns) = &details.given
-        {
-            let numbers = given(columns)[range.clone()].iter();
-            numbers.for_each(|number| column.push(*number, 1));
-            continue;
-        }
-        let number = of_piece(piece).unwrap_or_else(|| otherwise(piece));
-        column.push(number, piece.content.len());
-    }
-    column
-}
-
-fn type_ids(layout: &Encoded) -> Column {
-    let own = |piece: &Piece| match &piece.content {
-        PieceContent::Tokens { source, .. } => source.type_id,
-        PieceContent::Special { .. } => 0,
-        PieceContent::Padding { token, .. } => token.type_id,
-    };
-    numbers(layout, |piece| piece.type_id, |given| &given.type_ids, own)
-}
-
-fn special_tokens_mask(layout: &Encoded) -> Column {
-    let own = |piece: &Piece| u32::from(!matches!(piece.content, PieceContent::Tokens { .. }));
-    let text = |piece: &Piece| piece.is_text.then_some(0);
-    numbers(layout, text, |given| &given.special, own)
-}
-
-fn attention_mask(layout: &Encoded) -> Column {
-    let own = |piece: &Piece| u32::from(!matches!(piece.content, PieceContent::Padding { .. }));
-    let text = |piece: &Piece| piece.is_text.then_some(1);
-    numbers(layout, text, |given| &given.attention, own)
-}
-
-/// The texts of tokens.
-fn texts(layout: &Encoded) -> PyResult<Vec<&str>> {
-    let mut column: Vec<&str> = Vec::with_capacity(layout.len());
-    for piece in layout.pieces() {
-        match &piece.content {
-            PieceContent::Tokens { source, range } => {
-                let texts = &source.details()?.texts[range.clone()];
-                column.extend(texts.iter().map(|text| &**text));
-            }
-            PieceContent::Special { tokens, range } => {
-                column.extend(tokens.texts[range.clone()].iter().map(String::as_str));
-            }
-            PieceContent::Padding { token, length } => {
-                column.resize(column.len() + length, &token.text);
-            }
-        }
-    }
-    Ok(column)
-}
-
-fn words(layout: &Encoded) -> PyResult<Vec<Option<u32>>> {
-    let mut column = Vec::with_capacity(layout.len());
-    for piece in layout.pieces() {
-        match &piece.content {
-            PieceContent::Tokens { source, range } => {
-                column.extend_from_slice(&source.details()?.words[range.clone()]);
-            }
-            other => column.resize(column.len() + other.len(), None),
-        }
-    }
-    Ok(column)
-}
-
-/// The span of a token, by its number in the piece.
-fn span(piece: &Piece, number: usize) -> PyResult<(usize, usize)> {
-    let stepped = |span: (usize, usize), text: &str, token: usize| {
-        let step = |span, step: &SpanStep| step.apply(span, text, token);
-        let span = piece.span_steps.iter().fold(span.0..span.1, step);
-        (span.start, span.end)
-    };
-    match &piece.content {
-        PieceContent::Tokens { source, range } => {
-            let details = source.details()?;
-            let token = range.start + number;
-            Ok(stepped(details.spans[token], &details.texts[token], token))
-        }
-        PieceContent::Special { .. } | PieceContent::Padding { .. } => Ok(stepped((0, 0), "", 0)),
-    }
-}
-
-fn spans_of(layout: &Encoded) -> PyResult<Vec<(usize, usize)>> {
-    let mut column = Vec::with_capacity(layout.len());
-    for piece in layout.pieces() {
-        for number in 0..piece.content.len() {
-            column.push(span(piece, number)?);
-        }
-    }
-    Ok(column)
-}
-
-/// The end of the span of the last token; 0 without tokens.
-fn last_end(layout: &Encoded) -> PyResult<usize> {
-    let last = layout.pieces().last();
-    let number = last.and_then(|piece| Some((piece, piece.content.len().checked_sub(1)?)));
-    number.map_or(Ok(0), |(piece, number)| Ok(span(piece, number)?.1))
-}
-
-/// Makes the details of all tokens, so that nothing that follows fails.
-fn require_details(layout: &Encoded) -> PyResult<()> {
-    for piece in layout.pieces() {
-        if let PieceContent::Tokens { source, .. } = &piece.content {
-            source.details()?;
-        }
-    }
-    layout.overflow().iter().try_for_each(require_details)
 }
 
 /// The tokens of a word: the first of them, and the one after the last.
@@ -248,87 +64,6 @@ fn token_of_place(layout: &Encoded, place: usize, sequence: usize) -> PyResult<O
     Ok(found.map(|number| range.start + number))
 }
 
-/// All columns, as tokenizers stores an encoding in JSON.
-fn to_dict<'py>(py: Python<'py>, layout: &Encoded) -> PyResult<Bound<'py, PyDict>> {
-    let mut ids = Vec::with_capacity(layout.len());
-    push_all_ids(layout, &mut ids);
-    let overflow = layout.overflow().iter().map(|part| to_dict(py, part));
-    let ranges = PyDict::new(py);
-    for known in layout.sequences() {
-        let range = PyDict::new(py);
-        range.set_item("start", known.tokens.start)?;
-        range.set_item("end", known.tokens.end)?;
-        ranges.set_item(known.sequence.to_string(), range)?;
-    }
-    let dict = PyDict::new(py);
-    dict.set_item("ids", ids)?;
-    dict.set_item("type_ids", type_ids(layout).list(py)?)?;
-    dict.set_item("tokens", texts(layout)?)?;
-    dict.set_item("words", words(layout)?)?;
-    dict.set_item("offsets", spans_of(layout)?)?;
-    dict.set_item("special_tokens_mask", special_tokens_mask(layout).list(py)?)?;
-    dict.set_item("attention_mask", attention_mask(layout).list(py)?)?;
-    dict.set_item("overflowing", overflow.collect::<PyResult<Vec<_>>>()?)?;
-    dict.set_item("sequence_ranges", ranges)?;
-    Ok(dict)
-}
-
-/// The result of such columns.
-fn of_dict(dict: &Bound<'_, PyDict>) -> PyResult<Encoded> {
-    let field = |name: &str| {
-        let value = dict.get_item(name)?;
-        value.ok_or_else(|| PyException::new_err(format!("missing field `{name}`")))
-    };
-    let ids: Vec<u32> = field("ids")?.extract()?;
-    let texts: Vec<String> = field("tokens")?.extract()?;
-    let spans: Vec<[usize; 2]> = field("offsets")?.extract()?;
-    let columns = GivenColumns {
-        type_ids: field("type_ids")?.extract()?,
-        special: field("special_tokens_mask")?.extract()?,
-        attention: field("attention_mask")?.extract()?,
-    };
-    let details = Details {
-        texts: texts.into_iter().map(Into::into).collect(),
-        spans: spans.into_iter().map(Into::into).collect(),
-        words: field("words")?.extract()?,
-        given: None,
-    };
-    let length = ids.len();
-    let lengths = [
-        details.texts.len(),
-        details.spans.len(),
-        details.words.len(),
-        columns.type_ids.len(),
-        columns.special.len(),
-        columns.attention.len(),
-    ];
-    if lengths.iter().any(|other| *other != length) {
-        let message =
-            format!("the columns of the encoding have the lengths {length} and {lengths:?}");
-        return Err(PyException::new_err(message));
-    }
-    let details = Details {
-        given: Some(columns),
-        ..details
-    };
-    let ids = ids.into_iter().map(PieceId::new).collect();
-    let mut layout = Layout::of_source(Arc::new(Source::given(ids, details)), length);
-    let ranges = field("sequence_ranges")?;
-    for (sequence, range) in ranges.cast::<PyDict>()?.iter() {
-        let sequence: String = sequence.extract()?;
-        let sequence = sequence.parse().map_err(exception)?;
-        let start: usize = range.get_item("start")?.extract()?;
-        let end: usize = range.get_item("end")?.extract()?;
-        layout.set_tokens_of(sequence, start..end);
-    }
-    let mut overflow = Vec::new();
-    for part in field("overflowing")?.try_iter()? {
-        overflow.push(of_dict(part?.cast::<PyDict>()?)?);
-    }
-    *layout.overflow_mut() = overflow;
-    Ok(layout)
-}
-
 #[pymethods]
 impl PyEncoding {
     #[new]
@@ -337,24 +72,20 @@ impl PyEncoding {
     }
 
     fn __getstate__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let settings = PyDict::new(py);
-        settings.set_item("ensure_ascii", false)?;
-        settings.set_item("separators", (",", ":"))?;
-        let json = py.import("json")?.getattr("dumps")?;
-        let json: String = json
-            .call((to_dict(py, &self.layout)?,), Some(&settings))?
-            .extract()?;
-        Ok(PyBytes::new(py, json.as_bytes()))
+        let saved = SavedEncoding::new(&self.layout)?;
+        let json = serde_json::to_vec(&saved).map_err(exception)?;
+        Ok(PyBytes::new(py, &json))
     }
 
     fn __setstate__(&mut self, state: &Bound<'_, PyBytes>) -> PyResult<()> {
-        let json = state.py().import("json")?.getattr("loads")?;
-        let read = || of_dict(json.call1((state,))?.cast::<PyDict>()?);
-        self.layout = read().map_err(|error| {
+        let failed = |problem: String| {
             PyException::new_err(format!(
-                "Error while attempting to unpickle Encoding: {error}"
+                "Error while attempting to unpickle Encoding: {problem}"
             ))
-        })?;
+        };
+        let saved = serde_json::from_slice::<SavedEncoding<'_>>(state.as_bytes());
+        let saved = saved.map_err(|error| failed(error.to_string()))?;
+        self.layout = saved.into_layout().map_err(failed)?;
         Ok(())
     }
 

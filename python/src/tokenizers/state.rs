@@ -1,13 +1,12 @@
 //! What a tokenizer is between two changes.
 
-use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use spiece::formats::TokenizerFile;
 use spiece::pipeline::{Padding, Pipeline, PipelineError, PipelineModel, Truncation};
-use spiece::{EncodeError, EncodeOptions, Encoder, PieceId, PreparedOptions};
+use spiece::{EncodeError, EncodeOptions, Encoder, PieceId, PreparedOptions, Tokenizer};
 
 use crate::loaded::Loaded;
 use crate::pool::{pool, resolve_threads};
@@ -26,8 +25,8 @@ pub struct Engine {
     plain: PreparedOptions,
     /// The part of merges that is skipped at random, if there are any: encoding twice gives two results.
     pub dropout: Option<f32>,
-    /// The ids of special tokens, once a program leaves them out of a text.
-    special: OnceLock<HashSet<PieceId>>,
+    /// Whether an id is that of a special token, once a program leaves them out of a text.
+    special: OnceLock<Vec<bool>>,
 }
 
 impl Engine {
@@ -88,8 +87,11 @@ impl Engine {
     /// The text of ids; those without a token are left out, as in tokenizers.
     pub fn decode(&self, ids: &[u32], skips_special: bool) -> PyResult<String> {
         let tokenizer = &self.loaded.tokenizer;
-        let hidden = skips_special.then(|| self.special.get_or_init(|| tokenizer.special_ids()));
-        let is_shown = |id: &PieceId| hidden.is_none_or(|hidden| !hidden.contains(id));
+        let hidden = match skips_special {
+            true => self.special.get_or_init(|| special_by_id(tokenizer)),
+            false => &[][..],
+        };
+        let is_shown = |id: &PieceId| !hidden.get(id.get() as usize).is_some_and(|hidden| *hidden);
         let shown = || ids.iter().copied().map(PieceId::new).filter(is_shown);
         // Ids without a token are rare: they are looked for when decoding fails.
         let text = tokenizer.decode(shown()).or_else(|_| {
@@ -98,6 +100,14 @@ impl Engine {
         });
         text.map_err(exception)
     }
+}
+
+fn special_by_id(tokenizer: &Tokenizer) -> Vec<bool> {
+    let ids = tokenizer.special_ids();
+    let indexes = || ids.iter().map(|id| id.get() as usize);
+    let mut special = vec![false; indexes().max().map_or(0, |last| last + 1)];
+    indexes().for_each(|index| special[index] = true);
+    special
 }
 
 /// The components and the settings of calls.
@@ -111,13 +121,14 @@ pub struct State {
 }
 
 impl State {
-    pub fn new(file: TokenizerFile) -> PyResult<State> {
-        Ok(State {
-            truncation: file.truncation().cloned(),
-            padding: file.padding().cloned(),
-            engine: Arc::new(Engine::new(file)?),
+    /// The components with the settings of their file.
+    pub fn new(engine: Arc<Engine>) -> State {
+        State {
+            truncation: engine.file.truncation().cloned(),
+            padding: engine.file.padding().cloned(),
+            engine,
             encodes_special: false,
-        })
+        }
     }
 
     /// The file with the settings of calls.

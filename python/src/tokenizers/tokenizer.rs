@@ -11,9 +11,11 @@ use spiece::formats::{Component, FormatError, TokenizerFile};
 use spiece::pipeline::{Layout, Padding, Truncation};
 use spiece::{EncodeError, PieceId};
 
-use super::encoding::{Encoded, PyEncoding, push_all_ids};
+use super::columns::{Encoded, push_all_ids};
+use super::encoding::PyEncoding;
 use super::input::Inputs;
 use super::settings;
+use super::shared::engine_of;
 use super::source::{Call, Places, Source, Worker};
 use super::state::{Engine, State, exception, in_pool, threads};
 use crate::buffer::VectorBuffer;
@@ -144,13 +146,6 @@ fn component_of(name: &str) -> PyResult<Component> {
 type TokenFields = (String, bool, bool, bool, bool, bool);
 
 impl TokenizerCore {
-    fn of_file(file: Result<TokenizerFile, FormatError>) -> PyResult<TokenizerCore> {
-        Ok(TokenizerCore {
-            state: Mutex::new(Arc::new(State::new(file.map_err(exception)?)?)),
-            refresh: Mutex::default(),
-        })
-    }
-
     /// The state, after changes of the components that a program holds.
     pub fn state(&self, py: Python<'_>) -> PyResult<Arc<State>> {
         // The function may set another one: the lock is not held while it runs.
@@ -245,18 +240,16 @@ impl TokenizerCore {
     /// The tokenizer of the bytes of a tokenizer.json.
     #[new]
     fn new(py: Python<'_>, json: &Bound<'_, PyBytes>) -> PyResult<TokenizerCore> {
-        let json = json.as_bytes();
-        let file = py.detach(|| TokenizerFile::parse(json));
-        TokenizerCore::of_file(file)
+        let state = State::new(engine_of(py, json.as_bytes())?);
+        Ok(TokenizerCore {
+            state: Mutex::new(Arc::new(state)),
+            refresh: Mutex::default(),
+        })
     }
 
     /// Replaces everything by that of a tokenizer.json.
     fn _read(&self, py: Python<'_>, json: &Bound<'_, PyBytes>) -> PyResult<()> {
-        let json = json.as_bytes();
-        let file = py
-            .detach(|| TokenizerFile::parse(json))
-            .map_err(exception)?;
-        self.replace(State::new(file)?);
+        self.replace(State::new(engine_of(py, json.as_bytes())?));
         Ok(())
     }
 
