@@ -2,6 +2,7 @@
 switching changes and what it leaves alone."""
 
 import copy
+import gc
 import json
 import multiprocessing
 import pickle
@@ -163,6 +164,36 @@ def test_a_forked_process_goes_on(tokenizer, enabled):
     process.start()
     assert results.get(timeout=60) == expected
     process.join(timeout=60)
+
+
+def test_copies_change_alone(tokenizer, enabled):
+    copies = [copy.deepcopy(tokenizer) for _ in range(3)]
+    expected = tokenizer("a b c hello")["input_ids"]
+    copies[0].add_tokens(["hel"])
+    copies[1].backend_tokenizer.enable_truncation(3)
+    assert copies[0]("a b c hello")["input_ids"] != expected
+    assert copies[1].backend_tokenizer.encode("a b c hello").ids == [*expected[:2], expected[-1]]
+    assert copies[2]("a b c hello")["input_ids"] == tokenizer("a b c hello")["input_ids"] == expected
+
+
+def test_the_collector_is_as_before_each_call(tokenizer, enabled):
+    texts = ["a b c"] * 5000
+    collections = []
+    gc.callbacks.append(lambda phase, info: collections.append(phase))
+    try:
+        tokenizer(texts)
+        # Only the objects that the call gave are looked at, after it.
+        assert len(collections) < 10
+        assert gc.isenabled()
+        with pytest.raises((TypeError, ValueError)):
+            tokenizer([5])
+        assert gc.isenabled()
+        gc.disable()
+        tokenizer(texts[:2])
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+        gc.callbacks.pop()
 
 
 def test_a_copy_in_spiece_gives_arrays(tokenizer):
