@@ -139,6 +139,19 @@ impl Progress {
         self.summarize_run(written);
     }
 
+    /// Says how often special tokens were found in the text.
+    pub(crate) fn note_special_tokens(&self, found: u64, are_left_out: bool) {
+        let count = HumanCount(found);
+        match (found, are_left_out) {
+            (0, _) => {}
+            (_, true) => self.messages.say(&format!("special tokens left out: {count}")),
+            (_, false) => self.messages.warn(&format!(
+                "the text has special tokens ({count} in all), whose parts were learned like other text; \
+                 --split_special_tokens leaves them out"
+            )),
+        }
+    }
+
     /// Writes the lines of a table of counts: sentences, words, time, memory, and the name of the
     /// file.
     pub(crate) fn summarize_counts(&self, summary: &Summary, written: &Path) {

@@ -49,8 +49,8 @@ pub(crate) fn command() -> Command {
             "Trains a BPE, unigram, word or char model and writes PREFIX.model and PREFIX.vocab, the bytes that \
              spm_train 0.2.3 writes for the same flags.\n\nExample:\n  spiece train --model_type=bpe \
              --input=text.txt --model_prefix=my --vocab_size=32000 --byte_fallback --split_digits\n\nWith \
-             --model_type=byte_bpe it trains byte-level BPE, with the tokens of the library tokenizers, rustbpe or minbpe, and \
-             writes PREFIX.json or what --format says.\n\nExample:\n  spiece train --model_type=byte_bpe --pattern=gpt2 \
+             --model_type=byte_bpe it trains byte-level BPE, with the tokens of the library tokenizers, rustbpe, minbpe or plain \
+             implementations, and writes PREFIX.json or what --format says.\n\nExample:\n  spiece train --model_type=byte_bpe --pattern=gpt2 \
              --input=text.txt --model_prefix=my --vocab_size=32000 --special_tokens='<|endoftext|>'",
         )
         .args(training_flags())

@@ -318,6 +318,7 @@ pub fn summary_dict<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'
     dict.set_item("coverage", summary.coverage)?;
     dict.set_item("merges", summary.merges)?;
     dict.set_item("pieces", summary.pieces)?;
+    dict.set_item("special_tokens", summary.special_tokens)?;
     Ok(dict)
 }
 

@@ -8,7 +8,7 @@ use spiece::train::OptionError;
 use crate::errors;
 
 /// The options of byte-level BPE alone: name, description and default.
-const BYTE_LEVEL_OPTIONS: [(&str, &str, &str); 5] = [
+const BYTE_LEVEL_OPTIONS: [(&str, &str, &str); 6] = [
     (
         "pattern",
         "byte_bpe: how text is cut into the parts that no token crosses: a name such as cl100k, an expression, or none",
@@ -16,7 +16,7 @@ const BYTE_LEVEL_OPTIONS: [(&str, &str, &str); 5] = [
     ),
     (
         "tie_order",
-        "byte_bpe: whose tokens and ids: hf (the library tokenizers), rustbpe or minbpe",
+        "byte_bpe: whose tokens and ids: hf (the library tokenizers), rustbpe, minbpe, or greatest (of equal pairs that with the greatest bytes)",
         "hf",
     ),
     (
@@ -33,6 +33,11 @@ const BYTE_LEVEL_OPTIONS: [(&str, &str, &str); 5] = [
         "special_tokens",
         "byte_bpe: the special tokens; with the order hf they have the first ids, otherwise the last",
         "",
+    ),
+    (
+        "split_special_tokens",
+        "byte_bpe: cut the special tokens out of the texts, so that they are not learned and no token crosses them",
+        "false",
     ),
 ];
 

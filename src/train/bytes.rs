@@ -15,12 +15,12 @@
 //!
 //! # The references
 //!
-//! | | `tokenizers` | rustbpe | minbpe |
-//! |---|---|---|---|
-//! | ties | smallest (left id, right id) | the same | the pair that occurs first |
-//! | ids | special tokens, bytes, merges | bytes, merges, special tokens | the same |
-//! | order of the bytes | by the characters that stand for them: `!` first | by value | by value |
-//! | expressions are those of | Oniguruma | the crate `fancy-regex` | the package `regex` |
+//! | | `tokenizers` | rustbpe | minbpe | plain implementations of courses |
+//! |---|---|---|---|---|
+//! | ties | smallest (left id, right id) | the same | the pair that occurs first | greatest (left bytes, right bytes) |
+//! | ids | special tokens, bytes, merges | bytes, merges, special tokens | the same | the same |
+//! | order of the bytes | by the characters that stand for them: `!` first | by value | by value | by value |
+//! | expressions are those of | Oniguruma | the crate `fancy-regex` | the package `regex` | the package `regex` |
 //!
 //! minbpe's order needs the place of the first occurrence of each distinct pretoken, and nothing
 //! else of the order of the text ([`order::FirstPlaces`]).
@@ -39,7 +39,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 
 pub(crate) use self::options::length_limit;
 pub use self::options::{ByteTieOrder, ByteTrainOptions, ParseByteTieOrderError};
-pub(crate) use self::order::{FirstPlaces, SmallestIds};
+pub(crate) use self::order::{FirstPlaces, GreatestBytes, SmallestIds};
 use super::TrainError;
 use super::batch::SentenceRules;
 use super::bpe::merge::{LearnedMerge, MergeTrainer};
@@ -54,8 +54,10 @@ use super::options::{InputFormat, OptionError};
 use super::sentence_counts::SentenceCounts;
 use super::split::SplitRules;
 use super::words::{PatternCuts, PretokenSource, count_into};
+use crate::added::FoundTokens;
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken};
 use crate::input::Document;
+use crate::pipeline::Pipeline;
 
 /// Trains byte-level BPE.
 ///
@@ -76,6 +78,7 @@ use crate::input::Document;
 pub struct ByteTrainer {
     options: ByteTrainOptions,
     layout: IdLayout,
+    special: Option<SpecialSearch>,
     work: ExecutionConfig,
     /// Pretokens that occur less often are ignored.
     min_word_count: NonZeroU64,
@@ -88,12 +91,26 @@ impl ByteTrainer {
     /// `vocab_size` has no room for the bytes and the special tokens; a special token is empty or
     /// has a NUL, or is, for `tokenizers`, the spelling of other bytes.
     pub fn new(options: ByteTrainOptions) -> Result<Self, TrainError> {
-        Ok(Self {
-            layout: IdLayout::new(&options)?,
+        let layout = IdLayout::new(&options)?;
+        if options.split_special_tokens && options.tie_order == ByteTieOrder::Minbpe {
+            return Err(OptionError::Conflict {
+                option: "split_special_tokens",
+                problem: "minbpe trains on special tokens as on other text".to_owned(),
+                remedy: "leave it out, or choose another tie_order",
+            }
+            .into());
+        }
+        let mut trainer = Self {
+            layout,
             options,
+            special: None,
             work: ExecutionConfig::of_machine(),
             min_word_count: NonZeroU64::MIN,
-        })
+        };
+        if !trainer.layout.special.is_empty() {
+            trainer.special = Some(SpecialSearch::new(trainer.untrained()?));
+        }
+        Ok(trainer)
     }
 
     /// Sets the number of threads, at most 1024. The default is the number of cores. The tokens do
@@ -149,7 +166,7 @@ impl ByteTrainer {
         let reader = self.reader();
         // Step 1 reads the corpus, and counts its pretokens.
         let merges = match self.options.tie_order {
-            ByteTieOrder::Tokenizers | ByteTieOrder::Rustbpe => {
+            ByteTieOrder::Tokenizers | ByteTieOrder::Rustbpe | ByteTieOrder::Greatest => {
                 let words = reader.count(corpus, &mut run)?;
                 self.merge_counted(words, &mut run)?
             }
@@ -163,11 +180,24 @@ impl ByteTrainer {
 
     fn reader(&self) -> PretokenReader<'_> {
         PretokenReader {
-            source: PretokenSource::Pattern(&self.options.pretokenizer),
+            source: self.source(),
             document: self.options.document,
             input_format: self.options.input_format,
             first_place: 0,
             work: &self.work,
+        }
+    }
+
+    fn source(&self) -> PretokenSource<'_> {
+        let pretokenizer = &self.options.pretokenizer;
+        match &self.special {
+            None => PretokenSource::Pattern(pretokenizer),
+            Some(special) if self.options.split_special_tokens => {
+                PretokenSource::Pipeline(&special.pipeline, &special.found)
+            }
+            Some(special) => {
+                PretokenSource::Counting(pretokenizer, &special.pipeline, &special.found)
+            }
         }
     }
 
@@ -184,6 +214,9 @@ impl ByteTrainer {
         let words = run
             .pool
             .install(|| WordBuffer::new(words, &spelling, &self.work.hasher))?;
+        if self.options.tie_order == ByteTieOrder::Greatest {
+            return self.merge(GreatestBytes, symbols, words, run);
+        }
         let order = SmallestIds {
             special: &self.layout.learnable,
         };
@@ -251,6 +284,29 @@ impl ByteTrainer {
     }
 }
 
+/// Finds the special tokens of the options in texts.
+#[derive(Debug)]
+struct SpecialSearch {
+    pipeline: Pipeline,
+    found: FoundTokens,
+}
+
+impl SpecialSearch {
+    /// `untrained` has the special tokens.
+    fn new(untrained: ByteBpe) -> Self {
+        let pipeline = Pipeline::from(untrained);
+        let found = pipeline.found(|_| true, true);
+        Self { pipeline, found }
+    }
+}
+
+/// What became of the texts of a corpus.
+pub(crate) struct ReadTexts {
+    pub(crate) sentences: SentenceCounts,
+    /// The special tokens that were found.
+    pub(crate) special_tokens: u64,
+}
+
 /// Reads a corpus of raw text, and counts its pretokens.
 pub(crate) struct PretokenReader<'t> {
     pub(crate) source: PretokenSource<'t>,
@@ -269,7 +325,10 @@ impl PretokenReader<'_> {
         run: &mut Run<'_>,
     ) -> Result<WordTable<T>, TrainError> {
         let mut words = WordTable::new(self.work.hasher.clone());
-        let sentences = self.count_into(corpus, &mut words, &mut run.reporter)?;
+        let ReadTexts {
+            sentences,
+            special_tokens,
+        } = self.count_into(corpus, &mut words, &mut run.reporter)?;
         if sentences.used == 0 {
             return Err(TrainError::NoText {
                 sentences,
@@ -277,17 +336,18 @@ impl PretokenReader<'_> {
             });
         }
         run.summary.sentences = sentences;
+        run.summary.special_tokens = special_tokens;
         run.summary.distinct_words = words.len();
         Ok(words)
     }
 
-    /// Adds the pretokens of the corpus to `counts`. Returns the texts, by what became of them.
+    /// Adds the pretokens of the corpus to `counts`.
     fn count_into<T: Tally>(
         &self,
         corpus: Corpus<'_>,
         counts: &mut WordTable<T>,
         reporter: &mut Reporter<'_>,
-    ) -> Result<SentenceCounts, TrainError> {
+    ) -> Result<ReadTexts, TrainError> {
         let document = self.document.unwrap_or(match corpus.has_records() {
             true => Document::Record,
             false => Document::Line,
@@ -301,11 +361,14 @@ impl PretokenReader<'_> {
         let mut batches = Batches::new(corpus, document, read_as, self.work.batch_bytes)?;
         let rules = SentenceRules::of_all(self.input_format);
         let cuts = PatternCuts::new(self.source).with_first_place(self.first_place);
-        let mut texts = count_into(&cuts, rules, self.work.threads, counts, |send| {
+        let mut sentences = count_into(&cuts, rules, self.work.threads, counts, |send| {
             batches.send_all(reporter, send)
         })?;
-        texts.add(&batches.skipped());
-        Ok(texts)
+        sentences.add(&batches.skipped());
+        Ok(ReadTexts {
+            sentences,
+            special_tokens: cuts.added(),
+        })
     }
 }
 

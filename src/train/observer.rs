@@ -138,6 +138,9 @@ pub struct Summary {
     pub merges: usize,
     /// Pieces of all kinds.
     pub pieces: usize,
+    /// In byte-level training on texts: how often special tokens were found in them. They are left out
+    /// with `split_special_tokens`, and are text like any other without it.
+    pub special_tokens: u64,
 }
 
 impl Summary {

@@ -30,7 +30,7 @@
 mod convert;
 pub(super) mod csv;
 mod error;
-mod flag_value;
+pub(super) mod flag_value;
 mod record;
 mod validate;
 mod values;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the training of byte-level BPE with tokenizers 0.23.3, rustbpe 0.1.0 and the algorithm of minbpe.
+"""Compares the training of byte-level BPE with tokenizers 0.23.3, rustbpe 0.1.0, and the algorithms of minbpe and of courses.
 
     python3 tests/conformance/byte_train.py                                # 300 cases, seed 1
     python3 tests/conformance/byte_train.py --cases 1500 --seed 7 --texts FILE --texts FILE
@@ -7,12 +7,14 @@
 Each case is a random text, a pattern, a number of tokens and limits. For tokenizers the whole tokenizer.json is
 compared, for the others the tokens. Texts are tiny with many ties, random words, and parts of testdata and of
 `--texts`; they are read by line, as one text, or as records. minbpe is not on PyPI; its algorithm is written here once
-more. A text that differs is reduced to a smallest one. The exit status is 0 if nothing differs, 1 if something does, 2
+more, and with another order of ties it is the one that courses teach. With special tokens cut out, the reference gets
+what is between them. A text that differs is reduced to a smallest one. The exit status is 0 if nothing differs, 1 if something does, 2
 if the harness cannot run.
 """
 
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,6 +38,8 @@ PATTERNS = {
     "none": None,
 }
 SPECIAL = ["<|endoftext|>", "<s>", "ab", "abab", "a", "th", "the", "in", "er", "[MASK]", "«x y»", "</s>", "  "]
+# Those that can stand beside tokens of text in an order in which a merge never has the id of a special token.
+UNLEARNED = ["<|endoftext|>", "<|endoftext|>>", "<s>", "[MASK]", "</s>"]
 
 
 def tokenizers_file(case, documents):
@@ -69,8 +73,9 @@ def rustbpe_tokens(case, documents):
     return [bytes(token) for token, _ in sorted(trained.get_mergeable_ranks(), key=lambda entry: entry[1])]
 
 
-def minbpe_tokens(case, documents):
-    """The most frequent pair, of equal ones the one that occurs first, is merged everywhere, until none is left."""
+def plain_tokens(case, documents):
+    """The most frequent pair is merged everywhere, until none is left. Of equal ones it is the one that occurs first in the
+    order of minbpe, and the one with the greatest bytes in that of courses."""
     import regex
 
     expression = PATTERNS[case["pattern"]]
@@ -86,7 +91,8 @@ def minbpe_tokens(case, documents):
                 counts[pair] = counts.get(pair, 0) + 1
         if not counts:
             break
-        best = max(counts, key=counts.get)
+        is_greatest = case["trainer"] == "greatest"
+        best = max(counts, key=lambda pair: (counts[pair], pair) if is_greatest else counts[pair])
         joined = b"".join(best)
         tokens.append(joined)
         for part in parts:
@@ -126,8 +132,11 @@ def random_text(rng, corpora):
 
 
 def random_case(rng):
-    trainer = rng.choice(["hf", "hf", "hf", "rustbpe", "rustbpe", "minbpe"])
-    special = rng.sample(SPECIAL, rng.choice([0, 0, 1, 3])) if trainer == "hf" else []
+    trainer = rng.choice(["hf", "hf", "hf", "rustbpe", "rustbpe", "minbpe", "greatest"])
+    splits = trainer != "minbpe" and rng.random() < 0.4
+    special = []
+    if trainer == "hf" or splits:
+        special = rng.sample(SPECIAL if trainer == "hf" else UNLEARNED, rng.choice([0, 0, 1, 3]))
     names = [name for name in PATTERNS if trainer != "rustbpe" or name != "none"]
     return {
         "trainer": trainer,
@@ -136,6 +145,7 @@ def random_case(rng):
         "min_frequency": rng.choice([0, 0, 1, 2, 3, 10]) if trainer == "hf" else 0,
         "max_length": rng.choice([None, None, 1, 2, 3, 5, 9]) if trainer == "hf" else None,
         "special": special,
+        "splits": splits,
         "document": rng.choice(["line", "line", "file", "record"]),
         "jobs": rng.choice([1, 2, 7]),
     }
@@ -165,6 +175,8 @@ class Spiece:
             flags.append(f"--max_token_length={case['max_length']}")
         if case["special"]:
             flags.append("--special_tokens=" + ",".join(case["special"]))
+        if case["splits"]:
+            flags.append("--split_special_tokens")
         done = subprocess.run(
             [self.program, "train", "--model_type=byte_bpe", f"--pattern={case['pattern']}", f"--jobs={case['jobs']}",
              f"--vocab_size={case['size']}", f"--input={path}", f"--model_prefix={self.folder}/m", "--quiet", *flags],
@@ -180,6 +192,10 @@ def difference(spiece, case, lines):
         file, documents = spiece.file(case, lines)
     except RuntimeError as error:
         return str(error)
+    if case["splits"] and case["special"]:
+        longest_first = sorted(case["special"], key=len, reverse=True)
+        expression = "|".join(map(re.escape, longest_first))
+        documents = [part for document in documents for part in re.split(expression, document)]
     if case["trainer"] == "hf":
         theirs = tokenizers_file(case, documents)
         if file == theirs:
@@ -187,7 +203,7 @@ def difference(spiece, case, lines):
         rows = zip(file.decode().split("\n"), theirs.decode().split("\n"))
         found = next(((ours, their) for ours, their in rows if ours != their), None)
         return "one file is longer" if found is None else f"{found[0]!r}, reference {found[1]!r}"
-    reference = {"rustbpe": rustbpe_tokens, "minbpe": minbpe_tokens}[case["trainer"]]
+    reference = rustbpe_tokens if case["trainer"] == "rustbpe" else plain_tokens
     ours, theirs = tokens_of(file), reference(case, documents)
     if ours == theirs:
         return None
@@ -215,7 +231,13 @@ def compare(options):
             case, lines = random_case(rng), random_text(rng, corpora)
             if options.trainer not in (None, case["trainer"]):
                 continue
-            if case["trainer"] == "minbpe":
+            if case["special"] and rng.random() < 0.7:
+                for _ in range(rng.choice([1, 5, 20])):
+                    number_of_line = rng.randrange(len(lines))
+                    line = lines[number_of_line]
+                    at = rng.randrange(len(line) + 1)
+                    lines[number_of_line] = line[:at] + rng.choice(case["special"]) + line[at:]
+            if case["trainer"] in ("minbpe", "greatest"):
                 # Every merge of the reference counts everything again.
                 lines = ["".join(lines)[:3000]]
             what = difference(spiece, case, lines)
@@ -236,7 +258,7 @@ def compare(options):
 def main():
     parser = script.flags(__doc__, cases=300, seed_help="every seed gives other cases")
     parser.add_argument("--texts", type=Path, action="append", default=[], help="a further text; may be repeated")
-    parser.add_argument("--trainer", choices=["hf", "rustbpe", "minbpe"], help="only cases of this trainer")
+    parser.add_argument("--trainer", choices=["hf", "rustbpe", "minbpe", "greatest"], help="only cases of this trainer")
     script.run(parser, compare)
 
 

@@ -30,6 +30,7 @@ pub(crate) const MODEL_TYPE: &str = "byte_bpe";
 const TIE_ORDER: &str = "tie_order";
 const MIN_FREQUENCY: &str = "min_frequency";
 const MAX_TOKEN_LENGTH: &str = "max_token_length";
+pub(super) const SPLIT_SPECIAL_TOKENS: &str = "split_special_tokens";
 
 /// The flags of `spm_train` that mean the same here.
 const SHARED_FLAGS: &[&str] = &[
@@ -66,11 +67,6 @@ pub(super) fn flags() -> impl Iterator<Item = Arg> {
             "byte_bpe: tokens have fewer bytes than this (two are always allowed) [default: no limit]",
         )
         .value_name("N"),
-        args::value(
-            SPECIAL_TOKENS,
-            "byte_bpe: the special tokens; with the order hf they have the first ids, otherwise the last",
-        )
-        .value_name("A,B,..."),
         superwords::pattern_flag(
             "byte_bpe, with --superword_from: how text is cut into the parts that no superword crosses, which is the pattern \
              of the trained vocabulary [default: superbpe, which cuts out numbers and runs of symbols]",
@@ -81,7 +77,7 @@ pub(super) fn flags() -> impl Iterator<Item = Arg> {
 }
 
 /// The flags that say how text is cut, for `train` and `count`.
-pub(crate) fn cut_flags() -> [Arg; 2] {
+pub(crate) fn cut_flags() -> [Arg; 4] {
     [
         args::value(
             PATTERN,
@@ -90,9 +86,19 @@ pub(crate) fn cut_flags() -> [Arg; 2] {
         ),
         args::value(
             TIE_ORDER,
-            "byte_bpe: whose tokens and ids: hf (the library tokenizers), rustbpe or minbpe [default: hf]",
+            "byte_bpe: whose tokens and ids: hf (the library tokenizers), rustbpe, minbpe, or greatest (of equal pairs that \
+             with the greatest bytes, as courses teach it) [default: hf]",
         )
         .value_name("ORDER"),
+        args::value(
+            SPECIAL_TOKENS,
+            "byte_bpe: the special tokens; with the order hf they have the first ids, otherwise the last",
+        )
+        .value_name("A,B,..."),
+        args::switch(
+            SPLIT_SPECIAL_TOKENS,
+            "byte_bpe: cut the special tokens out of the text, so that they are not learned and no token crosses them",
+        ),
     ]
 }
 
@@ -122,6 +128,7 @@ pub(crate) fn is_wanted(matches: &ArgMatches) -> CliResult<bool> {
         MIN_FREQUENCY,
         MAX_TOKEN_LENGTH,
         SPECIAL_TOKENS,
+        SPLIT_SPECIAL_TOKENS,
         SUPERWORD_PATTERN,
         FORMAT,
     ];
@@ -218,6 +225,7 @@ fn most_threads(flags: &TrainFlags) -> Option<NonZeroUsize> {
 pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
     let (mut options, mut flags) = options(matches, messages)?;
     let wanted = options.vocab_size;
+    let splits_special = options.split_special_tokens;
     let superwords = ByteSuperwordStage::new(matches, &flags, &mut options)?;
     let mut trainer = trainer_with(options, matches, &flags)?;
     check_present("input", flags.input.is_empty())?;
@@ -248,6 +256,8 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
     };
     progress.finish();
     let (mut trained, mut summary) = trained?;
+    // A special token that was learned as text may be the reason of an error that follows.
+    progress.note_special_tokens(summary.special_tokens, splits_special);
     if let Some(stage) = superwords {
         let corpus = training_flags::corpus(&flags, messages)?;
         let first = trained.vocab_size();

@@ -161,6 +161,16 @@ impl ByteSuperwordStage {
                     "--superword_from does not go with --tie_order=minbpe, which has no superwords; use hf or rustbpe",
                 );
             }
+            ByteTieOrder::Greatest => {
+                return usage(
+                    "--superword_from does not go with --tie_order=greatest; use hf or rustbpe",
+                );
+            }
+            _ if options.split_special_tokens => {
+                return usage(
+                    "--superword_from with --split_special_tokens needs --tie_order=hf, whose first stage has the special tokens",
+                );
+            }
             _ => std::mem::take(&mut options.special_tokens),
         };
         let after = u32::try_from(last.len()).unwrap_or(u32::MAX);

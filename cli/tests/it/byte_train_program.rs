@@ -335,3 +335,83 @@ fn counts_of_parts_give_the_file_of_the_text() {
     assert_refused(&arguments, &output, 2, "have no order");
     assert!(!folder.path().join("m.parquet").exists());
 }
+
+#[test]
+fn special_tokens_of_the_text_are_told_and_cut_out_if_that_is_wanted() {
+    let text = b"one<|end|>two<|end|>three<|end|>one";
+    let parts = b"one\ntwo\nthree\none";
+    let folder = folder_with(&[("joined.txt", text), ("parts.txt", parts)]);
+    let options = ["--tie_order=rustbpe", "--pattern=none", "--document=file"];
+    let special = "--special_tokens=<|end|>";
+    let joined = ["--input=joined.txt", "--vocab_size=260", special];
+
+    let learned = train(folder.path(), &[&options[..], &joined].concat());
+    let told = String::from_utf8(learned.stderr).unwrap();
+    assert!(told.contains("special tokens (3 in all)") && told.contains("--split_special_tokens"));
+    let file = std::fs::read_to_string(folder.path().join("m.json")).unwrap();
+    assert!(file.contains("\"<|\""), "{file}");
+
+    let splitting = [&options[..], &joined, &["--split_special_tokens"]].concat();
+    let cut = train(folder.path(), &splitting);
+    assert!(cut.status.success(), "{cut:?}");
+    let told = String::from_utf8(cut.stderr).unwrap();
+    assert!(told.contains("special tokens left out: 3"), "{told}");
+    let cut = std::fs::read(folder.path().join("m.json")).unwrap();
+    // Lines without their ends are what is between the special tokens.
+    let lines = ["--input=parts.txt", "--vocab_size=260", special];
+    let pattern = ["--tie_order=rustbpe", "--pattern=[^\n]+"];
+    let of_parts = trained(folder.path(), &[&pattern[..], &lines].concat(), "m.json");
+    let vocabulary = |file: &[u8]| {
+        let file = ByteVocabulary::from_bytes(file, &ByteFormatOptions::default()).unwrap();
+        file.unwrap().into_bpe().unwrap().parts().tokens.clone()
+    };
+    assert_eq!(vocabulary(&cut), vocabulary(&of_parts));
+
+    for (arguments, message) in [
+        (&["--tie_order=minbpe"][..], "split_special_tokens"),
+        (
+            &["--tie_order=rustbpe", "--superword_from=258"],
+            "--tie_order=hf",
+        ),
+    ] {
+        let arguments = [&joined[..], &["--split_special_tokens"], arguments].concat();
+        assert_refused(&arguments, &train(folder.path(), &arguments), 2, message);
+    }
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn counts_without_special_tokens_need_the_same_flags_in_training() {
+    let text = b"low lower<|end|>lowest newer<|end|>wider";
+    let folder = folder_with(&[("text.txt", text)]);
+    let special = ["--special_tokens=<|end|>", "--split_special_tokens"];
+    let count = [
+        "count",
+        "--model_type=byte_bpe",
+        "--input=text.txt",
+        "--output=c.parquet",
+    ];
+    let output = spiece_in(folder.path(), &[&count[..], &special].concat());
+    assert!(output.status.success(), "{output:?}");
+    let of_counts = [
+        "--input=c.parquet",
+        "--input_format=counts",
+        "--vocab_size=262",
+    ];
+    let of_text = ["--input=text.txt", "--vocab_size=262"];
+    let of_text = trained(folder.path(), &[&of_text[..], &special].concat(), "m.json");
+    assert!(
+        trained(
+            folder.path(),
+            &[&of_counts[..], &special].concat(),
+            "m.json"
+        ) == of_text
+    );
+    let without = [&of_counts[..], &special[..1]].concat();
+    assert_refused(
+        &without,
+        &train(folder.path(), &without),
+        1,
+        "split_special_tokens",
+    );
+}

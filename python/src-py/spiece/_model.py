@@ -250,8 +250,8 @@ class Trainer:
     :meth:`options` lists all. ``threads`` is the number of threads that run, on which no model depends; ``normalizer`` is a
     ``SentencePieceNormalizer`` or the bytes of its spec; ``pretokenizer`` divides a text into parts that no piece crosses.
 
-    ``model_type="byte_bpe"`` is byte-level BPE, with ``pattern``, ``tie_order``, ``min_frequency``, ``max_token_length`` and
-    ``special_tokens``. Sentences are then taken as they are: line feeds at their ends are text.
+    ``model_type="byte_bpe"`` is byte-level BPE, with ``pattern``, ``tie_order``, ``min_frequency``, ``max_token_length``,
+    ``special_tokens`` and ``split_special_tokens``. Sentences are then taken as they are: line feeds at their ends are text.
 
     >>> trainer = Trainer(vocab_size=30, hard_vocab_limit=False)
     >>> trainer

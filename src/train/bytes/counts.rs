@@ -14,6 +14,7 @@ use crate::train::bpe::merge::LearnedMerge;
 use crate::train::corpus::Corpus;
 use crate::train::counts::{PlacedCount, Tally, WordTable};
 use crate::train::observer::{Observer, Reporter, Run, SilentObserver, Summary};
+use crate::train::options::csv::join_csv;
 use crate::train::sentence_counts::SentenceCounts;
 use crate::train::word_counts::{
     CountFingerprint, CountsBatches, CountsError, WordCounter, WordCounts,
@@ -41,12 +42,19 @@ impl CountsBatches for ByteTrainer {
 }
 
 impl ByteTrainer {
-    /// The options that counts of this trainer depend on: the pattern alone.
+    /// The options that counts of this trainer depend on: the pattern, and the special tokens if
+    /// they are cut out.
     pub fn count_fingerprint(&self) -> CountFingerprint {
-        let parts = [
+        let mut parts = vec![
             ("model_type", "byte_bpe".to_owned()),
             ("pattern", pattern_text(&self.options.pretokenizer)),
         ];
+        if self.options.split_special_tokens {
+            let mut special = self.options.special_tokens.clone();
+            special.sort_unstable();
+            special.dedup();
+            parts.push(("split_special_tokens", join_csv(&special)));
+        }
         CountFingerprint::from_parts(parts)
     }
 
@@ -119,7 +127,10 @@ impl ByteTrainer {
         observer: &mut dyn Observer,
     ) -> Result<(), TrainError> {
         let mut reporter = Reporter::new(observer);
-        counts.count_into(|table| self.reader().count_into(corpus, table, &mut reporter))
+        counts.count_into(|table| {
+            let read = self.reader().count_into(corpus, table, &mut reporter)?;
+            Ok(read.sentences)
+        })
     }
 
     /// An empty table for the pretokens of this trainer and the places of their first occurrences,
@@ -165,7 +176,10 @@ impl ByteTrainer {
         };
         let mut observer = SilentObserver;
         let mut reporter = Reporter::new(&mut observer);
-        counts.count_into(|table| reader.count_into(corpus, table, &mut reporter))
+        counts.count_into(|table| {
+            let read = reader.count_into(corpus, table, &mut reporter)?;
+            Ok(read.sentences)
+        })
     }
 
     /// Trains on counted pretokens: the tokens that [`train`](Self::train) makes of the text.
@@ -220,7 +234,7 @@ impl ByteTrainer {
         observer: &mut dyn Observer,
     ) -> Result<(ByteBpe, Summary), TrainError> {
         match self.options.tie_order {
-            ByteTieOrder::Tokenizers | ByteTieOrder::Rustbpe => {
+            ByteTieOrder::Tokenizers | ByteTieOrder::Rustbpe | ByteTieOrder::Greatest => {
                 self.train_counts_observed(counts.without_places()?, observer)
             }
             ByteTieOrder::Minbpe => {

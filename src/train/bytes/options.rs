@@ -7,6 +7,7 @@ use std::str::FromStr;
 use crate::input::Document;
 use crate::pattern::{PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
 use crate::train::options::csv::split_csv;
+use crate::train::options::flag_value::FlagValue;
 use crate::train::options::{InputFormat, OptionError};
 
 /// Which trainer decides between pairs that occur equally often, and in which order tokens get ids.
@@ -29,16 +30,25 @@ pub enum ByteTieOrder {
     Rustbpe,
     /// minbpe (`minbpe`): the pair that occurs first. Ids as for `rustbpe`.
     Minbpe,
+    /// Plain implementations as courses teach them (`greatest`): the pair with the greatest bytes of the
+    /// left token, then of the right one, as Python compares pairs of `bytes`. Ids as for `rustbpe`.
+    Greatest,
 }
 
 impl ByteTieOrder {
-    const ALL: [Self; 3] = [Self::Tokenizers, Self::Rustbpe, Self::Minbpe];
+    const ALL: [Self; 4] = [
+        Self::Tokenizers,
+        Self::Rustbpe,
+        Self::Minbpe,
+        Self::Greatest,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Tokenizers => "hf",
             Self::Rustbpe => "rustbpe",
             Self::Minbpe => "minbpe",
+            Self::Greatest => "greatest",
         }
     }
 
@@ -53,7 +63,7 @@ impl ByteTieOrder {
     pub fn pretokenizer(self, pattern: &str) -> Result<Pretokenizer, PatternError> {
         let syntax = match self {
             Self::Tokenizers => PatternSyntax::Oniguruma,
-            Self::Rustbpe | Self::Minbpe => PatternSyntax::Rust,
+            Self::Rustbpe | Self::Minbpe | Self::Greatest => PatternSyntax::Rust,
         };
         let found = Pretokenizer::parse(pattern, syntax)?;
         Ok(match (self, found.splits()) {
@@ -95,7 +105,7 @@ impl fmt::Display for ParseByteTieOrderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "unknown tie order {:?}; use hf, rustbpe or minbpe",
+            "unknown tie order {:?}; use hf, rustbpe, minbpe or greatest",
             self.name
         )
     }
@@ -120,8 +130,11 @@ pub struct ByteTrainOptions {
     /// always allowed.
     pub max_token_length: Option<NonZeroU16>,
     /// The texts of the special tokens; a text that is repeated counts once. In the corpus they are
-    /// text like any other.
+    /// text like any other, unless [`split_special_tokens`](Self::split_special_tokens) is set.
     pub special_tokens: Vec<String>,
+    /// Whether special tokens are cut out of the corpus: they are not counted, and no pretoken crosses
+    /// them. Of those that begin at one place, the longest is found. Not with [`ByteTieOrder::Minbpe`].
+    pub split_special_tokens: bool,
     /// What a text of files is: no pretoken crosses its ends. [`Document::Line`] is a line with its
     /// line feed. The default is [`Document::Record`] for JSON Lines, and lines otherwise.
     pub document: Option<Document>,
@@ -139,6 +152,7 @@ impl ByteTrainOptions {
             min_frequency: 0,
             max_token_length: None,
             special_tokens: Vec::new(),
+            split_special_tokens: false,
             document: None,
             input_format: InputFormat::default(),
         }
@@ -146,13 +160,14 @@ impl ByteTrainOptions {
 
     /// The names of options that are texts, as of a command line; see
     /// [`from_flags`](Self::from_flags).
-    pub const FLAGS: [&str; 8] = [
+    pub const FLAGS: [&str; 9] = [
         "vocab_size",
         "pattern",
         "tie_order",
         "min_frequency",
         "max_token_length",
         "special_tokens",
+        "split_special_tokens",
         "document",
         "input_format",
     ];
@@ -163,9 +178,10 @@ impl ByteTrainOptions {
     /// |---|---|---|
     /// | `vocab_size` | a number | 8000 |
     /// | `pattern` | as [`ByteTieOrder::pretokenizer`] takes it | `gpt2` |
-    /// | `tie_order` | `hf`, `rustbpe` or `minbpe` | `hf` |
+    /// | `tie_order` | `hf`, `rustbpe`, `minbpe` or `greatest` | `hf` |
     /// | `min_frequency`, `max_token_length` | a number | no limit |
     /// | `special_tokens` | texts with commas between them; one with a comma in double quotes | none |
+    /// | `split_special_tokens` | `true` or `false`; an empty text is `true` | `false` |
     /// | `document` | `line`, `record` or `file` | see [`document`](Self::document) |
     /// | `input_format` | `text` or `tsv` | `text` |
     ///
@@ -218,6 +234,12 @@ impl ByteTrainOptions {
                     options.max_token_length = Some(length);
                 }
                 "special_tokens" => options.special_tokens = split_csv(value),
+                "split_special_tokens" => {
+                    options.split_special_tokens =
+                        <bool as FlagValue>::parse(value).ok_or_else(|| {
+                            wrong("split_special_tokens", <bool as FlagValue>::EXPECTED)
+                        })?;
+                }
                 "document" => {
                     let document = Document::from_name(value)
                         .ok_or_else(|| wrong("document", "line, record or file"))?;
@@ -272,6 +294,7 @@ mod tests {
             ("min_frequency", "2"),
             ("max_token_length", "5 "),
             ("special_tokens", "<s>,\"a,b\""),
+            ("split_special_tokens", ""),
             ("document", "file"),
             ("input_format", "tsv"),
         ])
@@ -281,6 +304,7 @@ mod tests {
         assert_eq!(options.min_frequency, 2);
         assert_eq!(options.max_token_length, NonZeroU16::new(5));
         assert_eq!(options.special_tokens, ["<s>", "a,b"]);
+        assert!(options.split_special_tokens);
         assert_eq!(options.document, Some(Document::File));
         assert_eq!(options.input_format, InputFormat::Tsv);
     }
@@ -293,6 +317,7 @@ mod tests {
             ("tie_order", "best"),
             ("min_frequency", ""),
             ("max_token_length", "0"),
+            ("split_special_tokens", "perhaps"),
             ("document", "page"),
             ("input_format", "counts"),
             ("character_coverage", "1"),

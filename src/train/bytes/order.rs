@@ -38,6 +38,20 @@ impl TieOrder for SmallestIds<'_> {
     }
 }
 
+/// The order of plain implementations, which compare pairs of byte strings: the greatest left token, then the
+/// greatest right one.
+pub(crate) struct GreatestBytes;
+
+impl TieOrder for GreatestBytes {
+    /// No two tokens have the same bytes.
+    type Key = [Box<[u8]>; 2];
+
+    fn key(&self, places: &PairPlaces<'_>) -> Self::Key {
+        let (left, right) = places.pair;
+        [left, right].map(|symbol| places.symbols.text(symbol).into())
+    }
+}
+
 /// minbpe's order: the pair that occurs first in the corpus, as it is after the merges so far.
 ///
 /// The words of the buffer are in the order of their first occurrences in the corpus. The first

@@ -28,7 +28,7 @@ fn slow_tokens(words: &[(Vec<u8>, u64)], options: &ByteTrainOptions) -> Vec<Vec<
             let bytes: Vec<u8> = printable.chain(others).collect();
             (special, bytes, Vec::new())
         }
-        ByteTieOrder::Rustbpe | ByteTieOrder::Minbpe => (Vec::new(), (0..=255).collect(), special),
+        _ => (Vec::new(), (0..=255).collect(), special),
     };
     let mut tokens = before;
     for byte in bytes {
@@ -63,7 +63,11 @@ fn slow_tokens(words: &[(Vec<u8>, u64)], options: &ByteTrainOptions) -> Vec<Vec<
                     ByteTieOrder::Minbpe => *place,
                     _ => 0,
                 };
-                (*count, std::cmp::Reverse((place, *pair)))
+                let greatest = match options.tie_order {
+                    ByteTieOrder::Greatest => Some((&tokens[pair.0], &tokens[pair.1])),
+                    _ => None,
+                };
+                (*count, greatest, std::cmp::Reverse((place, *pair)))
             })
             .filter(|(_, (count, _))| *count >= options.min_frequency);
         let Some(((left, right), _)) = best else {
@@ -113,7 +117,8 @@ fn any_options() -> impl Strategy<Value = ByteTrainOptions> {
     let order = prop_oneof![
         Just(ByteTieOrder::Tokenizers),
         Just(ByteTieOrder::Rustbpe),
-        Just(ByteTieOrder::Minbpe)
+        Just(ByteTieOrder::Minbpe),
+        Just(ByteTieOrder::Greatest)
     ];
     (260u32..330, order, 0u64..4, 0u16..7, special).prop_map(
         |(vocab_size, order, min_frequency, max_length, special)| {
@@ -173,14 +178,18 @@ fn counts_above_32_bits_decide() {
     assert_eq!(tokens_of(&trained)[256..], [b"ef", b"cd", b"ab"]);
 }
 
-/// The pretokens that a trainer counts of a reader.
-fn counted(
-    document: Document,
-    text: &[u8],
-    batch_bytes: usize,
-) -> (BTreeMap<String, u64>, SentenceCounts) {
+fn document_options(document: Document) -> ByteTrainOptions {
     let mut options = options(300);
     options.document = Some(document);
+    options
+}
+
+/// The pretokens that a trainer counts of a reader.
+fn counted(
+    options: ByteTrainOptions,
+    text: &[u8],
+    batch_bytes: usize,
+) -> (BTreeMap<String, u64>, ReadTexts) {
     let mut trainer = ByteTrainer::new(options).unwrap();
     trainer.work.batch_bytes = batch_bytes;
     let mut table = WordTable::default();
@@ -215,17 +224,20 @@ fn lines_have_their_line_ends_and_files_are_one_text() {
     let text = "one two\n\n\nthree\r\n  four";
     let lines = ["one two\n", "\n", "\n", "three\r\n", "  four"];
     for batch_bytes in [1, 5, 1000] {
-        let (counts, texts) = counted(Document::Line, text.as_bytes(), batch_bytes);
+        let lines_are_texts = document_options(Document::Line);
+        let (counts, read) = counted(lines_are_texts, text.as_bytes(), batch_bytes);
         assert_eq!(counts, pretokens(&lines), "{batch_bytes}");
-        assert_eq!(texts.used, 5);
-        let (counts, _) = counted(Document::File, text.as_bytes(), batch_bytes);
+        assert_eq!(read.sentences.used, 5);
+        let file_is_text = document_options(Document::File);
+        let (counts, _) = counted(file_is_text, text.as_bytes(), batch_bytes);
         assert_eq!(counts, pretokens(&[text]), "{batch_bytes}");
     }
 }
 
 #[test]
 fn bytes_that_are_not_utf8_are_read_as_replacement_characters() {
-    let (counts, _) = counted(Document::Line, b"a\xff\xfe b\xe6\xbc\n", 1000);
+    let options = document_options(Document::Line);
+    let (counts, _) = counted(options, b"a\xff\xfe b\xe6\xbc\n", 1000);
     assert_eq!(
         counts,
         pretokens(&["a\u{fffd}\u{fffd} b\u{fffd}\u{fffd}\n"])
@@ -245,8 +257,47 @@ proptest! {
         let text = words.concat();
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let texts = if document == Document::File { vec![text.as_str()] } else { lines };
-        let (counts, _) = counted(document, text.as_bytes(), batch_bytes);
+        let (counts, _) = counted(document_options(document), text.as_bytes(), batch_bytes);
         prop_assert_eq!(counts, pretokens(&texts));
+    }
+
+    /// At any place of a line, and across the parts of a long text.
+    #[test]
+    fn special_tokens_are_found_and_cut_out_if_that_is_wanted(
+        words in proptest::collection::vec("[a-z]{1,6}|[ \n]{1,3}|<\\|end\\|>|<\\|en|end\\|>|<\\|end\\|>>|<a>|>", 0..100),
+        batch_bytes in 8usize..60,
+        document in prop_oneof![Just(Document::File), Just(Document::Line)],
+        splits in any::<bool>(),
+    ) {
+        // Of those that begin at one place, the longest first.
+        let special = ["<|end|>>", "<|end|>", "<a>"];
+        let text = words.concat();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let texts = if document == Document::File { vec![text.as_str()] } else { lines };
+        let mut parts = Vec::new();
+        let mut found = 0;
+        for text in &texts {
+            let mut begin = 0;
+            let mut at = 0;
+            while at < text.len() {
+                match special.iter().find(|token| text[at..].starts_with(**token)) {
+                    Some(token) => {
+                        parts.push(&text[begin..at]);
+                        at += token.len();
+                        begin = at;
+                        found += 1;
+                    }
+                    None => at += 1,
+                }
+            }
+            parts.push(&text[begin..]);
+        }
+        let mut options = document_options(document);
+        options.special_tokens = special.iter().rev().map(|token| (*token).to_owned()).collect();
+        options.split_special_tokens = splits;
+        let (counts, read) = counted(options, text.as_bytes(), batch_bytes);
+        prop_assert_eq!(counts, pretokens(if splits { &parts } else { &texts }));
+        prop_assert_eq!(read.special_tokens, found);
     }
 }
 
@@ -378,9 +429,41 @@ fn options_that_cannot_be_used_are_refused() {
     assert!(refused(300, "").contains("empty"));
     // In tokenizer.json, U+0120 is the byte of a space.
     assert!(refused(300, "\u{120}a").contains("stands for other bytes"));
+    let mut of_minbpe = options(300);
+    of_minbpe.tie_order = ByteTieOrder::Minbpe;
+    of_minbpe.split_special_tokens = true;
+    let error = ByteTrainer::new(of_minbpe).unwrap_err().to_string();
+    assert!(error.contains("split_special_tokens"), "{error}");
     let empty = ByteTrainer::new(options(300)).unwrap();
     let error = empty.train(Corpus::texts([""])).unwrap_err();
     assert!(matches!(error, TrainError::NoText { .. }), "{error}");
+}
+
+/// With special tokens cut out, counts depend on them.
+#[test]
+fn counts_without_special_tokens_give_the_tokens_of_the_text() {
+    let mut options = options(264);
+    options.special_tokens = vec!["<|end|>".to_owned()];
+    options.split_special_tokens = true;
+    let text = "low lower<|end|>lowest <|end|><|end|>newer";
+    let trainer = ByteTrainer::new(options.clone()).unwrap();
+    let count = || trainer.count(Corpus::texts([text])).unwrap();
+    let (of_text, summary) = trainer
+        .train_observed(Corpus::texts([text]), &mut SilentObserver)
+        .unwrap();
+    assert_eq!(summary.special_tokens, 3);
+    let of_counts = trainer.train_counts(count()).unwrap();
+    assert_eq!(tokens_of(&of_counts), tokens_of(&of_text));
+    options.special_tokens.push("<|other|>".to_owned());
+    let other = ByteTrainer::new(options.clone()).unwrap();
+    assert!(other.train_counts(count()).is_err());
+    options.split_special_tokens = false;
+    assert!(
+        ByteTrainer::new(options)
+            .unwrap()
+            .train_counts(count())
+            .is_err()
+    );
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::model::{BytesList, ModelType};
 use crate::train::options::csv::{join_csv, split_csv};
 
 /// A type of flag: how its values are parsed, printed and recorded.
-pub(super) trait FlagValue: Sized {
+pub(in crate::train) trait FlagValue: Sized {
     const KIND: OptionKind;
     const EXPECTED: &'static str;
     type Record;

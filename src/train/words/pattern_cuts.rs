@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Cuts;
 use super::worker::Worker;
@@ -25,6 +26,9 @@ pub(crate) enum PretokenSource<'v> {
     /// A byte-level pipeline that finds these added tokens: they are left out, and what is between
     /// them is normalized.
     Pipeline(&'v Pipeline, &'v FoundTokens),
+    /// A pattern. The added tokens that the pipeline, which has this pattern, finds are text like any
+    /// other, and are counted.
+    Counting(&'v Pretokenizer, &'v Pipeline, &'v FoundTokens),
 }
 
 impl PretokenSource<'_> {
@@ -33,26 +37,32 @@ impl PretokenSource<'_> {
     pub(crate) fn last_boundary(self, text: &[u8]) -> Option<usize> {
         match self {
             Self::Pattern(pretokenizer) => pretokenizer.last_boundary(text),
-            Self::Pipeline(pipeline, _) => pipeline.last_boundary(text, 0),
+            Self::Pipeline(pipeline, _) | Self::Counting(_, pipeline, _) => {
+                pipeline.last_boundary(text, 0)
+            }
         }
     }
 
     /// Passes each pretoken with the text in which it has this range: `text`, or a normalized part
-    /// of it.
+    /// of it. Returns how many added tokens are found.
     fn for_each(
         self,
         text: &[u8],
         mut on_pretoken: impl FnMut(&[u8], Range<usize>),
-    ) -> Result<(), TrainError> {
-        match self {
+    ) -> Result<u64, TrainError> {
+        Ok(match self {
             Self::Pattern(pretokenizer) => {
                 pretokenizer.for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
+                0
+            }
+            Self::Counting(pretokenizer, pipeline, found) => {
+                pretokenizer.for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
+                pipeline.count_added(text, found)
             }
             Self::Pipeline(pipeline, found) => {
-                pipeline.for_each_pretoken(text, found, on_pretoken)?;
+                pipeline.for_each_pretoken(text, found, on_pretoken)?
             }
-        }
-        Ok(())
+        })
     }
 }
 
@@ -62,6 +72,8 @@ pub(crate) struct PatternCuts<'v, T> {
     source: PretokenSource<'v>,
     /// The place of the first byte of the texts.
     first_place: u64,
+    /// The added tokens that were found.
+    added: AtomicU64,
     tally: PhantomData<fn() -> T>,
 }
 
@@ -70,6 +82,7 @@ impl<'v, T> PatternCuts<'v, T> {
         Self {
             source,
             first_place: 0,
+            added: AtomicU64::new(0),
             tally: PhantomData,
         }
     }
@@ -81,13 +94,21 @@ impl<'v, T> PatternCuts<'v, T> {
             ..self
         }
     }
+
+    /// How many added tokens were found in the texts that were cut.
+    pub(crate) fn added(&self) -> u64 {
+        self.added.load(Ordering::Relaxed)
+    }
 }
 
 impl<T: Tally> Cuts for PatternCuts<'_, T> {
     type Tally = T;
-    type Local = ();
+    /// The added tokens that the thread found.
+    type Local = u64;
 
-    fn local(&self) {}
+    fn local(&self) -> u64 {
+        0
+    }
 
     fn cut(
         &self,
@@ -97,12 +118,13 @@ impl<T: Tally> Cuts for PatternCuts<'_, T> {
     ) -> Result<(), TrainError> {
         let mut result = Ok(());
         let place = self.first_place.saturating_add(place);
-        self.source.for_each(&well_formed(text), |text, pretoken| {
+        let added = self.source.for_each(&well_formed(text), |text, pretoken| {
             if result.is_ok() {
                 let count = T::new(count, place.saturating_add(pretoken.start as u64));
                 result = worker.add_part(text, pretoken, count);
             }
         })?;
+        worker.local += added;
         result
     }
 
@@ -110,10 +132,15 @@ impl<T: Tally> Cuts for PatternCuts<'_, T> {
         &self,
         pretoken: &[u8],
         count: T,
-        (): &mut (),
+        _added: &mut u64,
         words: &mut TableAdder<'_, T>,
     ) -> Result<(), TrainError> {
         words.add(pretoken, count)
+    }
+
+    fn finish(&self, added: u64, _words: &mut TableAdder<'_, T>) -> Result<(), TrainError> {
+        self.added.fetch_add(added, Ordering::Relaxed);
+        Ok(())
     }
 }
 
