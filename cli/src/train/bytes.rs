@@ -30,7 +30,7 @@ pub(crate) const MODEL_TYPE: &str = "byte_bpe";
 const TIE_ORDER: &str = "tie_order";
 const MIN_FREQUENCY: &str = "min_frequency";
 const MAX_TOKEN_LENGTH: &str = "max_token_length";
-pub(super) const SPLIT_SPECIAL_TOKENS: &str = "split_special_tokens";
+const SPLIT_SPECIAL_TOKENS: &str = "split_special_tokens";
 
 /// The flags of `spm_train` that mean the same here.
 const SHARED_FLAGS: &[&str] = &[

@@ -18,7 +18,7 @@ static ENGINES: Mutex<Option<Engines>> = Mutex::new(None);
 /// The engine of a tokenizer.json: the one that another tokenizer has, or a new one.
 pub fn engine_of(py: Python<'_>, json: &[u8]) -> PyResult<Arc<Engine>> {
     let digest: [u8; 32] = py.detach(|| Sha256::digest(json)).into();
-    // The thread is attached while it holds the lock, so that no other thread forks meanwhile.
+    // The thread holds the lock of the interpreter, if there is one, so that no other thread forks meanwhile.
     if let Some(engine) = with_engines(|engines| engines.get(&digest)?.upgrade()) {
         return Ok(engine);
     }
