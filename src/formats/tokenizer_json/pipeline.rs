@@ -652,8 +652,10 @@ impl<'j> PlacedComponent<'j> {
             let template = bert_template(&cls, &sep, is_roberta);
             return self.push(steps, PostProcessorStep::Template(template));
         }
+        let is_template = self.has(&["single", "pair", "special_tokens"]);
+        let is_byte_level = self.has(&["add_prefix_space", "trim_offsets"]);
         match self.kind() {
-            "ByteLevel" => {
+            "ByteLevel" if is_byte_level || !is_template => {
                 if self.field("trim_offsets")?.bool()? {
                     let add_prefix_space = self.field("add_prefix_space")?.bool()?;
                     self.push(steps, PostProcessorStep::TrimOffsets { add_prefix_space })?;
@@ -661,7 +663,7 @@ impl<'j> PlacedComponent<'j> {
                     self.push(steps, PostProcessorStep::NumberSequences)?;
                 }
             }
-            _ if self.has(&["single", "pair", "special_tokens"]) => {
+            _ if is_template => {
                 let template = Template {
                     single: self.template("single")?,
                     pair: self.template("pair")?,

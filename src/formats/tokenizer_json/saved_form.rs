@@ -111,7 +111,7 @@ impl Component {
                     fields: &["length"],
                 },
             ],
-            // By their fields, whatever the type.
+            // By their fields, whatever the type, but for that of `ByteLevel`; the first that has all of its fields counts.
             Self::PostProcessor => &[
                 ComponentType {
                     name: "RobertaProcessing",
@@ -191,28 +191,30 @@ pub(super) fn saved_form(component: Component, json: &Value) -> Value {
         return Value::Null;
     };
     let kind = given.get("type").and_then(Value::as_str);
-    if kind == Some("Sequence") {
+    let needs = |field: &&&str| default_of(field, given).is_none();
+    let has_fields = |it: &&ComponentType| {
+        let mut needed = it.fields.iter().filter(needs);
+        needed.all(|field| given.contains_key(*field))
+            && (it.name != "ByteLevel" || kind == Some(it.name))
+    };
+    let by_fields = component.types().iter().find(has_fields);
+    let by_name = component != Component::PostProcessor;
+    if kind == Some("Sequence") && (by_name || by_fields.is_none()) {
         let elements = component.elements();
         let parts = given.get(elements).and_then(Value::as_array);
         let parts = parts.into_iter().flatten();
         let parts: Vec<Value> = parts.map(|part| saved_form(component, part)).collect();
         return json!({"type": "Sequence", elements: parts});
     }
-    let needs = |field: &&&str| default_of(field, given).is_none();
-    let has_fields = |it: &&ComponentType| {
-        let mut needed = it.fields.iter().filter(needs);
-        needed.all(|field| given.contains_key(*field))
-    };
     let kind = match kind {
         Some("Bert") => Some("BertNormalizer"),
         Some("Delimiter") => Some("CharDelimiterSplit"),
         kind => kind,
     };
     let mut types = component.types().iter();
-    let by_name = component != Component::PostProcessor;
     let named = types.find(|it| by_name && kind == Some(it.name));
     let is_plain = named.is_none() && by_name && kind.is_some_and(is_type_without_fields);
-    let found = named.or_else(|| component.types().iter().find(has_fields));
+    let found = named.or(by_fields);
     let mut saved = Map::new();
     match found.filter(|_| !is_plain) {
         Some(ComponentType { name, fields }) => {
@@ -277,6 +279,18 @@ mod tests {
             (
                 Component::PostProcessor,
                 json!({"sep": ["a", 1], "cls": ["b", 2]}),
+                json!({"type": "BertProcessing", "sep": ["a", 1], "cls": ["b", 2]}),
+            ),
+            // Command R+ has such a template.
+            (
+                Component::PostProcessor,
+                json!({"type": "TemplateProcessing", "add_prefix_space": true, "trim_offsets": false, "use_regex": true,
+                    "single": [], "pair": [], "special_tokens": {}}),
+                json!({"type": "TemplateProcessing", "single": [], "pair": [], "special_tokens": {}}),
+            ),
+            (
+                Component::PostProcessor,
+                json!({"type": "Sequence", "processors": [], "sep": ["a", 1], "cls": ["b", 2]}),
                 json!({"type": "BertProcessing", "sep": ["a", 1], "cls": ["b", 2]}),
             ),
             (
