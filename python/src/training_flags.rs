@@ -16,7 +16,7 @@ const BYTE_LEVEL_OPTIONS: [(&str, &str, &str); 6] = [
     ),
     (
         "tie_order",
-        "byte_bpe: whose tokens and ids: hf (the library tokenizers), rustbpe, minbpe, or greatest (of equal pairs that with the greatest bytes)",
+        "byte_bpe: whose tokens and ids: hf (the library tokenizers), rustbpe, minbpe, or greatest (of pairs that occur equally often, the one with the greatest bytes)",
         "hf",
     ),
     (

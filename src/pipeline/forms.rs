@@ -127,6 +127,42 @@ impl UnicodeForm {
 mod tests {
     use super::*;
 
+    /// Each character before and after a mark, between others with which it may be composed.
+    #[test]
+    fn what_a_form_keeps_is_that_form_in_both_versions() {
+        let forms = [
+            UnicodeForm::Nfc,
+            UnicodeForm::Nfd,
+            UnicodeForm::Nfkc,
+            UnicodeForm::Nfkd,
+        ];
+        for c in '\0'..=char::MAX {
+            let texts = [
+                format!("\u{4E00}{c}"),
+                format!("{c}\u{4E00}\u{301}"),
+                format!("e{c}\u{323}"),
+                format!("\u{1100}{c}"),
+            ];
+            for (text, form) in texts.iter().flat_map(|text| forms.map(|form| (text, form))) {
+                if !form.keeps(text) {
+                    continue;
+                }
+                let old: String = match form {
+                    UnicodeForm::Nfc => Unicode9::nfc(text.chars()).map(|(c, _)| c).collect(),
+                    UnicodeForm::Nfd => Unicode9::nfd(text.chars()).map(|(c, _)| c).collect(),
+                    UnicodeForm::Nfkc => Unicode9::nfkc(text.chars()).map(|(c, _)| c).collect(),
+                    UnicodeForm::Nfkd => Unicode9::nfkd(text.chars()).map(|(c, _)| c).collect(),
+                };
+                assert_eq!(old, *text, "{form:?}");
+                let new = form.changes_of_17(text);
+                assert!(
+                    new.iter().map(|change| change.c).eq(text.chars()),
+                    "{form:?} {text:?}"
+                );
+            }
+        }
+    }
+
     /// Every assigned character between others with which it may become another one.
     #[test]
     fn divisions_give_the_form_of_the_whole_text() {

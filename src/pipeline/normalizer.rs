@@ -207,8 +207,8 @@ impl BertNormalizer {
             });
             return;
         }
-        // A pass that changes nothing costs more than a look at the text. With origins, passes also
-        // decide on what stands at the start.
+        // A pass copies the text; a search for characters that it changes costs less. With origins, passes
+        // also decide on what stands at the start.
         let needs = |text: &MappedText, is_changed: fn(char) -> bool| {
             text.tracks() || text.text.chars().any(is_changed)
         };
@@ -311,8 +311,8 @@ fn precompiled(charsmap: &PrecompiledRules, part: &mut PartWriter<'_>) {
     }
 }
 
-/// Whether a character certainly joins no other one but marks that follow it: of those, the characters that
-/// most text is made of.
+/// Whether a character is in one grapheme cluster with nothing but marks that follow it: a selection of frequent
+/// characters.
 fn extends_no_cluster(c: char) -> bool {
     matches!(c,
         ' '..='~'

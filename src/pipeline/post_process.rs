@@ -365,6 +365,22 @@ mod tests {
     // The expected values of all tests are those of `Tokenizer.encode` of tokenizers 0.23.3.
 
     #[test]
+    fn fields_tell_a_template_whatever_its_type() {
+        let expected = pipeline(&template_processing());
+        for kind in ["ByteLevel", "Sequence", "Other"] {
+            let mut json = template_processing();
+            json["type"] = json!(kind);
+            json["processors"] = json!([]);
+            let found = pipeline(&json);
+            assert_eq!(
+                found.added_length(true),
+                expected.added_length(true),
+                "{kind}"
+            );
+        }
+    }
+
+    #[test]
     fn kinds_of_templates_differ_in_types_and_in_the_tokens_between_texts() {
         let (a, b) = (Some(0), Some(1));
         let cases = [

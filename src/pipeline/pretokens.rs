@@ -1,4 +1,4 @@
-//! The pretokens of texts, for training that goes on with a byte-level vocabulary.
+//! The pretokens of texts between added tokens, for the training of byte-level vocabularies.
 
 use std::ops::Range;
 

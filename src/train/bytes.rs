@@ -89,7 +89,8 @@ impl ByteTrainer {
     ///
     /// # Errors
     /// `vocab_size` has no room for the bytes and the special tokens; a special token is empty or
-    /// has a NUL, or is, for `tokenizers`, the spelling of other bytes.
+    /// has a NUL, or is, for `tokenizers`, the spelling of other bytes; `split_special_tokens` is set
+    /// with the order of minbpe. Also the errors of [`untrained`](Self::untrained).
     pub fn new(options: ByteTrainOptions) -> Result<Self, TrainError> {
         let layout = IdLayout::new(&options)?;
         if options.split_special_tokens && options.tie_order == ByteTieOrder::Minbpe {
@@ -192,12 +193,15 @@ impl ByteTrainer {
         let pretokenizer = &self.options.pretokenizer;
         match &self.special {
             None => PretokenSource::Pattern(pretokenizer),
-            Some(special) if self.options.split_special_tokens => {
-                PretokenSource::Pipeline(&special.pipeline, &special.found)
-            }
-            Some(special) => {
-                PretokenSource::Counting(pretokenizer, &special.pipeline, &special.found)
-            }
+            Some(special) if self.options.split_special_tokens => PretokenSource::Pipeline {
+                pipeline: &special.pipeline,
+                found: &special.found,
+            },
+            Some(special) => PretokenSource::Counting {
+                pretokenizer,
+                pipeline: &special.pipeline,
+                found: &special.found,
+            },
         }
     }
 
@@ -303,7 +307,7 @@ impl SpecialSearch {
 /// What became of the texts of a corpus.
 pub(crate) struct ReadTexts {
     pub(crate) sentences: SentenceCounts,
-    /// The special tokens that were found.
+    /// How often special tokens were found.
     pub(crate) special_tokens: u64,
 }
 

@@ -131,6 +131,13 @@ def random_text(rng, corpora):
     return text[start : start + size].splitlines(keepends=True)
 
 
+def insert_special_tokens(rng, lines, special):
+    for _ in range(rng.choice([1, 5, 20])):
+        number = rng.randrange(len(lines))
+        at = rng.randrange(len(lines[number]) + 1)
+        lines[number] = lines[number][:at] + rng.choice(special) + lines[number][at:]
+
+
 def random_case(rng):
     trainer = rng.choice(["hf", "hf", "hf", "rustbpe", "rustbpe", "minbpe", "greatest"])
     splits = trainer != "minbpe" and rng.random() < 0.4
@@ -232,11 +239,7 @@ def compare(options):
             if options.trainer not in (None, case["trainer"]):
                 continue
             if case["special"] and rng.random() < 0.7:
-                for _ in range(rng.choice([1, 5, 20])):
-                    number_of_line = rng.randrange(len(lines))
-                    line = lines[number_of_line]
-                    at = rng.randrange(len(line) + 1)
-                    lines[number_of_line] = line[:at] + rng.choice(case["special"]) + line[at:]
+                insert_special_tokens(rng, lines, case["special"])
             if case["trainer"] in ("minbpe", "greatest"):
                 # Every merge of the reference counts everything again.
                 lines = ["".join(lines)[:3000]]

@@ -86,8 +86,8 @@ pub(crate) fn cut_flags() -> [Arg; 4] {
         ),
         args::value(
             TIE_ORDER,
-            "byte_bpe: whose tokens and ids: hf (the library tokenizers), rustbpe, minbpe, or greatest (of equal pairs that \
-             with the greatest bytes, as courses teach it) [default: hf]",
+            "byte_bpe: whose tokens and ids: hf (the library tokenizers), rustbpe, minbpe, or greatest (of pairs that occur \
+             equally often, the one with the greatest bytes) [default: hf]",
         )
         .value_name("ORDER"),
         args::value(
@@ -225,7 +225,6 @@ fn most_threads(flags: &TrainFlags) -> Option<NonZeroUsize> {
 pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
     let (mut options, mut flags) = options(matches, messages)?;
     let wanted = options.vocab_size;
-    let splits_special = options.split_special_tokens;
     let superwords = ByteSuperwordStage::new(matches, &flags, &mut options)?;
     let mut trainer = trainer_with(options, matches, &flags)?;
     check_present("input", flags.input.is_empty())?;
@@ -257,7 +256,8 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
     progress.finish();
     let (mut trained, mut summary) = trained?;
     // A special token that was learned as text may be the reason of an error that follows.
-    progress.note_special_tokens(summary.special_tokens, splits_special);
+    let are_left_out = trainer.options().split_special_tokens;
+    progress.note_special_tokens(summary.special_tokens, are_left_out);
     if let Some(stage) = superwords {
         let corpus = training_flags::corpus(&flags, messages)?;
         let first = trained.vocab_size();

@@ -287,7 +287,10 @@ fn learn(
     let pipeline = Pipeline::from(base.clone());
     let found = pipeline.found(|_| true, true);
     let reader = PretokenReader {
-        source: PretokenSource::Pipeline(&pipeline, &found),
+        source: PretokenSource::Pipeline {
+            pipeline: &pipeline,
+            found: &found,
+        },
         document: options.document,
         input_format: options.input_format,
         first_place: 0,

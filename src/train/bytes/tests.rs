@@ -452,6 +452,10 @@ fn counts_without_special_tokens_give_the_tokens_of_the_text() {
         .train_observed(Corpus::texts([text]), &mut SilentObserver)
         .unwrap();
     assert_eq!(summary.special_tokens, 3);
+    let (_, summary) = trainer
+        .train_observed(Corpus::counted_texts([(text, 5)]), &mut SilentObserver)
+        .unwrap();
+    assert_eq!(summary.special_tokens, 15);
     let of_counts = trainer.train_counts(count()).unwrap();
     assert_eq!(tokens_of(&of_counts), tokens_of(&of_text));
     options.special_tokens.push("<|other|>".to_owned());

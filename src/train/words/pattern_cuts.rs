@@ -25,10 +25,17 @@ pub(crate) enum PretokenSource<'v> {
     Pattern(&'v Pretokenizer),
     /// A byte-level pipeline that finds these added tokens: they are left out, and what is between
     /// them is normalized.
-    Pipeline(&'v Pipeline, &'v FoundTokens),
+    Pipeline {
+        pipeline: &'v Pipeline,
+        found: &'v FoundTokens,
+    },
     /// A pattern. The added tokens that the pipeline, which has this pattern, finds are text like any
     /// other, and are counted.
-    Counting(&'v Pretokenizer, &'v Pipeline, &'v FoundTokens),
+    Counting {
+        pretokenizer: &'v Pretokenizer,
+        pipeline: &'v Pipeline,
+        found: &'v FoundTokens,
+    },
 }
 
 impl PretokenSource<'_> {
@@ -37,7 +44,7 @@ impl PretokenSource<'_> {
     pub(crate) fn last_boundary(self, text: &[u8]) -> Option<usize> {
         match self {
             Self::Pattern(pretokenizer) => pretokenizer.last_boundary(text),
-            Self::Pipeline(pipeline, _) | Self::Counting(_, pipeline, _) => {
+            Self::Pipeline { pipeline, .. } | Self::Counting { pipeline, .. } => {
                 pipeline.last_boundary(text, 0)
             }
         }
@@ -55,11 +62,15 @@ impl PretokenSource<'_> {
                 pretokenizer.for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
                 0
             }
-            Self::Counting(pretokenizer, pipeline, found) => {
+            Self::Counting {
+                pretokenizer,
+                pipeline,
+                found,
+            } => {
                 pretokenizer.for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
                 pipeline.count_added(text, found)
             }
-            Self::Pipeline(pipeline, found) => {
+            Self::Pipeline { pipeline, found } => {
                 pipeline.for_each_pretoken(text, found, on_pretoken)?
             }
         })
@@ -72,7 +83,7 @@ pub(crate) struct PatternCuts<'v, T> {
     source: PretokenSource<'v>,
     /// The place of the first byte of the texts.
     first_place: u64,
-    /// The added tokens that were found.
+    /// How often added tokens were found.
     added: AtomicU64,
     tally: PhantomData<fn() -> T>,
 }
@@ -95,7 +106,7 @@ impl<'v, T> PatternCuts<'v, T> {
         }
     }
 
-    /// How many added tokens were found in the texts that were cut.
+    /// How often added tokens were found in the texts that were cut.
     pub(crate) fn added(&self) -> u64 {
         self.added.load(Ordering::Relaxed)
     }
@@ -103,7 +114,7 @@ impl<'v, T> PatternCuts<'v, T> {
 
 impl<T: Tally> Cuts for PatternCuts<'_, T> {
     type Tally = T;
-    /// The added tokens that the thread found.
+    /// How often the thread found added tokens.
     type Local = u64;
 
     fn local(&self) -> u64 {
@@ -124,7 +135,7 @@ impl<T: Tally> Cuts for PatternCuts<'_, T> {
                 result = worker.add_part(text, pretoken, count);
             }
         })?;
-        worker.local += added;
+        worker.local += count * added;
         result
     }
 

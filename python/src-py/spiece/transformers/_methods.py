@@ -114,8 +114,8 @@ def _run(name: str, method: Any, encodes_special: Any) -> Callable[..., Any]:
 
 
 def _without_collector(method: Any) -> Callable[..., Any]:
-    # A list for each column of each text: for a large batch, Python's collector looks at all of them again and again, in
-    # half of the time of the call. None of them is in a cycle.
+    # A large batch has a list for each column of each text. The collector traverses all of them repeatedly, which takes half
+    # of the time of the call, and none of them is in a cycle.
     @functools.wraps(method)
     def run(*arguments: Any, **keywords: Any) -> Any:
         if not gc.isenabled():

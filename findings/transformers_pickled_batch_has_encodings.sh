@@ -40,5 +40,5 @@ def seconds(value):
 ratio = min(seconds(batch) for _ in range(5)) / min(seconds(dict(batch)) for _ in range(5))
 print("BatchEncoding", round(ratio), "times as long")
 assert sorted(batch) == ["attention_mask", "input_ids"]
-assert whole > 2 * arrays and ratio > 10, "the encodings stay behind now"
+assert whole > 2 * arrays and ratio > 10, "the encodings are not pickled now"
 PYTHON
