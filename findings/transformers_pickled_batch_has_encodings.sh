@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Package:   transformers 5.24.0 with tokenizers 0.23.3 and numpy 2.4.6 (PyPI); 4.57.6 does the same.
 # Behaviour: a pickled BatchEncoding of a fast tokenizer has all of its tokenizers.Encoding objects, as JSON with texts and
-#            offsets of every token. Pickling arrays of ids for 256 short texts, and reading them, takes some fifty times as
+#            offsets of every token. Pickling arrays of ids for 256 short texts, and reading them, takes fifty to a hundred times as
 #            long with them.
 # Surprise:  `return_tensors` gives arrays, and what is asked for are ids and masks. A DataLoader of torch whose collate_fn
 #            returns the BatchEncoding sends it from each worker through a pipe, so that workers save little or nothing;
