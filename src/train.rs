@@ -32,7 +32,7 @@ mod sentence_list;
 pub(crate) mod reading;
 mod learning;
 mod swar;
-mod raw_chunk_cache;
+mod short_texts;
 pub(crate) mod counts;
 pub(crate) mod alphabet;
 pub(crate) mod bpe;
@@ -52,7 +52,6 @@ use std::sync::Arc;
 
 pub use bytes::{ByteTieOrder, ByteTrainOptions, ByteTrainer, ParseByteTieOrderError};
 pub use corpus::Corpus;
-pub use counts::{PlacedCount, Tally};
 pub use error::TrainError;
 pub(crate) use observer::SilentObserver;
 pub use observer::{Event, Observer, Stage, Summary};

@@ -101,7 +101,7 @@ fn count(
         let (trainer, flags) = bytes::trainer(matches, messages)?;
         // Training would refuse the table, perhaps hours later.
         if trainer.options().tie_order == ByteTieOrder::Minbpe {
-            return Err(args::invalid_option(CountsError::Places));
+            return Err(args::invalid_option(CountsError::Order));
         }
         training_flags::check_present("input", flags.input.is_empty())?;
         let corpus = training_flags::corpus(&flags, messages)?;

@@ -47,12 +47,6 @@ impl ArrayRows {
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
-
-    /// The number of rows.
-    pub fn len(&self) -> usize {
-        self.offsets.len().saturating_sub(1)
-    }
-
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         let start = *self.offsets.get(row)?;
         let end = *self.offsets.get(row + 1)?;

@@ -10,28 +10,21 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use spiece::input::Document;
-use spiece::train::{ByteTieOrder, CountRows, PlacedCount, WordCounts};
+use spiece::train::{CountRows, WordCounts};
 use spiece::{TrainError, TrainFlags};
 
-use crate::arguments::to_int_in;
 use crate::array_rows::{ArrayRows, elements};
 use crate::buffer::VectorBuffer;
 use crate::byte_training::{ByteTraining, with_summary};
 use crate::counting_thread::{BackgroundCounts, CountingError};
 use crate::errors;
-use crate::row_counts::{PlacedRows, PretokenRows, RowCounts, WordRows};
+use crate::row_counts::{PretokenRows, RowCounts, WordRows};
 use crate::tokenizer::PyTokenizer;
 use crate::trainer::{Failure, PyObserver, summary_dict};
 use crate::training_flags::set_flags;
 
-/// Rows as buffers: the bytes of all rows, the offsets of the rows, the counts, and the places if
-/// the rows have any.
-type Rows<'py> = (
-    Bound<'py, PyBytes>,
-    VectorBuffer,
-    VectorBuffer,
-    Option<VectorBuffer>,
-);
+/// Rows as buffers: the bytes of all rows, the offsets of the rows, and the counts.
+type Rows<'py> = (Bound<'py, PyBytes>, VectorBuffer, VectorBuffer);
 
 /// Counts the words, or the pretokens, of rows.
 #[pyclass(module = "spiece._native", name = "WordCounter", frozen)]
@@ -59,15 +52,9 @@ impl PyWordCounter {
         Ok(PyWordCounter::of_counts(Box::new(counts)))
     }
 
-    /// A counter of the pretokens of byte-level BPE; for the order of minbpe also of the places of
-    /// their first occurrences, if the rows are this part of the corpus.
+    /// A counter of the pretokens of byte-level BPE.
     #[staticmethod]
-    fn of_bytes(
-        py: Python<'_>,
-        mut flags: Vec<(String, String)>,
-        part: &Bound<'_, PyAny>,
-    ) -> PyResult<PyWordCounter> {
-        let part: u32 = to_int_in("part", part, (0, PlacedRows::PARTS - 1))?;
+    fn of_bytes(py: Python<'_>, mut flags: Vec<(String, String)>) -> PyResult<PyWordCounter> {
         // Counts do not depend on the size of the vocabulary.
         flags.push(("vocab_size".to_owned(), i32::MAX.to_string()));
         let training = ByteTraining::new(py, &flags)?;
@@ -81,12 +68,9 @@ impl PyWordCounter {
         }
         // As above.
         let trainer = training.trainer.with_threads(NonZeroUsize::MIN);
-        Ok(PyWordCounter::of_counts(
-            match trainer.options().tie_order {
-                ByteTieOrder::Minbpe => Box::new(PlacedRows::new(trainer, part)),
-                _ => Box::new(PretokenRows::new(trainer)),
-            },
-        ))
+        Ok(PyWordCounter::of_counts(Box::new(PretokenRows::new(
+            trainer,
+        ))))
     }
 
     /// Adds rows of text: lines, of which each gets a line feed, or texts. `offsets` says where
@@ -120,7 +104,6 @@ impl PyWordCounter {
             PyBytes::new(py, &rows.bytes),
             VectorBuffer::of_i64(rows.offsets),
             VectorBuffer::of_i64(rows.counts),
-            rows.places.map(VectorBuffer::of_i64),
         ))
     }
 }
@@ -143,75 +126,42 @@ impl PyWordCounter {
 #[pyclass(module = "spiece._native", name = "CountRows", frozen)]
 pub struct PyCountRows {
     /// `None` once the rows have been taken for training.
-    rows: Mutex<Option<AnyRows>>,
-}
-
-/// Rows of counts, or of counts with places.
-enum AnyRows {
-    Counted(CountRows),
-    Placed(CountRows<PlacedCount>),
-}
-
-/// Counts of rows, without or with places.
-enum AnyCounts {
-    Counted(WordCounts),
-    Placed(WordCounts<PlacedCount>),
+    rows: Mutex<Option<CountRows>>,
 }
 
 #[pymethods]
 impl PyCountRows {
     #[new]
-    fn new(has_places: bool) -> PyCountRows {
-        let rows = match has_places {
-            true => AnyRows::Placed(CountRows::default()),
-            false => AnyRows::Counted(CountRows::new()),
-        };
+    fn new() -> PyCountRows {
         PyCountRows {
-            rows: Mutex::new(Some(rows)),
+            rows: Mutex::new(Some(CountRows::new())),
         }
     }
 
-    /// Adds rows: their bytes and offsets as in [`PyWordCounter::add_rows`], their counts and their
-    /// places (int64).
+    /// Adds rows: their bytes and offsets as in [`PyWordCounter::add_rows`], and their counts (int64).
     fn add(
         &self,
         py: Python<'_>,
         bytes: &Bound<'_, PyAny>,
         offsets: &Bound<'_, PyAny>,
         counts: &Bound<'_, PyAny>,
-        places: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let added = ArrayRows::new(bytes, offsets)?;
         let counts: Vec<i64> = elements(counts)?;
-        let places: Option<Vec<i64>> = places.map(elements).transpose()?;
         let mut guard = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = guard.as_mut().ok_or_else(taken)?;
         let mut numbered = added.iter().zip(&counts);
-        let added = match (guard.as_mut().ok_or_else(taken)?, places) {
-            (AnyRows::Counted(rows), None) => {
-                numbered.try_for_each(|(row, count)| rows.add(row, *count))
-            }
-            (AnyRows::Placed(rows), Some(places)) => numbered
-                .zip(&places)
-                .try_for_each(|((row, count), place)| rows.add_placed(row, *count, *place)),
-            _ => {
-                return Err(PyValueError::new_err(
-                    "places: all rows have them, or none; add tables of equal options",
-                ));
-            }
-        };
+        let added = numbered.try_for_each(|(row, count)| rows.add(row, *count));
         added.map_err(|error| errors::of_train(py, &error))
     }
 }
 
 impl PyCountRows {
     /// The counts of the rows, which are removed.
-    fn take_counts(&self, py: Python<'_>) -> PyResult<AnyCounts> {
+    fn take_counts(&self, py: Python<'_>) -> PyResult<WordCounts> {
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = rows.take().ok_or_else(taken)?;
-        let counts = py.detach(|| match rows {
-            AnyRows::Counted(rows) => rows.finish().map(AnyCounts::Counted),
-            AnyRows::Placed(rows) => rows.finish().map(AnyCounts::Placed),
-        });
+        let counts = py.detach(|| rows.finish());
         counts.map_err(|error| errors::of_train(py, &error))
     }
 }
@@ -248,12 +198,7 @@ pub fn _train_counts<'py>(
     let values = flags;
     let mut flags = TrainFlags::default();
     set_flags(py, &mut flags, &values)?;
-    let counts = match rows.take_counts(py)? {
-        AnyCounts::Counted(counts) => counts,
-        AnyCounts::Placed(counts) => counts
-            .without_places()
-            .map_err(|error| errors::of_train(py, &error))?,
-    };
+    let counts = rows.take_counts(py)?;
     if !counts.inputs().is_empty() {
         flags.input = counts.inputs().to_vec();
         counts.input_format().clone_into(&mut flags.input_format);
@@ -282,9 +227,6 @@ pub fn _train_byte_counts<'py>(
     let counts = rows.take_counts(py)?;
     let failure = Failure::default();
     let mut observer = PyObserver::new(progress.map(Bound::unbind), failure.clone());
-    let trained = py.detach(|| match counts {
-        AnyCounts::Counted(counts) => trainer.train_counts_observed(counts, &mut observer),
-        AnyCounts::Placed(counts) => trainer.train_placed_counts_observed(counts, &mut observer),
-    });
+    let trained = py.detach(|| trainer.train_counts_observed(counts, &mut observer));
     with_summary(py, failure.or(py, trained)?)
 }

@@ -1,7 +1,7 @@
 //! What is counted of rows: the words of lines, or the pretokens of lines or texts.
 
 use spiece::input::Document;
-use spiece::train::{ByteTrainer, CountsError, PlacedCount, Tally, WordCounts};
+use spiece::train::{ByteTrainer, CountsError, WordCounts};
 use spiece::{Corpus, TrainError, Trainer};
 
 use crate::row_reader::RowReader;
@@ -46,7 +46,7 @@ impl RowCounts for WordRows {
     }
 
     fn take(&mut self, with_options: bool) -> Result<RowBuffers, TrainError> {
-        RowBuffers::take(&mut self.counts, None, with_options)
+        RowBuffers::take(&mut self.counts, with_options)
     }
 }
 
@@ -74,59 +74,7 @@ impl RowCounts for PretokenRows {
     }
 
     fn take(&mut self, with_options: bool) -> Result<RowBuffers, TrainError> {
-        RowBuffers::take(&mut self.counts, None, with_options)
-    }
-}
-
-/// As [`PretokenRows`], with the places of first occurrences in a corpus of several parts.
-pub struct PlacedRows {
-    trainer: ByteTrainer,
-    counts: WordCounts<PlacedCount>,
-    /// The place of the next round, and the first one of the next part.
-    next_place: u64,
-    end_place: u64,
-}
-
-impl PlacedRows {
-    /// The most parts.
-    pub const PARTS: u32 = 1 << 23;
-    /// The places of a part. All places are below 2^63.
-    const PART_PLACES: u64 = 1 << 40;
-
-    /// `part` is below [`PARTS`](Self::PARTS).
-    pub fn new(trainer: ByteTrainer, part: u32) -> PlacedRows {
-        let next_place = u64::from(part) * PlacedRows::PART_PLACES;
-        PlacedRows {
-            counts: trainer.new_placed_counts(),
-            trainer,
-            next_place,
-            end_place: next_place + PlacedRows::PART_PLACES,
-        }
-    }
-}
-
-impl RowCounts for PlacedRows {
-    fn count(&mut self, rows: &mut RowReader) -> Result<(), TrainError> {
-        let corpus = corpus(&self.trainer, rows);
-        let counts = &mut self.counts;
-        self.trainer
-            .count_placed_into(corpus, self.next_place, counts)?;
-        // A byte that is not UTF-8 becomes three, and a line has a line feed besides.
-        self.next_place += 3 * rows.round_bytes_with_line_feeds();
-        if self.next_place > self.end_place {
-            return Err(TrainError::TooLarge {
-                what: "bytes in one part of the corpus for the order of minbpe (more than 2^40 / 3)",
-            });
-        }
-        Ok(())
-    }
-
-    fn words(&self) -> usize {
-        self.counts.len()
-    }
-
-    fn take(&mut self, with_options: bool) -> Result<RowBuffers, TrainError> {
-        RowBuffers::take(&mut self.counts, Some(PlacedCount::place), with_options)
+        RowBuffers::take(&mut self.counts, with_options)
     }
 }
 
@@ -144,37 +92,28 @@ pub struct RowBuffers {
     /// Where each row begins and the last one ends.
     pub offsets: Vec<i64>,
     pub counts: Vec<i64>,
-    pub places: Option<Vec<i64>>,
 }
 
 impl RowBuffers {
     /// Removes all words; `with_options` also adds the rows with the options and the numbers of
-    /// sentences, whose place is 0. `place` is that of a word, if rows have places.
-    fn take<T: Tally>(
-        counts: &mut WordCounts<T>,
-        place: Option<fn(T) -> u64>,
-        with_options: bool,
-    ) -> Result<RowBuffers, TrainError> {
+    /// sentences.
+    fn take(counts: &mut WordCounts, with_options: bool) -> Result<RowBuffers, TrainError> {
         let mut rows = RowBuffers {
             bytes: Vec::new(),
             offsets: Vec::with_capacity(counts.len() + 1),
             counts: Vec::with_capacity(counts.len()),
-            places: place.map(|_| Vec::with_capacity(counts.len())),
         };
         rows.offsets.push(0);
         if with_options {
             counts.for_each_other_row(|bytes, count| {
-                rows.add(bytes, count, 0);
+                rows.add(bytes, count);
                 Ok::<(), TrainError>(())
             })?;
         }
         let mut too_frequent = None;
-        counts.drain(|word, tally| {
-            let place = place.map_or(0, |place| place(tally));
-            match (i64::try_from(tally.count()), i64::try_from(place)) {
-                (Ok(count), Ok(place)) => rows.add(word.as_bytes(), count, place),
-                _ => too_frequent = Some(word.to_owned()),
-            }
+        counts.drain(|word, count| match i64::try_from(count) {
+            Ok(count) => rows.add(word.as_bytes(), count),
+            Err(_) => too_frequent = Some(word.to_owned()),
         });
         match too_frequent {
             Some(word) => Err(CountsError::TooFrequent { word }.into()),
@@ -182,14 +121,11 @@ impl RowBuffers {
         }
     }
 
-    fn add(&mut self, bytes: &[u8], count: i64, place: i64) {
+    fn add(&mut self, bytes: &[u8], count: i64) {
         self.bytes.extend_from_slice(bytes);
         // A vector has at most isize::MAX bytes.
         self.offsets
             .push(i64::try_from(self.bytes.len()).unwrap_or(i64::MAX));
         self.counts.push(count);
-        if let Some(places) = &mut self.places {
-            places.push(place);
-        }
     }
 }

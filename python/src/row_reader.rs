@@ -18,8 +18,6 @@ pub struct RowReader {
     bytes_of_row: usize,
     /// The bytes of this round's arrays.
     round_bytes: usize,
-    /// Their rows.
-    round_rows: usize,
 }
 
 impl RowReader {
@@ -30,20 +28,13 @@ impl RowReader {
             row: 0,
             bytes_of_row: 0,
             round_bytes: 0,
-            round_rows: 0,
         }
     }
 
     /// Waits for rows; `false` if there are no more.
     pub fn begin_round(&mut self) -> bool {
         self.round_bytes = 0;
-        self.round_rows = 0;
         self.receive()
-    }
-
-    /// The bytes of this round's rows, with a line feed for each row.
-    pub fn round_bytes_with_line_feeds(&self) -> u64 {
-        (self.round_bytes + self.round_rows) as u64
     }
 
     /// Takes the next array; `false` if there is none.
@@ -52,7 +43,6 @@ impl RowReader {
         self.row = 0;
         self.bytes_of_row = 0;
         self.round_bytes += self.current.as_ref().map_or(0, ArrayRows::size);
-        self.round_rows += self.current.as_ref().map_or(0, ArrayRows::len);
         self.current.is_some()
     }
 

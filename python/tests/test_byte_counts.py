@@ -21,7 +21,7 @@ def sorted_rows(table):
     return sorted(zip(table["word"].to_pylist(), table["count"].to_pylist()))
 
 
-@pytest.mark.parametrize("order", ["hf", "rustbpe", "minbpe"])
+@pytest.mark.parametrize("order", ["hf", "rustbpe", "greatest"])
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_sums_of_tables_give_the_vocabulary_of_the_texts(corpus, pattern, order, tmp_path):
     import pyarrow.parquet as pq
@@ -31,7 +31,7 @@ def test_sums_of_tables_give_the_vocabulary_of_the_texts(corpus, pattern, order,
     training = {"vocab_size": 400, "special_tokens": ["<|end|>"], **same}
     whole = spiece.train(texts, **training)
     parts = [texts[start : start + 90] for start in range(0, len(texts), 90)]
-    tables = [counts.count(part, part=number, **same) for number, part in enumerate(parts)][::-1]
+    tables = [counts.count(part, **same) for part in parts][::-1]
     assert counts.train_counts(counts.add(tables), **training).to_bytes() == whole.to_bytes()
     for number, table in enumerate(tables):
         pq.write_table(table, tmp_path / f"{number}.parquet")
@@ -81,35 +81,10 @@ def test_arrays_larger_than_a_round_are_counted_in_both_ways():
         assert counted[b"\xffsentences_used"] == 200_000
 
 
-def test_the_order_of_minbpe_needs_places():
-    texts = ["ab", "cd", "ef"] * 3
+def test_the_order_of_minbpe_needs_the_text():
     training = options(vocab_size=258, tie_order="minbpe")
-    counter = counts.Counter(**training)
-    for start in range(0, len(texts), 2):
-        counter.add(pa.array(texts[start : start + 2]))
-    table = counter.take_table()
-    assert table.column_names == ["word", "count", "place"] and table["place"].type == pa.int64()
-    assert [token for token in tokens(counts.train_counts(table, **training))[256:]] == [b"ab", b"cd"]
-    # Parts have the order of their numbers, not of the tables.
-    tables = [counts.count([text], part=part, **training) for part, text in [(7, "ab"), (3, "cd"), (2**23 - 1, "ef")]]
-    for summed in (counts.add(tables), pa.concat_tables(tables)):
-        assert tokens(counts.train_counts(summed, **training))[256:] == [b"cd", b"ab"]
-    # Other orders take the table, too.
-    other = options(vocab_size=258)
-    assert counts.train_counts(table, **other) == spiece.train(texts, **other)
-    plain = counts.count(texts, **other)
-    with pytest.raises(spiece.TrainingOptionError, match="no column place; count with tie_order='minbpe'"):
-        counts.train_counts(plain, **training)
-    with pytest.raises(ValueError, match="some have the column place"):
-        counts.add([table, plain])
-    for part in (-1, 2**23):
-        with pytest.raises(spiece.OptionValueError, match="part"):
-            counts.Counter(part=part, **training)
-
-
-def tokens(model):
-    tokenizer = model.tokenizer()
-    return [tokenizer.id_to_bytes(id) for id in range(len(model))]
+    with pytest.raises(spiece.TrainingError, match="have no order"):
+        counts.train_counts(counts.count(["ab", "cd"], **options()), **training)
 
 
 def test_wrong_options_are_named():

@@ -93,7 +93,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// Removes all slices from index `len` on.
-    #[cfg(any(feature = "formats", test))]
+    #[cfg(any(feature = "formats", feature = "train", test))]
     pub(crate) fn truncate(&mut self, len: usize) {
         self.starts.truncate(len + 1);
         self.items.truncate(self.end());
@@ -142,7 +142,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// The number of items.
-    #[cfg(any(feature = "formats", test))]
+    #[cfg(any(feature = "formats", feature = "train", test))]
     fn end(&self) -> usize {
         self.starts.last().copied().unwrap_or_default()
     }

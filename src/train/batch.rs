@@ -31,13 +31,7 @@ use crate::train::sentence_counts::SentenceCounts;
 pub(crate) struct Batch {
     bytes: Vec<u8>,
     kind: BatchContent,
-    /// The bytes of the batches before it.
-    bytes_before: u64,
 }
-
-/// A place in the corpus is the number of bytes before it times this. A byte that is not UTF-8 is
-/// read as a character of three bytes, each of which has a place.
-pub(crate) const PLACES_PER_BYTE: u64 = 3;
 
 #[derive(Debug)]
 enum BatchContent {
@@ -96,11 +90,7 @@ impl InputLocation {
 
 impl Batch {
     fn new(bytes: Vec<u8>, kind: BatchContent) -> Self {
-        Self {
-            bytes,
-            kind,
-            bytes_before: 0,
-        }
+        Self { bytes, kind }
     }
 
     /// Lines whose newlines separate them.
@@ -139,19 +129,6 @@ impl Batch {
             self.bytes.extend_from_slice(text);
             ends.push((self.bytes.len(), count));
         }
-    }
-
-    /// The batch after others of so many bytes.
-    pub(crate) fn after(self, bytes_before: u64) -> Self {
-        Self {
-            bytes_before,
-            ..self
-        }
-    }
-
-    /// The place of its first byte in the corpus.
-    pub(crate) fn first_place(&self) -> u64 {
-        PLACES_PER_BYTE * self.bytes_before
     }
 
     pub(crate) fn bytes(&self) -> usize {

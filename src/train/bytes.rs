@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Counting, the word buffer, the pair index and the queue are those of SentencePiece's BPE; see
-//! [`bpe`](super::bpe). Five things are different: texts are cut by a pattern ([`PatternCuts`]),
+//! [`bpe`](super::bpe). Five things are different: texts are cut by a pattern ([`PretokenSource`]),
 //! each byte is an initial symbol ([`ByteSpelling`]), every pair may merge as long as the token is
 //! not too long ([`SplitRules::of_bytes`]), ties have another order ([`order`]), and nothing is
 //! normalized.
@@ -29,31 +29,33 @@
 //! token of the vocabulary. All of them stop when no pair is left (minbpe with an error).
 
 mod counts;
+mod first_places;
 mod options;
 mod order;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
+use std::iter;
 use std::num::{NonZeroU64, NonZeroUsize};
 
+use self::first_places::OrderedCounts;
 pub(crate) use self::options::length_limit;
 pub use self::options::{ByteTieOrder, ByteTrainOptions, ParseByteTieOrderError};
 pub(crate) use self::order::{FirstPlaces, GreatestBytes, SmallestIds};
 use super::TrainError;
-use super::batch::SentenceRules;
+use super::batch::{Batch, SentenceRules};
 use super::bpe::merge::{LearnedMerge, MergeTrainer};
 use super::bpe::queue::TieOrder;
 use super::bpe::symbols::SymbolArena;
 use super::bpe::word_buffer::{ByteSpelling, WordBuffer};
 use super::corpus::{Batches, Corpus, ReadAs};
-use super::counts::{PlacedCount, Tally, WordTable};
+use super::counts::WordTable;
 use super::execution::ExecutionConfig;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Stage, Summary};
 use super::options::{InputFormat, OptionError};
-use super::sentence_counts::SentenceCounts;
 use super::split::SplitRules;
-use super::words::{PatternCuts, PretokenSource, count_into};
+use super::words::{Counting, PretokenSource, ReadTexts, WordSource};
 use crate::added::FoundTokens;
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken};
 use crate::input::Document;
@@ -172,8 +174,8 @@ impl ByteTrainer {
                 self.merge_counted(words, &mut run)?
             }
             ByteTieOrder::Minbpe => {
-                let words = reader.count(corpus, &mut run)?;
-                self.merge_placed(words, &mut run)?
+                let words = OrderedCounts::read(&reader, corpus, &mut run)?;
+                self.merge_in_order(&words, &mut run)?
             }
         };
         self.finish(merges, run)
@@ -184,7 +186,6 @@ impl ByteTrainer {
             source: self.source(),
             document: self.options.document,
             input_format: self.options.input_format,
-            first_place: 0,
             work: &self.work,
         }
     }
@@ -228,15 +229,15 @@ impl ByteTrainer {
     }
 
     /// Steps 2 and 3, if pairs that occur equally often are merged in the order of the text.
-    fn merge_placed(
+    fn merge_in_order(
         &self,
-        mut words: WordTable<PlacedCount>,
+        words: &OrderedCounts,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedMerge>, TrainError> {
-        words.remove_rare(self.min_word_count.get());
+        let words = words.frequent(self.min_word_count.get());
         run.reporter.start(Stage::Merging)?;
         let symbols = SymbolArena::of_bytes(&self.layout.bytes);
-        let words = WordBuffer::in_order_of_places(words, &ByteSpelling::of(&symbols))?;
+        let words = WordBuffer::in_order(words, &ByteSpelling::of(&symbols))?;
         self.merge(FirstPlaces, symbols, words, run)
     }
 
@@ -304,11 +305,23 @@ impl SpecialSearch {
     }
 }
 
-/// What became of the texts of a corpus.
-pub(crate) struct ReadTexts {
-    pub(crate) sentences: SentenceCounts,
-    /// How often special tokens were found.
-    pub(crate) special_tokens: u64,
+impl ReadTexts {
+    /// Writes the figures of texts with so many distinct pretokens to a summary.
+    ///
+    /// # Errors
+    /// There is no text.
+    fn summarize(&self, distinct_words: usize, summary: &mut Summary) -> Result<(), TrainError> {
+        if self.sentences.used == 0 {
+            return Err(TrainError::NoText {
+                sentences: self.sentences,
+                max_sentence_length: 0,
+            });
+        }
+        summary.sentences = self.sentences;
+        summary.special_tokens = self.special_tokens;
+        summary.distinct_words = distinct_words;
+        Ok(())
+    }
 }
 
 /// Reads a corpus of raw text, and counts its pretokens.
@@ -316,42 +329,63 @@ pub(crate) struct PretokenReader<'t> {
     pub(crate) source: PretokenSource<'t>,
     pub(crate) document: Option<Document>,
     pub(crate) input_format: InputFormat,
-    /// The place of the first byte of the corpus.
-    pub(crate) first_place: u64,
     pub(crate) work: &'t ExecutionConfig,
 }
 
-impl PretokenReader<'_> {
+impl<'t> PretokenReader<'t> {
     /// The pretokens of the corpus.
-    pub(crate) fn count<T: Tally>(
+    pub(crate) fn count(
         &self,
         corpus: Corpus<'_>,
         run: &mut Run<'_>,
-    ) -> Result<WordTable<T>, TrainError> {
+    ) -> Result<WordTable, TrainError> {
         let mut words = WordTable::new(self.work.hasher.clone());
-        let ReadTexts {
-            sentences,
-            special_tokens,
-        } = self.count_into(corpus, &mut words, &mut run.reporter)?;
-        if sentences.used == 0 {
-            return Err(TrainError::NoText {
-                sentences,
-                max_sentence_length: 0,
-            });
-        }
-        run.summary.sentences = sentences;
-        run.summary.special_tokens = special_tokens;
-        run.summary.distinct_words = words.len();
+        let read = self.count_into(corpus, &mut words, &mut run.reporter)?;
+        read.summarize(words.len(), &mut run.summary)?;
         Ok(words)
     }
 
     /// Adds the pretokens of the corpus to `counts`.
-    fn count_into<T: Tally>(
+    fn count_into(
         &self,
         corpus: Corpus<'_>,
-        counts: &mut WordTable<T>,
+        counts: &mut WordTable,
         reporter: &mut Reporter<'_>,
     ) -> Result<ReadTexts, TrainError> {
+        let mut batches = self.batches(corpus, reporter)?;
+        let read = iter::from_fn(|| batches.next(reporter).transpose());
+        let mut texts = self.count_batches(read, counts)?;
+        texts.sentences.add(&batches.skipped());
+        Ok(texts)
+    }
+
+    /// Adds the pretokens of these texts to `counts`.
+    fn count_batches(
+        &self,
+        batches: impl Iterator<Item = Result<Batch, TrainError>>,
+        counts: &mut WordTable,
+    ) -> Result<ReadTexts, TrainError> {
+        let counting = Counting {
+            source: &WordSource::Pretokens(self.source),
+            rules: self.rules(),
+            threads: self.work.threads,
+        };
+        counting.count(batches, counts)
+    }
+
+    fn rules(&self) -> SentenceRules {
+        SentenceRules::of_all(self.input_format)
+    }
+
+    /// The texts of the corpus.
+    fn batches<'c>(
+        &self,
+        corpus: Corpus<'c>,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<Batches<'c>, TrainError>
+    where
+        't: 'c,
+    {
         let document = self.document.unwrap_or(match corpus.has_records() {
             true => Document::Record,
             false => Document::Line,
@@ -362,17 +396,12 @@ impl PretokenReader<'_> {
         reporter.start(Stage::Reading)?;
         reporter.expect_bytes(corpus.total_bytes());
         let read_as = ReadAs::Raw(self.source);
-        let mut batches = Batches::new(corpus, document, read_as, self.work.batch_bytes)?;
-        let rules = SentenceRules::of_all(self.input_format);
-        let cuts = PatternCuts::new(self.source).with_first_place(self.first_place);
-        let mut sentences = count_into(&cuts, rules, self.work.threads, counts, |send| {
-            batches.send_all(reporter, send)
-        })?;
-        sentences.add(&batches.skipped());
-        Ok(ReadTexts {
-            sentences,
-            special_tokens: cuts.added(),
-        })
+        Ok(Batches::new(
+            corpus,
+            document,
+            read_as,
+            self.work.batch_bytes,
+        )?)
     }
 }
 

@@ -354,23 +354,6 @@ impl<'a> Batches<'a> {
         Ok(group)
     }
 
-    /// Passes all batches to `send`, until it returns false.
-    ///
-    /// # Errors
-    /// The corpus cannot be read, or wanted sentences were not found.
-    pub(crate) fn send_all(
-        &mut self,
-        reporter: &mut Reporter<'_>,
-        send: &dyn Fn(Batch) -> bool,
-    ) -> Result<(), TrainError> {
-        while let Some(batch) = self.next(reporter)? {
-            if !send(batch) {
-                return Ok(());
-            }
-        }
-        self.check_found()
-    }
-
     /// To be called after the last batch: fails if wanted sentences were not found.
     pub(crate) fn check_found(&self) -> Result<(), TrainError> {
         let selection = self.selection.as_ref();

@@ -37,6 +37,7 @@ use self::key::PackedText;
 pub(crate) use self::key::TextLookup;
 use crate::base::num::{low_u32, low_usize, masked_index};
 use crate::train::TrainError;
+use crate::train::short_texts::ShortText;
 
 /// Shards of a table, a power of two.
 const SHARDS: usize = 32;
@@ -45,83 +46,25 @@ const PENDING_TEXTS: usize = 128;
 /// Bytes of long texts that a thread buffers for a shard.
 const PENDING_BYTES: usize = 1 << 12;
 
-/// What a table knows of a word: how often it occurs or, for [`PlacedCount`], also where first.
-pub trait Tally: Copy + Default + Send + Sync {
-    /// That of a text at this place of the corpus, which occurs there `count` times.
-    fn new(count: u64, place: u64) -> Self;
-
-    /// Adds that of more occurrences.
-    fn add(&mut self, other: Self);
-
-    /// How often it occurs.
-    fn count(self) -> u64;
-}
-
-/// The count, which saturates at `u64::MAX`.
-impl Tally for u64 {
-    fn new(count: u64, _place: u64) -> Self {
-        count
-    }
-
-    #[inline]
-    fn add(&mut self, other: Self) {
-        *self = self.saturating_add(other);
-    }
-
-    fn count(self) -> u64 {
-        self
-    }
-}
-
-/// How often a word occurs, and the place of its first occurrence in the corpus.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PlacedCount {
-    count: u64,
-    place: u64,
-}
-
-impl PlacedCount {
-    /// The place of the first occurrence. Places ascend with the text.
-    pub fn place(self) -> u64 {
-        self.place
-    }
-}
-
-impl Tally for PlacedCount {
-    fn new(count: u64, place: u64) -> Self {
-        Self { count, place }
-    }
-
-    #[inline]
-    fn add(&mut self, other: Self) {
-        self.count.add(other.count);
-        self.place = self.place.min(other.place);
-    }
-
-    fn count(self) -> u64 {
-        self.count
-    }
-}
-
 /// Texts with their counts.
 #[derive(Default)]
-pub(crate) struct TextCounts<T = u64> {
+pub(crate) struct TextCounts {
     /// Empty, or at least a quarter of the entries are free.
-    entries: Vec<TextEntry<T>>,
+    entries: Vec<TextEntry>,
     used: usize,
     arena: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct TextEntry<T = u64> {
+struct TextEntry {
     key: PackedText,
-    count: T,
+    count: u64,
 }
 
 /// Entries of the smallest table.
 const MIN_ENTRIES: usize = 16;
 
-impl<T: Tally> TextCounts<T> {
+impl TextCounts {
     /// An empty table with room for `texts` texts.
     fn with_capacity(texts: usize) -> Self {
         // A quarter of the entries is free.
@@ -143,6 +86,9 @@ impl<T: Tally> TextCounts<T> {
 
     /// Forgets every text, keeping the memory.
     pub(crate) fn clear(&mut self) {
+        if self.used == 0 {
+            return;
+        }
         self.entries.fill(TextEntry::default());
         self.used = 0;
         self.arena.clear();
@@ -158,12 +104,12 @@ impl<T: Tally> TextCounts<T> {
         &mut self,
         hasher: &SeedableRandomState,
         lookup: &TextLookup<'_>,
-        count: T,
+        count: u64,
     ) -> Result<(), TrainError> {
         let mut at = self.first_index(lookup.hash);
         while let Some(entry) = self.entries.get_mut(at) {
             if lookup.matches(entry.key, &self.arena) {
-                entry.count.add(count);
+                entry.count = entry.count.saturating_add(count);
                 return Ok(());
             }
             if entry.key.is_free() {
@@ -208,7 +154,7 @@ impl<T: Tally> TextCounts<T> {
     fn touch(&self, hash: u64) -> u64 {
         self.entries
             .get(self.first_index(hash))
-            .map_or(0, |entry| entry.count.count())
+            .map_or(0, |entry| entry.count)
     }
 
     #[inline(never)]
@@ -216,7 +162,7 @@ impl<T: Tally> TextCounts<T> {
         &mut self,
         hasher: &SeedableRandomState,
         lookup: &TextLookup<'_>,
-        count: T,
+        count: u64,
     ) -> Result<(), TrainError> {
         let key = lookup
             .short
@@ -239,7 +185,7 @@ impl<T: Tally> TextCounts<T> {
 
     /// Writes an entry to the first free index for this hash.
     #[inline]
-    fn put(&mut self, hash: u64, new: TextEntry<T>) {
+    fn put(&mut self, hash: u64, new: TextEntry) {
         let at = self.first_free_index(hash);
         self.entries[at] = new;
     }
@@ -277,15 +223,14 @@ impl<T: Tally> TextCounts<T> {
     /// added.
     pub(crate) fn remove_rare(&mut self, min_count: u64) {
         let entries = self.entries.iter_mut();
-        for entry in entries.filter(|entry| !entry.key.is_free() && entry.count.count() < min_count)
-        {
+        for entry in entries.filter(|entry| !entry.key.is_free() && entry.count < min_count) {
             *entry = TextEntry::default();
             self.used -= 1;
         }
     }
 
     /// Calls `visit` with each text and its count, in no particular order.
-    pub(crate) fn visit(&self, mut visit: impl FnMut(&[u8], T)) {
+    pub(crate) fn visit(&self, mut visit: impl FnMut(&[u8], u64)) {
         let Ok(()) = self.for_each::<Infallible>(|text, count| {
             visit(text, count);
             Ok(())
@@ -295,15 +240,16 @@ impl<T: Tally> TextCounts<T> {
     /// Calls `visit` with each text and its count, in no particular order.
     pub(crate) fn for_each<E>(
         &self,
-        mut visit: impl FnMut(&[u8], T) -> Result<(), E>,
+        mut visit: impl FnMut(&[u8], u64) -> Result<(), E>,
     ) -> Result<(), E> {
+        if self.used == 0 {
+            return Ok(());
+        }
         let mut buffer = [[0; 8]; 2];
         let mut used = self.entries.iter().filter(|entry| !entry.key.is_free());
         used.try_for_each(|entry| visit(entry.key.text(&self.arena, &mut buffer), entry.count))
     }
-}
 
-impl TextCounts {
     /// Calls `take` with each text and its count, in no particular order; the count becomes 0 if
     /// `take` returns true. The text keeps its entry.
     pub(crate) fn take_counts(&mut self, mut take: impl FnMut(&[u8], u64) -> bool) {
@@ -319,18 +265,18 @@ impl TextCounts {
 
 /// The distinct words of a corpus (or other texts) with their counts, divided by their hashes into
 /// shards. One thread adds with [`WordTable::add`], several with a [`TableAdder`] each.
-pub(crate) struct WordTable<T = u64> {
+pub(crate) struct WordTable {
     hasher: SeedableRandomState,
-    shards: Vec<TextCounts<T>>,
+    shards: Vec<TextCounts>,
 }
 
-impl<T: Tally> Default for WordTable<T> {
+impl Default for WordTable {
     fn default() -> Self {
         Self::new(SeedableRandomState::default())
     }
 }
 
-impl<T: Tally> WordTable<T> {
+impl WordTable {
     pub(crate) fn new(hasher: SeedableRandomState) -> Self {
         Self::with_capacity(hasher, 0)
     }
@@ -350,7 +296,7 @@ impl<T: Tally> WordTable<T> {
     }
 
     /// Adds `count` to the count of a text, which is not empty.
-    pub(crate) fn add(&mut self, text: &[u8], count: T) -> Result<(), TrainError> {
+    pub(crate) fn add(&mut self, text: &[u8], count: u64) -> Result<(), TrainError> {
         let lookup = TextLookup::new(&self.hasher, text);
         self.shards[shard_of(lookup.hash)].add(&self.hasher, &lookup, count)
     }
@@ -359,7 +305,7 @@ impl<T: Tally> WordTable<T> {
     /// flush at the end.
     pub(crate) fn with_adders<R>(
         &mut self,
-        work: impl for<'t> FnOnce(&'t (dyn Fn() -> TableAdder<'t, T> + Sync)) -> R,
+        work: impl for<'t> FnOnce(&'t (dyn Fn() -> TableAdder<'t> + Sync)) -> R,
     ) -> R {
         let shards: Vec<_> = self.shards.iter_mut().map(Mutex::new).collect();
         work(&|| TableAdder {
@@ -381,16 +327,16 @@ impl<T: Tally> WordTable<T> {
         self.shards.iter_mut().for_each(TextCounts::clear);
     }
 
-    pub(crate) fn shards(&self) -> &[TextCounts<T>] {
+    pub(crate) fn shards(&self) -> &[TextCounts] {
         &self.shards
     }
 
-    pub(crate) fn shards_mut(&mut self) -> &mut [TextCounts<T>] {
+    pub(crate) fn shards_mut(&mut self) -> &mut [TextCounts] {
         &mut self.shards
     }
 
     /// The shards in at most `groups` groups of about equal size.
-    pub(crate) fn into_groups(self, groups: usize) -> Vec<Vec<TextCounts<T>>> {
+    pub(crate) fn into_groups(self, groups: usize) -> Vec<Vec<TextCounts>> {
         let mut shards = self.shards;
         let size = shards.len().div_ceil(groups.max(1)).max(1);
         let mut grouped = Vec::new();
@@ -408,24 +354,24 @@ fn shard_of(hash: u64) -> usize {
 }
 
 /// Adds to a [`WordTable`], many texts at a time, while other threads do so, too.
-pub(crate) struct TableAdder<'t, T = u64> {
+pub(crate) struct TableAdder<'t> {
     hasher: &'t SeedableRandomState,
-    shards: &'t [Mutex<&'t mut TextCounts<T>>],
-    pending: Vec<PendingAdditions<T>>,
+    shards: &'t [Mutex<&'t mut TextCounts>],
+    pending: Vec<PendingAdditions>,
 }
 
 /// Additions to a shard that have not been made yet.
 #[derive(Default)]
-struct PendingAdditions<T> {
+struct PendingAdditions {
     /// Keys, hashes, counts.
-    short: Vec<(PackedText, u64, T)>,
+    short: Vec<(PackedText, u64, u64)>,
     /// Ends in `bytes`, hashes, counts.
-    long: Vec<(usize, u64, T)>,
+    long: Vec<(usize, u64, u64)>,
     bytes: Vec<u8>,
 }
 
-impl<T: Tally> PendingAdditions<T> {
-    fn add(&mut self, lookup: &TextLookup<'_>, count: T) {
+impl PendingAdditions {
+    fn add(&mut self, lookup: &TextLookup<'_>, count: u64) {
         match lookup.short {
             Some(key) => self.short.push((key, lookup.hash, count)),
             None => {
@@ -441,7 +387,7 @@ impl<T: Tally> PendingAdditions<T> {
 
     /// Reads the entries of all additions; the reads are independent, so that they overlap.
     #[inline]
-    fn touch_entries(&self, table: &TextCounts<T>) {
+    fn touch_entries(&self, table: &TextCounts) {
         black_box(self.hashes().fold(0, |read, hash| read ^ table.touch(hash)));
     }
 
@@ -455,7 +401,7 @@ impl<T: Tally> PendingAdditions<T> {
 
     fn add_to(
         &mut self,
-        table: &mut TextCounts<T>,
+        table: &mut TextCounts,
         hasher: &SeedableRandomState,
     ) -> Result<(), TrainError> {
         self.touch_entries(table);
@@ -473,17 +419,25 @@ impl<T: Tally> PendingAdditions<T> {
     }
 }
 
-impl<'t, T: Tally> TableAdder<'t, T> {
+impl<'t> TableAdder<'t> {
     /// The hasher of the table.
     pub(crate) fn hasher(&self) -> &'t SeedableRandomState {
         self.hasher
     }
 
     /// Adds `count` to the count of a text, now or later.
-    pub(crate) fn add(&mut self, text: &[u8], count: T) -> Result<(), TrainError> {
-        let lookup = TextLookup::new(self.hasher, text);
+    pub(crate) fn add(&mut self, text: &[u8], count: u64) -> Result<(), TrainError> {
+        self.add_found(&TextLookup::new(self.hasher, text), count)
+    }
+
+    /// As [`add`](Self::add).
+    pub(crate) fn add_short(&mut self, text: ShortText, count: u64) -> Result<(), TrainError> {
+        self.add_found(&TextLookup::of_short(self.hasher, text), count)
+    }
+
+    fn add_found(&mut self, lookup: &TextLookup<'_>, count: u64) -> Result<(), TrainError> {
         let shard = shard_of(lookup.hash);
-        self.pending[shard].add(&lookup, count);
+        self.pending[shard].add(lookup, count);
         if self.pending[shard].is_full() {
             self.flush_shard(shard)
         } else {

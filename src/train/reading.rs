@@ -29,7 +29,7 @@ use super::split::parts::PartRules;
 use super::split::word_rules::WordRules;
 use super::unigram::sentences::CountedTexts;
 use super::unigram::word_corpus::WordCorpusRules;
-use super::words::{CountedUnit, PreparedCuts, count_into, pieces_are_local};
+use super::words::{CountedUnit, Counting, PreparedText, WordSource, pieces_are_local};
 use crate::model::ModelType;
 use crate::normalize::{Normalizer, NormalizerOptions};
 use crate::train::{OptionError, TrainError};
@@ -140,8 +140,9 @@ impl<'a> CorpusReader<'a> {
         reporter: &mut Reporter<'_>,
     ) -> Result<SentenceCounts, TrainError> {
         let mut batches = self.selected_batches(corpus, reporter)?;
-        let mut sentences =
-            self.count_into(unit, counts, |send| batches.send_all(reporter, send))?;
+        let read = std::iter::from_fn(|| batches.next(reporter).transpose());
+        let mut sentences = self.count_in(unit, read, counts)?;
+        batches.check_found()?;
         sentences.add(&batches.skipped());
         Ok(sentences)
     }
@@ -152,11 +153,8 @@ impl<'a> CorpusReader<'a> {
         batches: Vec<Batch>,
         counts: &mut WordTable,
     ) -> Result<SentenceCounts, TrainError> {
-        self.count_into(CountedUnit::Parts(self.word_rules()), counts, |send| {
-            // Sending fails after an error, which is returned.
-            let _all_sent = batches.into_iter().all(send);
-            Ok(())
-        })
+        let unit = CountedUnit::Parts(self.word_rules());
+        self.count_in(unit, batches.into_iter().map(Ok), counts)
     }
 
     /// The prepared sentences of the corpus in the order in which the reference has them.
@@ -260,14 +258,19 @@ impl<'a> CorpusReader<'a> {
         PartRules::new(self.options, self.kept_pairs.clone())
     }
 
-    fn count_into(
+    fn count_in(
         &self,
         unit: CountedUnit,
+        batches: impl Iterator<Item = Result<Batch, TrainError>>,
         counts: &mut WordTable,
-        feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
     ) -> Result<SentenceCounts, TrainError> {
-        let cuts = PreparedCuts::new(self.options, self.preparation.clone(), self.meta, unit);
-        count_into(&cuts, self.rules(), self.work.threads, counts, feed)
+        let text = PreparedText::new(self.options, self.preparation.clone(), self.meta, unit);
+        let counting = Counting {
+            source: &WordSource::Prepared(&text),
+            rules: self.rules(),
+            threads: self.work.threads,
+        };
+        Ok(counting.count(batches, counts)?.sentences)
     }
 
     fn rules(&self) -> SentenceRules {

@@ -51,7 +51,7 @@ pub use self::rows::CountRows;
 use super::Trainer;
 use super::batch::Batch;
 use super::corpus::Corpus;
-use super::counts::{PlacedCount, Tally, WordTable};
+use super::counts::WordTable;
 use super::error::TrainError;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use super::options::{OptionError, SentenceSelection};
@@ -79,12 +79,8 @@ use crate::model::{Model, ModelType};
 /// assert_eq!(model.to_bytes(), whole.to_bytes());
 /// # Ok::<(), spiece::TrainError>(())
 /// ```
-///
-/// A table with [`PlacedCount`]s also has the place of the first occurrence of each word, on which
-/// the order of minbpe depends
-/// ([`ByteTrainer::train_placed_counts`](crate::train::ByteTrainer::train_placed_counts)).
-pub struct WordCounts<T = u64> {
-    words: WordTable<T>,
+pub struct WordCounts {
+    words: WordTable,
     sentences: SentenceCounts,
     fingerprint: CountFingerprint,
     /// The names of the inputs, as the model records them.
@@ -93,7 +89,7 @@ pub struct WordCounts<T = u64> {
     input_format: String,
 }
 
-impl<T: Tally> fmt::Debug for WordCounts<T> {
+impl fmt::Debug for WordCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WordCounts")
             .field("words", &self.len())
@@ -105,7 +101,13 @@ impl<T: Tally> fmt::Debug for WordCounts<T> {
 impl WordCounts {
     /// An empty table for words that are counted with these options.
     pub fn new(fingerprint: CountFingerprint) -> Self {
-        Self::empty(fingerprint)
+        Self {
+            words: WordTable::default(),
+            sentences: SentenceCounts::default(),
+            fingerprint,
+            inputs: Vec::new(),
+            input_format: String::new(),
+        }
     }
 
     /// As [`for_each`](Self::for_each), in the order of the bytes of the words. Needs 16 more bytes
@@ -119,38 +121,6 @@ impl WordCounts {
     ) -> Result<(), E> {
         self.words
             .for_each_sorted(|word, count| visit(text_of(word), count))
-    }
-}
-
-impl WordCounts<PlacedCount> {
-    /// The same table without the places.
-    ///
-    /// # Errors
-    /// A word has 4 GiB or more.
-    pub fn without_places(self) -> Result<WordCounts, TrainError> {
-        let mut words = WordTable::default();
-        for shard in self.words.shards() {
-            shard.for_each(|word, tally| words.add(word, tally.count()))?;
-        }
-        Ok(WordCounts {
-            words,
-            sentences: self.sentences,
-            fingerprint: self.fingerprint,
-            inputs: self.inputs,
-            input_format: self.input_format,
-        })
-    }
-}
-
-impl<T: Tally> WordCounts<T> {
-    pub(in crate::train) fn empty(fingerprint: CountFingerprint) -> Self {
-        Self {
-            words: WordTable::default(),
-            sentences: SentenceCounts::default(),
-            fingerprint,
-            inputs: Vec::new(),
-            input_format: String::new(),
-        }
     }
 
     /// The number of distinct words.
@@ -213,10 +183,10 @@ impl<T: Tally> WordCounts<T> {
     ///
     /// # Errors
     /// The word is empty or the count is 0: [`CountsError::InvalidRow`].
-    pub fn add(&mut self, word: &str, count: T) -> Result<(), TrainError> {
+    pub fn add(&mut self, word: &str, count: u64) -> Result<(), TrainError> {
         let problem = if word.is_empty() {
             "an empty word"
-        } else if count.count() == 0 {
+        } else if count == 0 {
             "the count 0"
         } else {
             return self.words.add(word.as_bytes(), count);
@@ -251,7 +221,7 @@ impl<T: Tally> WordCounts<T> {
     /// have been added.
     pub(in crate::train) fn count_into(
         &mut self,
-        count: impl FnOnce(&mut WordTable<T>) -> Result<SentenceCounts, TrainError>,
+        count: impl FnOnce(&mut WordTable) -> Result<SentenceCounts, TrainError>,
     ) -> Result<(), TrainError> {
         let counted = count(&mut self.words)?;
         self.sentences.add(&counted);
@@ -259,7 +229,7 @@ impl<T: Tally> WordCounts<T> {
     }
 
     /// The table of the words.
-    pub(in crate::train) fn into_words(self) -> WordTable<T> {
+    pub(in crate::train) fn into_words(self) -> WordTable {
         self.words
     }
 
@@ -286,7 +256,7 @@ impl<T: Tally> WordCounts<T> {
 
     /// Calls `visit` with each word and its count, in no particular order. A count of 2^64 or more
     /// is `u64::MAX`.
-    pub fn for_each(&self, mut visit: impl FnMut(&str, T)) {
+    pub fn for_each(&self, mut visit: impl FnMut(&str, u64)) {
         for shard in self.words.shards() {
             shard.visit(|word, count| visit(text_of(word), count));
         }
@@ -315,7 +285,7 @@ impl<T: Tally> WordCounts<T> {
     /// assert_eq!((counts.sentences().used, counts.sentences().empty), (3, 1));
     /// # Ok::<(), spiece::TrainError>(())
     /// ```
-    pub fn drain(&mut self, visit: impl FnMut(&str, T)) {
+    pub fn drain(&mut self, visit: impl FnMut(&str, u64)) {
         self.for_each(visit);
         self.words.clear();
     }

@@ -24,7 +24,6 @@ from typing import Any
 
 from . import _native
 from ._convert import load
-from ._errors import TrainingOptionError
 from ._model import Model, flags_of
 from ._progress import Progress, callback
 from ._training import is_byte_level
@@ -46,10 +45,6 @@ class Counter:
     With ``model_type="byte_bpe"`` it counts the pretokens of ``pattern``. Each row is then a text as it is, which may have line
     feeds; with ``document="line"`` rows are what lines of a file are: each gets a line feed, and a line feed inside ends a text.
 
-    With ``tie_order="minbpe"``, which merges what occurs first, the table has a third column ``place`` (int64): where each
-    pretoken occurs first. ``part`` is then the number of the part of the corpus that this counter counts, from 0; places in
-    parts with higher numbers come later.
-
     An error of a row is raised by a later call, and ends the counter.
 
     >>> import pyarrow as pa
@@ -59,11 +54,11 @@ class Counter:
     True
     """
 
-    def __init__(self, *, part: int = 0, **options: object) -> None:
+    def __init__(self, **options: object) -> None:
         options.pop("vocab_size", None)
         flags = list(flags_of(options).items())
         is_bytes = is_byte_level(options)
-        self._counter = _native.WordCounter.of_bytes(flags, part) if is_bytes else _native.WordCounter(flags)
+        self._counter = _native.WordCounter.of_bytes(flags) if is_bytes else _native.WordCounter(flags)
 
     def __repr__(self) -> str:
         return f"<spiece.counts.Counter: {len(self)} distinct words>"
@@ -90,16 +85,12 @@ class Counter:
         """The counts as a table, which are removed. ``with_options=False`` leaves out the rows that are no words, of which each
         corpus needs one set for each counter."""
         pa = _arrow()
-        data, offsets, counts, places = self._counter.take_rows(with_options)
+        data, offsets, counts = self._counter.take_rows(with_options)
         words = pa.Array.from_buffers(
             pa.large_binary(), len(counts), [None, pa.py_buffer(memoryview(offsets)), pa.py_buffer(data)]
         )
-        numbers = {"count": counts} if places is None else {"count": counts, "place": places}
-        columns = {
-            name: pa.Array.from_buffers(pa.int64(), len(column), [None, pa.py_buffer(memoryview(column))])
-            for name, column in numbers.items()
-        }
-        return pa.table({"word": words, **columns})
+        numbers = pa.Array.from_buffers(pa.int64(), len(counts), [None, pa.py_buffer(memoryview(counts))])
+        return pa.table({"word": words, "count": numbers})
 
 
 def _as_binary(pa: Any, sentences: Any) -> Any:
@@ -129,12 +120,12 @@ def _bytes_and_offsets(array: Any) -> tuple[Any, Any]:
     return memoryview(data).cast("B")[offsets[0] : offsets[-1]] if data is not None else b"", offsets
 
 
-def count(sentences: Iterable[str | bytes] | Any, *, part: int = 0, **options: object) -> Any:
-    """The table of an iterable of sentences, or of an array of pyarrow. ``part`` and ``options`` are those of :class:`Counter`."""
+def count(sentences: Iterable[str | bytes] | Any, **options: object) -> Any:
+    """The table of an iterable of sentences, or of an array of pyarrow. The options are those of :class:`Counter`."""
     if isinstance(sentences, (str, bytes)):
         raise TypeError("sentences: a text is no collection of sentences; pass [text]")
     pa = _arrow()
-    counter = Counter(part=part, **options)
+    counter = Counter(**options)
     if isinstance(sentences, (pa.Array, pa.ChunkedArray)):
         counter.add(sentences)
         return counter.take_table()
@@ -151,14 +142,9 @@ def count(sentences: Iterable[str | bytes] | Any, *, part: int = 0, **options: o
 
 
 def add(tables: Iterable[Any]) -> Any:
-    """The sum of tables: rows with equal words are one row, with the sum of their counts, and the least of their places."""
-    pa = _arrow()
-    parts = [_table(table) for table in tables]
-    if len({len(part.column_names) for part in parts}) > 1:
-        raise ValueError("tables: some have the column place and some have not; count all of them with one tie_order")
-    rows = pa.concat_tables(parts)
-    functions = [("count", "sum"), ("place", "min")][: len(rows.column_names) - 1]
-    return rows.group_by("word").aggregate(functions).rename_columns(rows.column_names)
+    """The sum of tables: rows with equal words are one row, with the sum of their counts."""
+    rows = _arrow().concat_tables([_table(table) for table in tables])
+    return rows.group_by("word").aggregate([("count", "sum")]).rename_columns(rows.column_names)
 
 
 def _table(table: Any) -> Any:
@@ -167,13 +153,10 @@ def _table(table: Any) -> Any:
     if not isinstance(table, (pa.Table, pa.RecordBatch)):
         import pyarrow.dataset as ds
 
-        files = ds.dataset(table, format="parquet")
-        table = files.to_table(columns=[name for name in files.schema.names if name in ("word", "count", "place")])
+        table = ds.dataset(table, format="parquet").to_table(columns=["word", "count"])
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
     types = {"word": pa.large_binary(), "count": pa.int64()}
-    if "place" in table.column_names:
-        types["place"] = pa.int64()
     return pa.table({name: table[name].cast(type) for name, type in types.items()})
 
 
@@ -182,22 +165,16 @@ def train_counts(table: Any, *, progress: Progress = None, **options: object) ->
 
     ``table`` is a table of pyarrow, a Parquet file, a folder of such files or a list of them; rows of several tables need not be
     added. The options have to be those of counting, but for ``vocab_size``, ``character_coverage``, ``required_chars`` and
-    ``hard_vocab_limit``. With ``model_type="byte_bpe"`` only ``pattern`` has to be that of counting; ``tie_order="minbpe"``
-    needs the column ``place``, of which other orders are independent.
+    ``hard_vocab_limit``. With ``model_type="byte_bpe"`` only ``pattern`` has to be that of counting; ``tie_order="minbpe"`` is
+    refused, because it depends on the order of the text.
     """
-    table = _table(table)
-    has_places = "place" in table.column_names
-    if is_byte_level(options) and options.get("tie_order") == "minbpe" and not has_places:
-        raise TrainingOptionError("tie_order: the table has no column place; count with tie_order='minbpe'")
-    rows = _native.CountRows(has_places)
-    for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
-        words, numbers = batch.column(0), batch.columns[1:]
-        if words.null_count or any(column.null_count for column in numbers):
+    rows = _native.CountRows()
+    for batch in _table(table).to_batches(max_chunksize=_BATCH_ROWS):
+        words, numbers = batch.columns
+        if words.null_count or numbers.null_count:
             raise ValueError("table: a row has NULL; make the table with spiece, and add only its counts")
-        if not len(words):
-            continue
-        places = _numbers(numbers[1]) if has_places else None
-        rows.add(*_bytes_and_offsets(words), _numbers(numbers[0]), places)
+        if len(words):
+            rows.add(*_bytes_and_offsets(words), _numbers(numbers))
     flags = list(flags_of(options).items())
     with callback(progress) as call:
         if is_byte_level(options):

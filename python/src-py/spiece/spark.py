@@ -32,7 +32,6 @@ __all__ = ["count", "encode", "train"]
 
 # Distinct words that a task holds, 32 to 48 bytes each besides long texts, before it yields them.
 MAX_WORDS = 4_000_000
-_TYPES = {"word": "binary", "count": "bigint", "place": "bigint"}
 
 
 def count(df: Any, column: str, *, max_words: int = MAX_WORDS, **options: object) -> Any:
@@ -43,30 +42,21 @@ def count(df: Any, column: str, *, max_words: int = MAX_WORDS, **options: object
     vocabularies from it: ``spiece.counts.train_counts(path, ...)``, or ``spiece train --input_format=counts``.
 
     With ``model_type="byte_bpe"`` the words are the pretokens of ``pattern``, and each row is a text as it is, with its line
-    feeds; with ``document="line"`` rows are lines of a file, to each of which its line feed is added. ``tie_order="minbpe"``
-    depends on the order of the rows, which is that of ``df.collect()``: sort them if they have none, as after ``repartition``.
-    A third column, ``place`` (bigint), is then where each pretoken occurs first.
+    feeds; with ``document="line"`` rows are lines of a file, to each of which its line feed is added.
     """
     from pyspark.sql import functions as F
 
-    # An option that is wrong is refused here, and not by each task. The table has places or not, whatever is counted.
-    columns = _counts.Counter(part=0, **options).take_table().column_names
-    schema = ", ".join(f"{name} {_TYPES[name]}" for name in columns)
-    rows = df.select(column).mapInArrow(_partition_counter(max_words, options), schema)
-    sums = {"count": F.sum("count"), "place": F.min("place")}
-    return rows.groupBy("word").agg(*(sums[name].alias(name) for name in columns[1:]))
+    # An option that is wrong is refused here, and not by each task.
+    _counts.Counter(**options)
+    rows = df.select(column).mapInArrow(_partition_counter(max_words, options), "word binary, count bigint")
+    return rows.groupBy("word").agg(F.sum("count").alias("count"))
 
 
 def _partition_counter(max_words: int, options: dict[str, object]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function that counts the batches of a partition."""
 
     def count_partition(batches: Iterator[Any]) -> Iterator[Any]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        if context is None:
-            raise RuntimeError("the partition is known in tasks of Spark only")
-        counter = _counts.Counter(part=context.partitionId(), **options)
+        counter = _counts.Counter(**options)
         for batch in batches:
             counter.add(batch.column(0))
             if len(counter) > max_words:

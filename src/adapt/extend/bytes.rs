@@ -293,7 +293,6 @@ fn learn(
         },
         document: options.document,
         input_format: options.input_format,
-        first_place: 0,
         work: &work,
     };
     let words = reader.count(corpus, &mut run)?;

@@ -37,11 +37,10 @@ use rayon::prelude::*;
 pub(crate) use self::segmented::{SegmentSink, WordPart};
 pub(crate) use self::slots::WordSlot;
 use self::slots::{SlotArray, narrow, with_slots};
-use crate::base::TextArena;
 use crate::base::num::low_u32;
 use crate::train::TrainError;
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
-use crate::train::counts::{PlacedCount, Tally, TextCounts, WordTable};
+use crate::train::counts::{TextCounts, WordTable};
 use crate::train::execution::SeededMap;
 
 /// The number of positions that are read together.
@@ -146,36 +145,22 @@ impl WordBuffer {
         Ok(Self::of_runs(slots, runs))
     }
 
-    /// As [`new`](Self::new), with the words in the order of their places, so that few words have
-    /// runs in common.
-    pub(crate) fn in_order_of_places(
-        words: WordTable<PlacedCount>,
+    /// As [`new`](Self::new), with the words in this order, so that few words have runs in common.
+    pub(crate) fn in_order<'t>(
+        words: impl Iterator<Item = (&'t [u8], u64)> + Clone,
         spelling: &impl WordSpelling,
     ) -> Result<Self, TrainError> {
-        let mut placed = Vec::new();
-        let mut texts = TextArena::default();
-        let mut needed = 0;
-        for shard in words.shards() {
-            for_each_word(shard, spelling, |text, length, count: PlacedCount| {
-                needed += 1 + length;
-                placed.push((count.place(), texts.len(), count.count()));
-                texts.push(text);
-            });
-        }
-        drop(words);
-        let needed = check_slots(needed as u64)?;
-        placed.sort_unstable();
-        let words = placed
-            .into_iter()
-            .map(|(_, text, count)| (texts.get(text), count));
+        let words = words.filter(|(text, _)| spelling.length(text) > 1);
+        let lengths = words.clone().map(|(text, _)| spelling.length(text));
+        let needed = check_slots(lengths.map(|length| 1 + length as u64).sum())?;
         Ok(match narrow_slots(spelling) {
-            Some(slot_of) => Self::in_order(words, needed, (spelling, &slot_of)),
-            None => Self::in_order(words, needed, (spelling, spelling.slots())),
+            Some(slot_of) => Self::spelled_in_order(words, needed, (spelling, &slot_of)),
+            None => Self::spelled_in_order(words, needed, (spelling, spelling.slots())),
         })
     }
 
     /// Of words that need so many slots.
-    fn in_order<'t, S: WordSlot>(
+    fn spelled_in_order<'t, S: WordSlot>(
         words: impl Iterator<Item = (&'t [u8], u64)>,
         needed: usize,
         (spelling, slot_of): (&impl WordSpelling, &[S]),
@@ -568,10 +553,10 @@ impl WordSpelling for ByteSpelling {
 
 /// Calls `visit` with every word of two or more initial symbols, the number of these, and the
 /// word's count.
-fn for_each_word<T: Tally>(
-    words: &TextCounts<T>,
+fn for_each_word(
+    words: &TextCounts,
     spelling: &impl WordSpelling,
-    mut visit: impl FnMut(&[u8], usize, T),
+    mut visit: impl FnMut(&[u8], usize, u64),
 ) {
     words.visit(|text, count| {
         let length = spelling.length(text);

@@ -5,21 +5,19 @@
 
 use std::ops::Range;
 
-use super::{ByteTieOrder, ByteTrainer, PretokenReader};
+use super::{ByteTieOrder, ByteTrainer};
 use crate::byte_bpe::ByteBpe;
 use crate::pattern::{PatternSyntax, Pretokenizer, Split, SplitBehavior};
 use crate::train::TrainError;
-use crate::train::batch::{Batch, SentenceRules};
-use crate::train::bpe::merge::LearnedMerge;
+use crate::train::batch::Batch;
 use crate::train::corpus::Corpus;
-use crate::train::counts::{PlacedCount, Tally, WordTable};
+use crate::train::counts::WordTable;
 use crate::train::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use crate::train::options::csv::join_csv;
 use crate::train::sentence_counts::SentenceCounts;
 use crate::train::word_counts::{
     CountFingerprint, CountsBatches, CountsError, WordCounter, WordCounts,
 };
-use crate::train::words::{PatternCuts, count_into};
 
 impl CountsBatches for ByteTrainer {
     fn line_feeds_are_text(&self) -> bool {
@@ -31,13 +29,8 @@ impl CountsBatches for ByteTrainer {
         batches: Vec<Batch>,
         counts: &mut WordTable,
     ) -> Result<SentenceCounts, TrainError> {
-        let cuts = PatternCuts::new(self.reader().source);
-        let rules = SentenceRules::of_all(self.options.input_format);
-        count_into(&cuts, rules, self.work.threads, counts, |send| {
-            // Sending fails after an error, which is returned.
-            let _all_sent = batches.into_iter().all(send);
-            Ok(())
-        })
+        let batches = batches.into_iter().map(Ok);
+        Ok(self.reader().count_batches(batches, counts)?.sentences)
     }
 }
 
@@ -133,61 +126,12 @@ impl ByteTrainer {
         })
     }
 
-    /// An empty table for the pretokens of this trainer and the places of their first occurrences,
-    /// on which the order of minbpe depends.
-    pub fn new_placed_counts(&self) -> WordCounts<PlacedCount> {
-        WordCounts::empty(self.count_fingerprint())
-    }
-
-    /// Adds the pretokens of a part of a corpus and their places to `counts`.
-    ///
-    /// `first_place` is the place of its first byte. The places of the part are less than three
-    /// times its bytes above it, so the first place of the next part has to be so far from it.
-    /// Tables of parts can be added in any order.
-    ///
-    /// ```
-    /// use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer};
-    /// use spiece::Corpus;
-    ///
-    /// let order = ByteTieOrder::Minbpe;
-    /// let mut options = ByteTrainOptions::new(258, order.pretokenizer("gpt2")?);
-    /// options.tie_order = order;
-    /// let trainer = ByteTrainer::new(options)?;
-    /// let mut counts = trainer.new_placed_counts();
-    /// trainer.count_placed_into(Corpus::texts(["ab"]), 1000, &mut counts)?;
-    /// trainer.count_placed_into(Corpus::texts(["cd"]), 0, &mut counts)?;
-    /// let trained = trainer.train_placed_counts(counts)?;
-    /// assert_eq!(trained.id_to_bytes(256.into()), Some(&b"cd"[..]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`count_into`](Self::count_into).
-    pub fn count_placed_into(
-        &self,
-        corpus: Corpus<'_>,
-        first_place: u64,
-        counts: &mut WordCounts<PlacedCount>,
-    ) -> Result<(), TrainError> {
-        self.count_fingerprint().check_equal(counts.fingerprint())?;
-        let reader = PretokenReader {
-            first_place,
-            ..self.reader()
-        };
-        let mut observer = SilentObserver;
-        let mut reporter = Reporter::new(&mut observer);
-        counts.count_into(|table| {
-            let read = reader.count_into(corpus, table, &mut reporter)?;
-            Ok(read.sentences)
-        })
-    }
-
     /// Trains on counted pretokens: the tokens that [`train`](Self::train) makes of the text.
     ///
     /// # Errors
     /// The pretokens were counted with another pattern, or the pattern never cuts so; the order of
-    /// ties is that of minbpe, which needs [places](Self::train_placed_counts). Also the errors of
-    /// [`train`](Self::train).
+    /// ties is that of minbpe, which depends on the order of the text ([`CountsError::Order`]). Also
+    /// the errors of [`train`](Self::train).
     pub fn train_counts(&self, counts: WordCounts) -> Result<ByteBpe, TrainError> {
         self.train_counts_observed(counts, &mut SilentObserver)
             .map(|(trained, _)| trained)
@@ -204,63 +148,20 @@ impl ByteTrainer {
         observer: &mut dyn Observer,
     ) -> Result<(ByteBpe, Summary), TrainError> {
         if self.options.tie_order == ByteTieOrder::Minbpe {
-            return Err(CountsError::Places.into());
+            return Err(CountsError::Order.into());
         }
-        self.train_counted(counts, observer, |words, run| {
-            self.merge_counted(words, run)
-        })
-    }
-
-    /// As [`train_counts`](Self::train_counts), in any order of ties.
-    ///
-    /// # Errors
-    /// As [`train_counts`](Self::train_counts).
-    pub fn train_placed_counts(
-        &self,
-        counts: WordCounts<PlacedCount>,
-    ) -> Result<ByteBpe, TrainError> {
-        self.train_placed_counts_observed(counts, &mut SilentObserver)
-            .map(|(trained, _)| trained)
-    }
-
-    /// As [`train_placed_counts`](Self::train_placed_counts), and reports progress to `observer`.
-    ///
-    /// # Errors
-    /// As [`train_placed_counts`](Self::train_placed_counts); [`TrainError::Cancelled`] if the
-    /// observer asks to stop.
-    pub fn train_placed_counts_observed(
-        &self,
-        counts: WordCounts<PlacedCount>,
-        observer: &mut dyn Observer,
-    ) -> Result<(ByteBpe, Summary), TrainError> {
-        match self.options.tie_order {
-            ByteTieOrder::Tokenizers | ByteTieOrder::Rustbpe | ByteTieOrder::Greatest => {
-                self.train_counts_observed(counts.without_places()?, observer)
-            }
-            ByteTieOrder::Minbpe => {
-                self.train_counted(counts, observer, |words, run| self.merge_placed(words, run))
-            }
-        }
-    }
-
-    fn train_counted<T: Tally>(
-        &self,
-        counts: WordCounts<T>,
-        observer: &mut dyn Observer,
-        merge: impl FnOnce(WordTable<T>, &mut Run<'_>) -> Result<Vec<LearnedMerge>, TrainError>,
-    ) -> Result<(ByteBpe, Summary), TrainError> {
         self.count_fingerprint().check_equal(counts.fingerprint())?;
         let mut run = Run::new(observer, self.work.thread_pool()?);
         run.summary.sentences = counts.sentences();
         run.summary.distinct_words = counts.len();
         run.pool.install(|| self.check_pretokens(&counts))?;
-        let merges = merge(counts.into_words(), &mut run)?;
+        let merges = self.merge_counted(counts.into_words(), &mut run)?;
         self.finish(merges, run)
     }
 
     /// Refuses words that a known pattern divides: it makes one pretoken of each of its pretokens.
     /// Of other patterns that is not known.
-    fn check_pretokens<T: Tally>(&self, counts: &WordCounts<T>) -> Result<(), CountsError> {
+    fn check_pretokens(&self, counts: &WordCounts) -> Result<(), CountsError> {
         let pretokenizer = &self.options.pretokenizer;
         if pretokenizer.name().is_none() {
             return Ok(());

@@ -10,6 +10,7 @@ use foldhash::fast::SeedableRandomState;
 
 use crate::base::num::low_usize;
 use crate::base::packed::{pack, unpack};
+use crate::train::short_texts::ShortText;
 
 /// The highest byte of a key whose text is in the arena. In the key of a short text, that byte is
 /// the length of the text.
@@ -94,6 +95,13 @@ impl<'t> TextLookup<'t> {
         let short = pack(text).map(PackedText);
         let hash = short.map_or_else(|| hash_text(hasher, text), |key| hash_key(hasher, key));
         TextLookup { text, short, hash }
+    }
+
+    /// The lookup of a short text.
+    #[inline]
+    pub(crate) fn of_short(hasher: &SeedableRandomState, text: ShortText) -> TextLookup<'static> {
+        let key = PackedText(text.packed());
+        Self::of_key(key, hash_key(hasher, key))
     }
 
     /// A short text with a known hash.

@@ -6,9 +6,12 @@
 //!
 //! Example: with the default options `▁in▁2024` has the parts `▁in` and `▁2024`.
 
+use std::ops::Range;
+
 use super::kept_pairs::KeptPairs;
 use super::word_rules::WordRules;
 use super::{Shape, SplitRules, split_between};
+use crate::base::WHITESPACE_MARK;
 use crate::base::num::low_u8;
 use crate::model::ModelType;
 use crate::train::options::TrainOptions;
@@ -89,11 +92,49 @@ const UNSEEN: u8 = u8::MAX;
 
 impl BoundarySplitter {
     pub(crate) fn new(rules: SplitRules) -> Self {
-        Self {
+        let mut splitter = Self {
             rules,
             class_of: vec![UNSEEN; 0x11_0000],
             shapes: vec![None],
             boundaries: vec![true],
+        };
+        for c in ('\0'..='\x7f').chain([WHITESPACE_MARK]) {
+            splitter.add_character(c);
+        }
+        splitter
+    }
+
+    /// As [`split`](Self::split), for a text of so many whitespace marks followed by `ascii`. Calls
+    /// `emit` with the range of each part in bytes.
+    #[inline]
+    pub(crate) fn split_ascii(
+        &self,
+        marks: usize,
+        ascii: &[u8],
+        mut emit: impl FnMut(Range<usize>),
+    ) {
+        let text = marks * WHITESPACE_MARK.len_utf8();
+        let mark = self.class_of[WHITESPACE_MARK as usize];
+        let mut start = 0;
+        let mut left = None;
+        for at in 0..marks {
+            let at = at * WHITESPACE_MARK.len_utf8();
+            if left.is_some_and(|left| self.has_boundary(left, mark)) {
+                emit(start..at);
+                start = at;
+            }
+            left = Some(mark);
+        }
+        for (at, byte) in (text..).zip(ascii) {
+            let right = self.class_of[usize::from(*byte)];
+            if left.is_some_and(|left| self.has_boundary(left, right)) {
+                emit(start..at);
+                start = at;
+            }
+            left = Some(right);
+        }
+        if start < text + ascii.len() {
+            emit(start..text + ascii.len());
         }
     }
 

@@ -78,6 +78,20 @@ fn any_text(lengths: std::ops::Range<usize>) -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    /// The parts of marks and ASCII are those of the text.
+    #[test]
+    fn ascii_text_is_split_as_other_text(rules in any_rules(), marks in 0usize..4, ascii in "[ -~\t\x00]{0,12}") {
+        let text = format!("{}{ascii}", "\u{2581}".repeat(marks));
+        let mut splitter = BoundarySplitter::new(rules);
+        let mut found = Vec::new();
+        splitter.split_ascii(marks, ascii.as_bytes(), |part| found.push(text[part].to_owned()));
+        let mut expected = Vec::new();
+        splitter.split(&text, |part| expected.push(part.to_owned()));
+        prop_assert_eq!(found, expected);
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]

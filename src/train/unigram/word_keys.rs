@@ -5,7 +5,7 @@
 
 use crate::train::TrainError;
 use crate::train::counts::TableAdder;
-use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
+use crate::train::short_texts::{CHUNK_SETS, CountedText, ShortText, ShortTextCache};
 use crate::train::split::word_rules::WordRules;
 
 /// Follows the text of a word that ends a sentence, in the keys of tables. No text contains this
@@ -35,7 +35,7 @@ const MIN_CACHED_TEXTS: usize = 100;
 pub(super) struct WordAdder<'c> {
     adder: TableAdder<'c>,
     /// Short words are counted here first.
-    cache: Option<RawChunkCache>,
+    cache: Option<ShortTextCache<CHUNK_SETS>>,
     key: Vec<u8>,
 }
 
@@ -44,7 +44,7 @@ impl<'c> WordAdder<'c> {
     pub(super) fn new(adder: TableAdder<'c>, texts: usize) -> Self {
         let is_cached = texts >= MIN_CACHED_TEXTS;
         Self {
-            cache: is_cached.then(|| RawChunkCache::new(adder.hasher())),
+            cache: is_cached.then(|| ShortTextCache::new(adder.hasher())),
             adder,
             key: Vec::new(),
         }
@@ -150,6 +150,6 @@ impl<'c> WordAdder<'c> {
 }
 
 /// Adds an entry of the cache.
-fn add_cached(adder: &mut TableAdder<'_>, entry: &CachedChunk) -> Result<(), TrainError> {
+fn add_cached(adder: &mut TableAdder<'_>, entry: &CountedText) -> Result<(), TrainError> {
     adder.add(entry.text.text(&mut [[0; 8]; 2]), entry.count)
 }

@@ -34,7 +34,7 @@ pub enum CountsError {
         "tie_order: minbpe merges the pair that occurs first, and word counts have no order; train on the text, or choose \
          another tie_order"
     )]
-    Places,
+    Order,
     /// A sample cannot be drawn from a part of the corpus, because it depends on all sentences.
     #[error(
         "input_sentence_size: a sample of the whole corpus cannot be drawn from a part of it; draw the sample before \

@@ -16,9 +16,6 @@
 //! in the order of bytes. Tables with different options have different fingerprint rows. A sum
 //! keeps these rows separate, so the difference is detected when the sum is read.
 //!
-//! Tables with [`PlacedCount`]s have the place of the first occurrence as a second number, of which
-//! programs take the least; it is of no meaning in the rows that are not words.
-//!
 //! Example: the rows of two tables and their sum.
 //!
 //! ```text
@@ -30,7 +27,6 @@
 use std::collections::BTreeSet;
 
 use super::{CountFingerprint, WordCounts};
-use crate::train::counts::{PlacedCount, Tally};
 use crate::train::sentence_counts::SentenceCounts;
 use crate::train::{CountsError, TrainError};
 
@@ -63,9 +59,7 @@ impl WordCounts {
         self.for_each_sorted(|word, count| visit(word.as_bytes(), row_count(word, count)?))?;
         self.for_each_other_row(visit)
     }
-}
 
-impl<T: Tally> WordCounts<T> {
     /// As [`for_each_row`](WordCounts::for_each_row), with only the rows that are not words: for a
     /// table whose words were [drained](Self::drain).
     ///
@@ -123,8 +117,8 @@ fn row(name: &str, content: &str) -> Vec<u8> {
 /// # Ok::<(), spiece::TrainError>(())
 /// ```
 #[derive(Debug)]
-pub struct CountRows<T: Tally = u64> {
-    counts: WordCounts<T>,
+pub struct CountRows {
+    counts: WordCounts,
     fingerprints: Vec<CountFingerprint>,
     /// The number of tables that were added.
     tables: u64,
@@ -145,7 +139,16 @@ impl CountRows {
     /// # Errors
     /// [`CountsError::InvalidRow`]: a table cannot have such a row.
     pub fn add(&mut self, bytes: &[u8], count: i64) -> Result<(), TrainError> {
-        self.add_row(bytes, checked(count)?)
+        let count = checked(count)?;
+        let Ok(text) = std::str::from_utf8(bytes.strip_prefix(&[NOT_A_WORD]).unwrap_or(bytes))
+        else {
+            return invalid("a word that is not UTF-8");
+        };
+        if bytes.first() == Some(&NOT_A_WORD) {
+            self.add_other(text, count)
+        } else {
+            self.counts.add(text, count)
+        }
     }
 
     /// Adds the row of a word.
@@ -155,33 +158,6 @@ impl CountRows {
     #[cfg(feature = "parquet")]
     pub(super) fn add_word(&mut self, word: &str, count: i64) -> Result<(), TrainError> {
         self.counts.add(word, checked(count)?)
-    }
-}
-
-impl CountRows<PlacedCount> {
-    /// Adds a row with the place of the first occurrence of its word.
-    ///
-    /// # Errors
-    /// [`CountsError::InvalidRow`]: a table cannot have such a row.
-    pub fn add_placed(&mut self, bytes: &[u8], count: i64, place: i64) -> Result<(), TrainError> {
-        match u64::try_from(place) {
-            Ok(place) => self.add_row(bytes, PlacedCount::new(checked(count)?, place)),
-            Err(_) => invalid("a place below 0"),
-        }
-    }
-}
-
-impl<T: Tally> CountRows<T> {
-    fn add_row(&mut self, bytes: &[u8], count: T) -> Result<(), TrainError> {
-        let Ok(text) = std::str::from_utf8(bytes.strip_prefix(&[NOT_A_WORD]).unwrap_or(bytes))
-        else {
-            return invalid("a word that is not UTF-8");
-        };
-        if bytes.first() == Some(&NOT_A_WORD) {
-            self.add_other(text, count.count())
-        } else {
-            self.counts.add(text, count)
-        }
     }
 
     /// Adds a row that is not a word.
@@ -220,7 +196,7 @@ impl<T: Tally> CountRows<T> {
     /// No row contains the options that the words depend on, or two rows contain different options,
     /// or inputs have different formats, or tables that were counted on a selection of the
     /// sentences were added to each other.
-    pub fn finish(self) -> Result<WordCounts<T>, TrainError> {
+    pub fn finish(self) -> Result<WordCounts, TrainError> {
         let Self {
             mut counts,
             fingerprints,
@@ -241,10 +217,10 @@ impl<T: Tally> CountRows<T> {
     }
 }
 
-impl<T: Tally> Default for CountRows<T> {
+impl Default for CountRows {
     fn default() -> Self {
         Self {
-            counts: WordCounts::empty(CountFingerprint::from_text("")),
+            counts: WordCounts::new(CountFingerprint::from_text("")),
             fingerprints: Vec::new(),
             tables: 0,
             inputs: BTreeSet::new(),

@@ -103,6 +103,7 @@ impl PlainBytes {
     }
 
     /// Whether all bytes of `text` are plain.
+    #[inline]
     pub(super) fn make_up(&self, text: &[u8]) -> bool {
         text.iter().all(|byte| self.0[usize::from(*byte)])
     }

@@ -7,7 +7,7 @@ use crate::train::alphabet::{Alphabet, CharacterCounts};
 use crate::train::bpe::queue::ShortestText;
 use crate::train::bpe::word_buffer::{ByteSpelling, CharacterSpelling};
 use crate::train::bytes::{FirstPlaces, SmallestIds};
-use crate::train::counts::{PlacedCount, Tally, WordTable};
+use crate::train::counts::WordTable;
 use crate::train::options::TrainOptions;
 
 /// A word as its symbols, and its count.
@@ -312,12 +312,9 @@ proptest! {
             let rules = SplitRules::of_bytes(u32::MAX);
             let pool = Threads::new(1).unwrap();
             let hasher = SeedableRandomState::default();
-            let mut table = WordTable::default();
-            for ((word, count), place) in words.iter().zip(0..) {
-                table.add(word.as_bytes(), PlacedCount::new(*count, place)).unwrap();
-            }
+            let words = words.iter().map(|(word, count)| (word.as_bytes(), *count));
             let symbols = SymbolArena::of_bytes(&Vec::from_iter(0..=u8::MAX));
-            let words = WordBuffer::in_order_of_places(table, &ByteSpelling::of(&symbols)).unwrap();
+            let words = WordBuffer::in_order(words, &ByteSpelling::of(&symbols)).unwrap();
             let mut merger = MergeTrainer::new((&rules, FirstPlaces), &pool, &hasher, symbols, words);
             merger.tuning = tuning;
             merger.run_occurring((wanted, 0), &|_| false, &mut |_| Ok(())).unwrap()

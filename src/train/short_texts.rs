@@ -1,7 +1,7 @@
 //! A small two-way set-associative cache that counts short texts that recur soon.
 //!
-//! The texts are raw chunks, or words for unigram models. The caller counts the evicted texts and,
-//! at the end, the entries; their sums are exact.
+//! The texts are raw chunks or the parts of chunks, or words for unigram models. The caller counts
+//! the evicted texts and, at the end, the entries; their sums are exact.
 //!
 //! Most of a corpus consists of a few thousand words, but the number of distinct words is not
 //! bounded. The cache holds as many as fit into the second-level cache of a processor. A text
@@ -25,11 +25,12 @@ use std::mem;
 use foldhash::fast::SeedableRandomState;
 
 use crate::base::packed::{pack, unpack};
-use crate::train::counts::Tally;
 
-/// The number of sets, a power of two. From 2^13 to 2^17 the time of a training run changes by 3 %
-/// at most: a larger cache evicts less, but its accesses take longer.
-const SETS: usize = 1 << 14;
+/// The number of sets for chunks, a power of two. From 2^13 to 2^17 the time of a training run
+/// changes by 3 % at most: a larger cache evicts less, but its accesses take longer.
+pub(crate) const CHUNK_SETS: usize = 1 << 14;
+/// The number of sets for the parts of chunks that a cache for chunks has evicted.
+pub(crate) const PART_SETS: usize = 1 << 12;
 
 /// A text of less than 16 bytes, packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,6 +50,12 @@ impl ShortText {
         Self([kept as u64, (kept >> 64) as u64 | u64::from(length) << 56])
     }
 
+    /// The packed text, as of [`pack`].
+    #[inline]
+    pub(crate) fn packed(&self) -> [u64; 2] {
+        self.0
+    }
+
     /// The text, written to `buffer`.
     #[inline]
     pub(crate) fn text<'b>(&self, buffer: &'b mut [[u8; 8]; 2]) -> &'b [u8] {
@@ -58,23 +65,23 @@ impl ShortText {
 
 /// A text and how often it was added; 0 where there is none.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct CachedChunk<T = u64> {
+pub(crate) struct CountedText {
     pub(crate) text: ShortText,
-    pub(crate) count: T,
+    pub(crate) count: u64,
 }
 
 /// The cache; see the [module](self).
-pub(crate) struct RawChunkCache<T = u64> {
+pub(crate) struct ShortTextCache<const SETS: usize> {
     /// The most recently used entry of a set is the first.
-    sets: Vec<[CachedChunk<T>; 2]>,
+    sets: Vec<[CountedText; 2]>,
     seed: [u64; 2],
 }
 
-impl<T: Tally> RawChunkCache<T> {
+impl<const SETS: usize> ShortTextCache<SETS> {
     /// An empty cache with seeds from `hasher`.
     pub(crate) fn new(hasher: &SeedableRandomState) -> Self {
         Self {
-            sets: vec![[CachedChunk::default(); 2]; SETS],
+            sets: vec![[CountedText::default(); 2]; SETS],
             seed: [0u64, 1].map(|salt| hasher.hash_one(salt)),
         }
     }
@@ -90,34 +97,36 @@ impl<T: Tally> RawChunkCache<T> {
     /// Adds `count` to the count of `text`, and returns the text that was evicted for it, if one
     /// was.
     #[inline]
-    pub(crate) fn add(&mut self, text: ShortText, count: T) -> Option<CachedChunk<T>> {
-        let set = self.set_of(text);
-        let [first, second] = &mut self.sets[set];
+    pub(crate) fn add(&mut self, text: ShortText, count: u64) -> Option<CountedText> {
+        let number = self.set_of(text);
+        let set = &mut self.sets[number];
+        let first = set[0];
         if first.text == text {
-            first.count.add(count);
+            set[0].count = first.count.saturating_add(count);
             return None;
         }
-        mem::swap(first, second);
-        if first.text == text {
-            first.count.add(count);
+        let second = mem::replace(&mut set[1], first);
+        if second.text == text {
+            let count = second.count.saturating_add(count);
+            set[0] = CountedText { text, count };
             return None;
         }
-        let evicted = mem::replace(first, CachedChunk { text, count });
-        (evicted.count.count() > 0).then_some(evicted)
+        set[0] = CountedText { text, count };
+        (second.count > 0).then_some(second)
     }
 
     /// Reads the set of a text, to load it into the processor's cache.
     #[inline]
     pub(crate) fn touch(&self, text: ShortText) -> u64 {
-        self.sets[self.set_of(text)][0].count.count()
+        self.sets[self.set_of(text)][0].count
     }
 
     /// Takes all entries. The cache must not be used afterwards.
-    pub(crate) fn take_entries(&mut self) -> impl Iterator<Item = CachedChunk<T>> + use<T> {
+    pub(crate) fn take_entries(&mut self) -> impl Iterator<Item = CountedText> + use<SETS> {
         mem::take(&mut self.sets)
             .into_iter()
             .flatten()
-            .filter(|entry| entry.count.count() > 0)
+            .filter(|entry| entry.count > 0)
     }
 }
 
@@ -129,10 +138,10 @@ mod tests {
 
     #[test]
     fn evictions_and_entries_sum_to_the_additions() {
-        let mut cache = RawChunkCache::new(&SeedableRandomState::default());
+        let mut cache = ShortTextCache::<64>::new(&SeedableRandomState::default());
         let mut expected: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
         let mut found: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
-        let mut note = |entry: CachedChunk| {
+        let mut note = |entry: CountedText| {
             *found
                 .entry(entry.text.text(&mut [[0; 8]; 2]).to_vec())
                 .or_default() += entry.count;

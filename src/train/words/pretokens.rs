@@ -6,17 +6,13 @@
 //! is counted, although it has no pair.
 
 use std::borrow::Cow;
-use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Cuts;
-use super::worker::Worker;
+use super::chunks::Chunks;
 use crate::added::FoundTokens;
 use crate::pattern::Pretokenizer;
 use crate::pipeline::Pipeline;
 use crate::train::TrainError;
-use crate::train::counts::{TableAdder, Tally};
 
 /// What divides a text into pretokens.
 #[derive(Debug, Clone, Copy)]
@@ -50,13 +46,20 @@ impl PretokenSource<'_> {
         }
     }
 
-    /// Passes each pretoken with the text in which it has this range: `text`, or a normalized part
-    /// of it. Returns how many added tokens are found.
-    fn for_each(
+    /// Adds the pretokens of a text to `chunks`. Returns how many added tokens are found.
+    pub(super) fn cut(self, text: &[u8], chunks: &mut Chunks) -> Result<u64, TrainError> {
+        self.for_each(text, |text, pretoken| chunks.push_part(text, pretoken))
+    }
+
+    /// Passes each pretoken with the text in which it has this range: the text, with U+FFFD for
+    /// each byte that is not UTF-8, or a normalized part of it. Returns how many added tokens are
+    /// found.
+    pub(crate) fn for_each(
         self,
         text: &[u8],
         mut on_pretoken: impl FnMut(&[u8], Range<usize>),
     ) -> Result<u64, TrainError> {
+        let text = &*well_formed(text);
         Ok(match self {
             Self::Pattern(pretokenizer) => {
                 pretokenizer.for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
@@ -74,84 +77,6 @@ impl PretokenSource<'_> {
                 pipeline.for_each_pretoken(text, found, on_pretoken)?
             }
         })
-    }
-}
-
-/// Cuts texts into pretokens, of which a [`Tally`] is made. The places of a vocabulary's pretokens
-/// are those in the normalized parts, so only a [`Tally`] without places is of use there.
-pub(crate) struct PatternCuts<'v, T> {
-    source: PretokenSource<'v>,
-    /// The place of the first byte of the texts.
-    first_place: u64,
-    /// How often added tokens were found.
-    added: AtomicU64,
-    tally: PhantomData<fn() -> T>,
-}
-
-impl<'v, T> PatternCuts<'v, T> {
-    pub(crate) fn new(source: PretokenSource<'v>) -> Self {
-        Self {
-            source,
-            first_place: 0,
-            added: AtomicU64::new(0),
-            tally: PhantomData,
-        }
-    }
-
-    /// For texts whose first byte has this place.
-    pub(crate) fn with_first_place(self, first_place: u64) -> Self {
-        Self {
-            first_place,
-            ..self
-        }
-    }
-
-    /// How often added tokens were found in the texts that were cut.
-    pub(crate) fn added(&self) -> u64 {
-        self.added.load(Ordering::Relaxed)
-    }
-}
-
-impl<T: Tally> Cuts for PatternCuts<'_, T> {
-    type Tally = T;
-    /// How often the thread found added tokens.
-    type Local = u64;
-
-    fn local(&self) -> u64 {
-        0
-    }
-
-    fn cut(
-        &self,
-        text: &[u8],
-        (count, place): (u64, u64),
-        worker: &mut Worker<'_, '_, Self>,
-    ) -> Result<(), TrainError> {
-        let mut result = Ok(());
-        let place = self.first_place.saturating_add(place);
-        let added = self.source.for_each(&well_formed(text), |text, pretoken| {
-            if result.is_ok() {
-                let count = T::new(count, place.saturating_add(pretoken.start as u64));
-                result = worker.add_part(text, pretoken, count);
-            }
-        })?;
-        worker.local += count * added;
-        result
-    }
-
-    fn count(
-        &self,
-        pretoken: &[u8],
-        count: T,
-        _added: &mut u64,
-        words: &mut TableAdder<'_, T>,
-    ) -> Result<(), TrainError> {
-        words.add(pretoken, count)
-    }
-
-    fn finish(&self, added: u64, _words: &mut TableAdder<'_, T>) -> Result<(), TrainError> {
-        self.added.fetch_add(added, Ordering::Relaxed);
-        Ok(())
     }
 }
 
