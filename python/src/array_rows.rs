@@ -47,6 +47,7 @@ impl ArrayRows {
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
+
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         let start = *self.offsets.get(row)?;
         let end = *self.offsets.get(row + 1)?;

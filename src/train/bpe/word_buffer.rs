@@ -566,6 +566,9 @@ fn for_each_word(
     });
 }
 
+/// Most words have a count below this, which is an index instead of a key.
+const SMALL_COUNTS: usize = 256;
+
 /// How many slots the words of each count take.
 fn slots_by_count(
     words: &[TextCounts],
@@ -573,11 +576,21 @@ fn slots_by_count(
     hasher: &SeedableRandomState,
 ) -> SeededMap<u64, usize> {
     let mut slots = SeededMap::with_hasher(hasher.clone());
+    let mut small = [0; SMALL_COUNTS];
     for words in words {
         for_each_word(words, spelling, |_, length, count| {
-            *slots.entry(count).or_default() += 1 + length
+            let sum = match usize::try_from(count)
+                .ok()
+                .and_then(|count| small.get_mut(count))
+            {
+                Some(sum) => sum,
+                None => slots.entry(count).or_default(),
+            };
+            *sum += 1 + length;
         });
     }
+    let small = (0..).zip(small).filter(|(_, length)| *length > 0);
+    slots.extend(small);
     slots
 }
 
@@ -587,9 +600,18 @@ fn fill<S: WordSlot>(
     (spelling, slot_of): (&impl WordSpelling, &[S]),
     mut free_parts: FreeSlots<'_, S>,
 ) {
+    let small = (0..SMALL_COUNTS as u64).map(|count| free_parts.remove(&count));
+    let mut small: Vec<Option<&mut [S]>> = small.collect();
     for words in words {
         for_each_word(&words, spelling, |text, length, count| {
-            let Some(free) = free_parts.get_mut(&count) else {
+            let free = match usize::try_from(count)
+                .ok()
+                .and_then(|count| small.get_mut(count))
+            {
+                Some(free) => free.as_mut(),
+                None => free_parts.get_mut(&count),
+            };
+            let Some(free) = free else {
                 return;
             };
             let (word, rest) = std::mem::take(free).split_at_mut(1 + length);
