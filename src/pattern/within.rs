@@ -13,6 +13,9 @@
 //! end of the text as possible everywhere, so that more strings seem to lie within a match, never
 //! fewer.
 //!
+//! Of patterns with numbers in groups from the right, the expression with groups from the left is read,
+//! within whose matches all strings lie that lie within theirs.
+//!
 //! Example: with `\p{N}{1,3}| ?\p{L}+`, no state survives the bytes of `1234` or of `a1`, and one does
 //! survive those of ` ab` and of a part of a character.
 
@@ -92,7 +95,7 @@ impl Automaton {
     /// `None` if the pattern looks back, or if its automaton is too large.
     fn new(pattern: &Pattern) -> Option<Self> {
         let Alternatives { patterns, .. } =
-            Alternatives::new(pattern.expression(), pattern.syntax()).ok()?;
+            Alternatives::new(&pattern.wider_expression(), pattern.syntax()).ok()?;
         let config = Config::new().which_captures(WhichCaptures::None);
         let nfa = Compiler::new()
             .configure(config)
