@@ -79,7 +79,8 @@ impl Pattern {
     ///
     /// Expressions that are malformed, too long or too large, or that need what is not there:
     /// look-around other than in the alternative `\s+(?!\S)` (or another class of white space) and
-    /// in `(?:A)|(?:(?!A)(?s:.))+`, which matches A and the texts between; back references, atomic
+    /// in `(?:A)|(?:(?!A)(?s:.))+`, which matches A and the texts between, and in expressions that are those of
+    /// a [name](Self::named), or group numbers like one; back references, atomic
     /// groups, and possessive quantifiers that differ from greedy ones.
     pub fn new(expression: &str) -> Result<Self, PatternError> {
         Self::with_syntax(expression, PatternSyntax::Rust)

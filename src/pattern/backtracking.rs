@@ -16,9 +16,9 @@
 //! loop of a look-ahead was ([`Outcomes`]), and each such place is decided once in a text: all look-aheads
 //! together take time that is linear in it.
 //!
-//! The place is in vain when all ways from there were tried. It leads to the end of the look-ahead when this is
-//! reached while untried ways from there are left on the stack, or its own mark is: what is on the stack is
-//! where the way at hand came along.
+//! Where a loop is at a place of unknown outcome, it puts a note on the stack of untried ways. If the note is
+//! taken from the stack, all ways from the place have failed. If the end of the look-ahead is reached while the
+//! note is on the stack, the way at hand came through the place, which thus leads to the end.
 //!
 //! Example: `a(?!b)` is `a`, *group with the way out*, `b`, *end of a negative group*, *match*. In `ac`, `b`
 //! fails, and the way out is the next one that is tried; in `ab`, the end of the group drops it and fails.
@@ -142,7 +142,7 @@ enum Way {
     Mark {
         at: usize,
     },
-    /// A loop of a look-ahead, from which nothing is left to be tried.
+    /// Nothing: all ways from a loop of a look-ahead at a place have failed.
     Loop {
         number: usize,
         at: usize,

@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn strings_that_a_pattern_always_cuts_are_known() {
-        let table: [(&str, &[&str], &[&str]); 5] = [
+        let table: [(&str, &[&str], &[&str]); 6] = [
             (
                 "gpt2",
                 &["a1", "  a", "'sure", "a b", "a\n", "\n\n a"],
@@ -209,6 +209,11 @@ mod tests {
                 "llama3",
                 &["'Sure", "a b", "\t\tx"],
                 &["\tx", "\u{4e2d}\u{6587}"],
+            ),
+            (
+                "llama3-place-digits",
+                &["1234", "a1", "1 "],
+                &["123", "\tx", "12"],
             ),
             (
                 r"\p{N}{1,3}| ?\p{L}+",
@@ -243,6 +248,7 @@ mod tests {
             "gpt2",
             "cl100k",
             "o200k",
+            "o200k-place-digits",
             r"\p{N}{1,3}| ?\p{L}+|\s+|[^\s\p{L}]+",
         ] {
             let pretokenizer = pretokenizer(pattern);
