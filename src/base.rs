@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`arena`] | many texts in one allocation |
 //! | `byte_chars` | bytes as printable characters |
+//! | `fnv` | a hash of bytes that is the same in all releases |
 //! | [`hash`] | hashes of texts that can be joined and cut |
 //! | [`heap`] | a heap with the order of equal priorities of libstdc++ |
 //! | [`log_sum`] | sums of numbers that are given as logarithms |
@@ -19,6 +20,8 @@
 pub(crate) mod arena;
 #[cfg(feature = "formats")]
 pub(crate) mod byte_chars;
+#[cfg(feature = "formats")]
+pub(crate) mod fnv;
 pub(crate) mod hash;
 pub(crate) mod heap;
 pub(crate) mod log_sum;

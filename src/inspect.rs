@@ -9,6 +9,7 @@
 //! | [`Inspection`] | which pieces the model has, and which of them text can never give | `inventory`, `reachability`, `production`, `scores`, `byte_level`, `pipeline` |
 //! | [`TextStatistics`] | how many tokens, unknown tokens and byte tokens a text takes, which words and lines take most | `statistics`, `text_counter`, `top_list` |
 //! | [`OlderReleaseProblem`] | why SentencePiece 0.2.2 and older refuse the model | `older_releases` |
+//! | [`BuiltInRules`] | which releases of SentencePiece have the normalization rules of the model | `built_in_rules` |
 //! | [`WordPieceCounts`] | what the pieces of a WordPiece vocabulary are | `word_pieces` |
 //! | [`runtimes`] | which programs give the ids of the model, and why the others do not | `runtimes` |
 //! | [`piece_merges`] | which merges make a piece | `piece_merges` |
@@ -36,6 +37,7 @@
 //! does not seem to produce and tokens that are not encoded as themselves, which together take at most a few seconds. Statistics and comparisons
 //! are linear in the text.
 
+mod built_in_rules;
 mod byte_level;
 mod comparison;
 mod inventory;
@@ -53,6 +55,7 @@ mod text_counter;
 mod top_list;
 mod word_pieces;
 
+pub use self::built_in_rules::BuiltInRules;
 pub use self::byte_level::ByteInspection;
 use self::byte_level::inspect_bytes;
 pub use self::comparison::{

@@ -29,6 +29,7 @@ pub(crate) use self::known::{DEEPSEEK as DEEPSEEK_EXPRESSIONS, GPT2 as GPT2_EXPR
 pub(crate) use self::split::Joiner;
 pub use self::split::{Pretokenizer, Split, SplitBehavior};
 pub(crate) use self::within::UncutStrings;
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -78,7 +79,8 @@ impl Pattern {
     ///
     /// Expressions that are malformed, too long or too large, or that need what is not there:
     /// look-around other than in the alternative `\s+(?!\S)` (or another class of white space) and
-    /// in `(?:A)|(?:(?!A)(?s:.))+`, which matches A and the texts between; back references, atomic
+    /// in `(?:A)|(?:(?!A)(?s:.))+`, which matches A and the texts between, and in expressions that are those of
+    /// a [name](Self::named), or group numbers like one; back references, atomic
     /// groups, and possessive quantifiers that differ from greedy ones.
     pub fn new(expression: &str) -> Result<Self, PatternError> {
         Self::with_syntax(expression, PatternSyntax::Rust)
@@ -131,6 +133,16 @@ impl Pattern {
         }
     }
 
+    /// An expression without look-around whose matches have every text that a match of this one has, with
+    /// the same characters beside each other; most expressions are their own.
+    fn wider_expression(&self) -> Cow<'_, str> {
+        match self.engine {
+            Engine::Scanner(_) => known::place_digits_base(&self.expression)
+                .map_or(Cow::Borrowed(&*self.expression), Cow::Owned),
+            _ => Cow::Borrowed(&*self.expression),
+        }
+    }
+
     /// The bytes of the compiled expression.
     pub(crate) fn memory_usage(&self) -> usize {
         match &self.engine {
@@ -158,6 +170,7 @@ impl Pattern {
     /// | `tekken` | Mistral |
     /// | `rustbpe`, `minbpe` | the default of rustbpe and of minbpe |
     /// | `nanochat` | nanochat |
+    /// | `llama3-place-digits`, `o200k-place-digits` | those of Llama 3 and GPT-4o with numbers in groups of three from the right: `1234567` is `1`, `234`, `567` |
     /// | `superbpe` | the second stage of SuperBPE, which cuts out numbers, runs of symbols, and spaces at the ends of lines |
     ///
     /// DeepSeek V3 needs three patterns: [`Pretokenizer::named`].
@@ -172,6 +185,10 @@ impl Pattern {
             "tekken" => known::TEKKEN,
             "rustbpe" | "minbpe" => known::RUSTBPE,
             "nanochat" => known::NANOCHAT,
+            "llama3-place-digits" => {
+                return Self::new(&known::with_place_digits(known::LLAMA3)).ok();
+            }
+            "o200k-place-digits" => return Self::new(&known::with_place_digits(known::O200K)).ok(),
             "superbpe" => return Self::new(&known::expression_with_gaps(known::SUPERBPE)).ok(),
             _ => return None,
         };
@@ -361,7 +378,7 @@ impl fmt::Display for PatternError {
             Self::UnknownName { name } => write!(
                 f,
                 "no pattern has the name {name}; names are gpt2, cl100k, o200k, llama3, qwen2, kimi, tekken, \
-                 rustbpe, nanochat, superbpe, deepseek-v3 and none; an expression of this text is (?:{name})"
+                 rustbpe, nanochat, llama3-place-digits, o200k-place-digits, superbpe, deepseek-v3 and none; an expression of this text is (?:{name})"
             ),
             Self::TooManySteps { limit } => write!(
                 f,

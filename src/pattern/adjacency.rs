@@ -21,7 +21,7 @@ pub(crate) struct Adjacency {
 impl Pattern {
     /// What can stand in matches; `None` if it is not known, or if the empty text can match.
     pub(crate) fn adjacency(&self) -> Option<Adjacency> {
-        let alternatives = Alternatives::new(&self.expression, self.syntax).ok()?;
+        let alternatives = Alternatives::new(&self.wider_expression(), self.syntax).ok()?;
         if alternatives.may_be_empty() {
             return None;
         }

@@ -8,6 +8,18 @@
 //! A group that is decided once (look-around, an atomic group) puts a mark on the stack of untried ways.
 //! At its end, everything above the mark is dropped, so that nothing in it is tried again.
 //!
+//! # Look-ahead
+//!
+//! Groups of digits from the right, such as `\d{1,3}(?=(?:\d{3})*\b)`, look from each place to the end of a run.
+//! Whether the rest of a look-ahead matches from a place on depends on the place and on what is left of the
+//! look-ahead alone, if the expression has no back references. So the outcome is kept for each place at which a
+//! loop of a look-ahead was ([`Outcomes`]), and each such place is decided once in a text: all look-aheads
+//! together take time that is linear in it.
+//!
+//! Where a loop is at a place of unknown outcome, it puts a note on the stack of untried ways. If the note is
+//! taken from the stack, all ways from the place have failed. If the end of the look-ahead is reached while the
+//! note is on the stack, the way at hand came through the place, which thus leads to the end.
+//!
 //! Example: `a(?!b)` is `a`, *group with the way out*, `b`, *end of a negative group*, *match*. In `ac`, `b`
 //! fails, and the way out is the next one that is tried; in `ab`, the end of the group drops it and fails.
 
@@ -25,6 +37,8 @@ const STEPS_PER_BYTE: usize = 1 << 10;
 /// Untried ways that every text may have, and further ones for each byte.
 const WAYS: usize = 1 << 16;
 const WAYS_PER_BYTE: usize = 8;
+/// Loops whose outcomes are kept: two bits for each of them and each byte of a text.
+const MAX_LOOPS: usize = 32;
 /// Steps of a program.
 const MAX_PROGRAM: usize = 1 << 14;
 /// Bytes of a compiled expression, classes included.
@@ -42,6 +56,12 @@ enum Step {
     /// Goes on at the first, and at the second if that fails.
     Either(usize, usize),
     Jump(usize),
+    /// At a loop of a look-ahead, by its number: goes on unless its outcome is known; `end` is the end of the
+    /// look-ahead.
+    Loop {
+        number: usize,
+        end: usize,
+    },
     /// Keeps the place in a register.
     Keep(usize),
     /// Goes on if the place is another one than that in the register, and at `exit` if not: a loop ends
@@ -70,6 +90,8 @@ enum Step {
     },
     /// Whether the place is that at which the group began.
     AtGroup,
+    /// Whether the place is that at which the search for the match began.
+    AtSearchStart,
     Match,
 }
 
@@ -120,6 +142,41 @@ enum Way {
     Mark {
         at: usize,
     },
+    /// Nothing: all ways from a loop of a look-ahead at a place have failed.
+    Loop {
+        number: usize,
+        at: usize,
+    },
+}
+
+/// Whether the look-ahead matches from places at which its loops were; nothing is kept before there is one.
+#[derive(Debug, Default)]
+struct Outcomes {
+    /// Two bits for each place, loop by loop: whether it fails, and whether it matches.
+    bits: Vec<u64>,
+}
+
+impl Outcomes {
+    const PLACES: usize = u64::BITS as usize / 2;
+
+    fn get(&self, number: usize, at: usize, text: &str) -> Option<bool> {
+        let place = number * (text.len() + 1) + at;
+        let word = self.bits.get(place / Self::PLACES)?;
+        match word >> (place % Self::PLACES * 2) & 3 {
+            0 => None,
+            outcome => Some(outcome == 2),
+        }
+    }
+
+    fn set(&mut self, number: usize, at: usize, text: &str, matches: bool) {
+        let place = number * (text.len() + 1) + at;
+        let word = place / Self::PLACES;
+        if word >= self.bits.len() {
+            self.bits.resize(word + 1, 0);
+        }
+        let outcome = if matches { 2 } else { 1 };
+        self.bits[word] |= outcome << (place % Self::PLACES * 2);
+    }
 }
 
 /// The characters of a class.
@@ -169,6 +226,8 @@ pub(super) struct BacktrackingMachine {
     steps: Vec<Step>,
     classes: Vec<CharSet>,
     registers: usize,
+    /// Of look-aheads whose outcomes are kept.
+    loops: usize,
     /// The bytes of texts and classes.
     bytes: usize,
 }
@@ -176,15 +235,22 @@ pub(super) struct BacktrackingMachine {
 impl BacktrackingMachine {
     pub(super) fn new(expression: &str) -> Result<Self, Refusal> {
         let read = LookAround::of(expression).ok_or(Refusal::Other)?;
+        // Oniguruma searches from the place of an empty match again, and `\G` then is there.
+        if LookAround::has_search_start(&read.hir) && read.length(&read.hir).least == 0 {
+            return Err(Refusal::Construct("position of the last match"));
+        }
         let mut compiler = Compiler {
             read: &read,
             machine: Self {
                 steps: Vec::new(),
                 classes: Vec::new(),
                 registers: 2 * read.groups(),
+                loops: 0,
                 bytes: 0,
             },
             open: Vec::new(),
+            keeps_outcomes: !read.has_back_references(),
+            is_in_look_ahead: false,
         };
         compiler.add(&read.hir)?;
         compiler.push(Step::Match)?;
@@ -207,11 +273,14 @@ impl BacktrackingMachine {
             text,
             ways: Vec::new(),
             registers: vec![usize::MAX; self.registers],
+            outcomes: Outcomes::default(),
+            search_start: 0,
             steps: STEPS.saturating_add(text.len().saturating_mul(STEPS_PER_BYTE)),
             max_ways: WAYS.saturating_add(text.len().saturating_mul(WAYS_PER_BYTE)),
         };
         let find = |from: usize| {
             let mut at = from;
+            search.search_start = from;
             loop {
                 if let Some(end) = search.match_at(at)? {
                     return Ok(Some(at..end));
@@ -231,6 +300,11 @@ struct Compiler<'e> {
     machine: BacktrackingMachine,
     /// The groups around the part at hand.
     open: Vec<usize>,
+    /// Whether the outcome of a look-ahead depends on the place alone.
+    keeps_outcomes: bool,
+    /// Whether the part at hand is in a look-ahead, in no other group in it that is decided once, and in no
+    /// loop in it that an empty round ends.
+    is_in_look_ahead: bool,
 }
 
 impl Compiler<'_> {
@@ -298,8 +372,13 @@ impl Compiler<'_> {
                     }
                     Construct::Atomic => {
                         self.push(Step::Group)?;
+                        let was = std::mem::replace(&mut self.is_in_look_ahead, false);
                         self.add(&capture.sub)?;
+                        self.is_in_look_ahead = was;
                         self.push(Step::EndAtomic)?;
+                    }
+                    Construct::SearchStart => {
+                        self.push(Step::AtSearchStart)?;
                     }
                     Construct::Look {
                         is_behind,
@@ -313,7 +392,12 @@ impl Compiler<'_> {
                             let Length { least, most } = self.read.length(&capture.sub);
                             self.push(Step::Back { least, most })?;
                         }
+                        let keeps = self.keeps_outcomes
+                            && !is_behind
+                            && !LookAround::has_search_start(&capture.sub);
+                        let was = std::mem::replace(&mut self.is_in_look_ahead, keeps);
                         self.add(&capture.sub)?;
+                        self.is_in_look_ahead = was;
                         if is_behind {
                             self.push(Step::AtGroup)?;
                         }
@@ -323,6 +407,13 @@ impl Compiler<'_> {
                         })?;
                         if is_negative {
                             self.machine.steps[begin] = Step::NegativeGroup(end + 1);
+                        }
+                        // Loops of look-aheads within this one have their end already.
+                        for step in &mut self.machine.steps[begin..] {
+                            match step {
+                                Step::Loop { end: to, .. } if *to == 0 => *to = end,
+                                _ => {}
+                            }
                         }
                     }
                 }
@@ -353,16 +444,22 @@ impl Compiler<'_> {
             greedy,
             sub,
         } = repetition;
-        if let Some(class) = single_class(sub) {
-            let class = self.class(&class);
-            let run = CharRun {
+        // The outcome of a look-ahead is kept for places between the rounds of a loop, so that a run of
+        // characters that is looked through again and again has to be one.
+        let keeps = max.is_none() && self.is_in_look_ahead && self.machine.loops < MAX_LOOPS;
+        let class = single_class(sub);
+        if let Some(class) = &class {
+            let class = self.class(class);
+            let most = if keeps { *min } else { max.unwrap_or(u32::MAX) };
+            self.push(Step::Several(CharRun {
                 class,
                 least: *min,
-                most: max.unwrap_or(u32::MAX),
+                most,
                 is_greedy: *greedy,
-            };
-            self.push(Step::Several(run))?;
-            return Ok(());
+            }))?;
+            if !keeps {
+                return Ok(());
+            }
         }
         // Whether Oniguruma goes on after an empty round depends on how long the body is for it.
         if (*min).max(max.unwrap_or(0)) > 1 && self.read.length(sub).least == 0 {
@@ -372,11 +469,25 @@ impl Compiler<'_> {
             true => Step::Either(inner, outer),
             false => Step::Either(outer, inner),
         };
-        for _ in 0..*min {
-            self.add(sub)?;
+        if class.is_none() {
+            (0..*min).try_for_each(|_| self.add(sub))?;
         }
         match max {
+            None if self.read.length(sub).least > 0 => {
+                let number = self.machine.loops;
+                let head = self.here();
+                if keeps {
+                    self.machine.loops += 1;
+                    // The end is not known yet.
+                    self.push(Step::Loop { number, end: 0 })?;
+                }
+                let choice = self.push(Step::Jump(0))?;
+                self.add(sub)?;
+                self.push(Step::Jump(head))?;
+                self.machine.steps[choice] = either(choice + 1, self.here());
+            }
             None => {
+                let was = std::mem::replace(&mut self.is_in_look_ahead, false);
                 let register = self.register();
                 let choice = self.push(Step::Jump(0))?;
                 self.push(Step::Keep(register))?;
@@ -385,6 +496,7 @@ impl Compiler<'_> {
                 self.push(Step::UnlessEmpty { register, exit })?;
                 self.push(Step::Jump(choice))?;
                 self.machine.steps[choice] = either(choice + 1, exit);
+                self.is_in_look_ahead = was;
             }
             Some(max) => {
                 let mut choices = Vec::new();
@@ -409,6 +521,9 @@ struct Search<'m> {
     /// The last one is tried first.
     ways: Vec<Way>,
     registers: Vec<usize>,
+    outcomes: Outcomes,
+    /// Where the search for the match at hand began: at the end of the match before.
+    search_start: usize,
     /// The steps that are left.
     steps: usize,
     max_ways: usize,
@@ -444,6 +559,20 @@ impl Search<'_> {
                     now.step = *to;
                     continue;
                 }
+                Step::Loop { number, end } => match self.outcomes.get(*number, at, self.text) {
+                    None => {
+                        self.ways.push(Way::Loop {
+                            number: *number,
+                            at,
+                        });
+                        Some(at)
+                    }
+                    Some(true) => {
+                        now.step = *end;
+                        continue;
+                    }
+                    Some(false) => None,
+                },
                 Step::Keep(register) => {
                     let (register, place) = (*register, self.registers[*register]);
                     self.ways.push(Way::Restore { register, place });
@@ -482,6 +611,7 @@ impl Search<'_> {
                     None
                 }
                 Step::Back { least, most } => self.go_back(*least, *most, now)?,
+                Step::AtSearchStart => (self.search_start == at).then_some(at),
                 Step::AtGroup => (self.group_begin() == Some(at)).then_some(at),
             };
             now = match next {
@@ -618,9 +748,13 @@ impl Search<'_> {
             _ => return None,
         };
         for other in number + 1..self.ways.len() {
-            if matches!(self.ways[other], Way::Restore { .. }) {
-                self.ways.swap(kept, other);
-                kept += 1;
+            match self.ways[other] {
+                Way::Restore { .. } => {
+                    self.ways.swap(kept, other);
+                    kept += 1;
+                }
+                Way::Loop { number, at } => self.outcomes.set(number, at, self.text, true),
+                _ => {}
             }
         }
         self.ways.truncate(kept);
@@ -632,6 +766,7 @@ impl Search<'_> {
         while let Some(way) = self.ways.pop() {
             match way {
                 Way::Restore { register, place } => self.registers[register] = place,
+                Way::Loop { number, at } => self.outcomes.set(number, at, self.text, true),
                 Way::Mark { .. } => break,
                 _ => {}
             }
@@ -645,6 +780,7 @@ impl Search<'_> {
             self.spend(1)?;
             match way {
                 Way::Mark { .. } => {}
+                Way::Loop { number, at } => self.outcomes.set(number, at, self.text, false),
                 Way::Restore { register, place } => self.registers[register] = place,
                 Way::Resume(position) => return Ok(Some(position)),
                 Way::Shorten { step, at, least } => {

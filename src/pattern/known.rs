@@ -19,6 +19,8 @@
 //!   two alternatives depends on whether a lower-case letter follows a run; c is none.
 //! * Matches before this one end before a. They depend on no character after a: runs stop at a or
 //!   before it; `(?!\S)` and `$` look at one character after white space, and a is no white space.
+//!   Groups of numbers from the right look to the end of their run, which is at a or before it, and at
+//!   the character before them; a is no number.
 //! * The scanners keep no state: what they find from p on depends on the text from p on.
 //!
 //! c must not be Han either, because in Kimi's pattern 〇, a number, goes on with a run of Han.
@@ -64,6 +66,13 @@ rules! {
         WORDS: Words = Words::Letters;
         NUMBERS: usize = 3;
     }
+    /// [`Llama3`] with its numbers in groups of three from the right.
+    Llama3PlaceDigits {
+        CONTRACTIONS: Contractions = Contractions::FirstAnyCase;
+        WORDS: Words = Words::Letters;
+        NUMBERS: usize = 3;
+        NUMBERS_FROM_RIGHT: bool = true;
+    }
     Nanochat {
         CONTRACTIONS: Contractions = Contractions::FirstAnyCase;
         WORDS: Words = Words::Letters;
@@ -78,6 +87,14 @@ rules! {
         CONTRACTIONS: Contractions = Contractions::LastAnyCase;
         WORDS: Words = Words::Cased;
         NUMBERS: usize = 3;
+        SLASHES_AFTER_SYMBOLS: bool = true;
+    }
+    /// [`O200k`] with its numbers in groups of three from the right.
+    O200kPlaceDigits {
+        CONTRACTIONS: Contractions = Contractions::LastAnyCase;
+        WORDS: Words = Words::Cased;
+        NUMBERS: usize = 3;
+        NUMBERS_FROM_RIGHT: bool = true;
         SLASHES_AFTER_SYMBOLS: bool = true;
     }
     Tekken {
@@ -106,9 +123,11 @@ pub(super) enum Scanner {
     Cl100k,
     Cl100kAnyNumbers,
     Llama3,
+    Llama3PlaceDigits,
     Nanochat,
     Qwen2,
     O200k,
+    O200kPlaceDigits,
     Tekken,
     Kimi,
     DeepSeekWords,
@@ -147,6 +166,38 @@ pub(crate) const DEEPSEEK: [&str; 3] = [
 /// between its matches is a pretoken, too.
 pub(super) const SUPERBPE: &str = r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)";
 
+/// The alternative for numbers.
+const NUMBERS: &str = r"|\p{N}{1,3}|";
+/// Alternatives for numbers in groups of three from the right, which match the same where no other
+/// alternative matches a number. An engine that backtracks takes linear time with the first one, which
+/// looks to the end of a run only from its beginning, and with the others quadratic time.
+const PLACE_DIGITS: [&str; 4] = [
+    r"|(?<!\p{N})\p{N}{1,2}(?=(?:\p{N}{3})*(?!\p{N}))|\p{N}{3}|",
+    r"|\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))|",
+    r"|\p{N}{1,3}(?=(?:\p{N}{3})*(?:\P{N}|$))|",
+    r"|\p{N}{1,3}(?=(?:\p{N}{3})*(?:$|\P{N}))|",
+];
+
+/// The expression with its numbers in groups of three from the right instead of the left: `1234567` is
+/// `1`, `234`, `567`.
+pub(super) fn with_place_digits(expression: &str) -> String {
+    expression.replacen(NUMBERS, PLACE_DIGITS[0], 1)
+}
+
+/// The forms of an expression with groups from the right.
+#[cfg(test)]
+pub(super) fn place_digits_forms(expression: &str) -> [String; PLACE_DIGITS.len()] {
+    PLACE_DIGITS.map(|form| expression.replacen(PLACE_DIGITS[0], form, 1))
+}
+
+/// The expression that has groups of three numbers from the left where this one has them from the right.
+/// Its matches are possible matches of the other, too: what is adjacent in these is so in those.
+pub(super) fn place_digits_base(expression: &str) -> Option<String> {
+    let mut forms = PLACE_DIGITS.iter();
+    let form = forms.find(|form| expression.contains(**form))?;
+    Some(expression.replacen(form, NUMBERS, 1))
+}
+
 /// The expression that matches what `expression` matches, and the texts between.
 pub(super) fn expression_with_gaps(expression: &str) -> String {
     format!("(?:{expression})|(?:(?!{expression})(?s:.))+")
@@ -177,7 +228,11 @@ impl Scanner {
             TEKKEN => Self::Tekken,
             KIMI => Self::Kimi,
             _ if expression == DEEPSEEK[2] => Self::DeepSeekWords,
-            _ => return None,
+            _ => match &*place_digits_base(expression)? {
+                LLAMA3 | RUSTBPE => Self::Llama3PlaceDigits,
+                O200K => Self::O200kPlaceDigits,
+                _ => return None,
+            },
         })
     }
 
@@ -187,9 +242,11 @@ impl Scanner {
             Self::Gpt2 => "gpt2",
             Self::Cl100k => "cl100k",
             Self::Llama3 => "llama3",
+            Self::Llama3PlaceDigits => "llama3-place-digits",
             Self::Nanochat => "nanochat",
             Self::Qwen2 => "qwen2",
             Self::O200k => "o200k",
+            Self::O200kPlaceDigits => "o200k-place-digits",
             Self::Tekken => "tekken",
             Self::Kimi => "kimi",
             Self::DeepSeek => "deepseek-v3",
@@ -211,6 +268,8 @@ impl Scanner {
             Self::Cl100k
             | Self::Cl100kAnyNumbers
             | Self::Nanochat
+            | Self::Llama3PlaceDigits
+            | Self::O200kPlaceDigits
             | Self::DeepSeekWords
             | Self::DeepSeek => return None,
         })
@@ -229,9 +288,11 @@ impl Scanner {
             Self::Cl100k => scan::<Cl100k>(text, on_part),
             Self::Cl100kAnyNumbers => scan::<Cl100kAnyNumbers>(text, on_part),
             Self::Llama3 => scan::<Llama3>(text, on_part),
+            Self::Llama3PlaceDigits => scan::<Llama3PlaceDigits>(text, on_part),
             Self::Nanochat => scan::<Nanochat>(text, on_part),
             Self::Qwen2 => scan::<Qwen2>(text, on_part),
             Self::O200k => scan::<O200k>(text, on_part),
+            Self::O200kPlaceDigits => scan::<O200kPlaceDigits>(text, on_part),
             Self::Tekken => scan::<Tekken>(text, on_part),
             Self::Kimi => scan::<Kimi>(text, on_part),
             Self::DeepSeekWords => scan::<DeepSeekWords>(text, on_part),

@@ -27,6 +27,8 @@ const CONSTRUCTS: [(&str, &str); 5] = [
 ];
 /// The same for a back reference, before the number of the group, a point, a number and `>`.
 const AGAIN: &str = "again";
+/// The same for `\G`.
+const SEARCH_START: &str = "search_start";
 /// The beginning of all these names. The second character can be in no name of Oniguruma.
 const OWN: &str = "_.";
 
@@ -45,6 +47,8 @@ pub(super) enum Construct {
     Again(usize),
     /// Also a possessive quantifier.
     Atomic,
+    /// Where the search for the match began.
+    SearchStart,
     Look {
         is_behind: bool,
         is_negative: bool,
@@ -84,6 +88,16 @@ impl LookAround {
         self.groups.len()
     }
 
+    /// Whether it has references to the text of a group.
+    pub(super) fn has_back_references(&self) -> bool {
+        has(AGAIN, &self.hir)
+    }
+
+    /// Whether a part of it depends on where the search began.
+    pub(super) fn has_search_start(part: &Hir) -> bool {
+        has(SEARCH_START, part)
+    }
+
     /// What a capture is; `None` if it refers to a group that does not exist.
     pub(super) fn construct(&self, capture: &Capture) -> Option<Construct> {
         let name = capture.name.as_deref().unwrap_or_default();
@@ -97,6 +111,7 @@ impl LookAround {
         let (kind, number) = own.split_once('.')?;
         Some(match kind {
             "atomic" => Construct::Atomic,
+            SEARCH_START => Construct::SearchStart,
             AGAIN => {
                 let (group, _) = number.split_once('.')?;
                 let number: usize = group.parse().ok()?;
@@ -186,6 +201,19 @@ fn list_groups(hir: &Hir, groups: &mut Vec<u32>) {
         .subs()
         .iter()
         .for_each(|sub| list_groups(sub, groups));
+}
+
+/// Whether an expression has a construct of a kind.
+fn has(kind: &str, hir: &Hir) -> bool {
+    let is_one = match hir.kind() {
+        HirKind::Capture(capture) => {
+            let name = capture.name.as_deref().unwrap_or_default();
+            let own = name.strip_prefix(OWN).and_then(|own| own.split_once('.'));
+            own.is_some_and(|(own, _)| own == kind)
+        }
+        _ => false,
+    };
+    is_one || hir.kind().subs().iter().any(|sub| has(kind, sub))
 }
 
 /// `\w` of Oniguruma in brackets: without joiners.
@@ -317,6 +345,7 @@ fn escape(
         (Some('e'), _) => r"\x1B".to_owned(),
         (Some('h'), _) => "[0-9A-Fa-f]".to_owned(),
         (Some('H'), _) => "[^0-9A-Fa-f]".to_owned(),
+        (Some('G'), false) => look(SEARCH_START, ""),
         (Some('Z'), false) => look("ahead", r"\n?\z"),
         (Some('N'), false) => r"[^\n]".to_owned(),
         (Some('O'), false) => "(?s:.)".to_owned(),

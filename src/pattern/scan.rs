@@ -5,7 +5,7 @@
 //! 1. a contraction: `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll`, `'d` (in o200k a suffix of words
 //!    instead);
 //! 2. a word: letters, and before them at most one character of another kind;
-//! 3. numbers;
+//! 3. numbers, from left to right, or grouped by place: as many from the right as a pretoken may have;
 //! 4. symbols: everything that is no letter, number or white space, with a space before them and
 //!    line ends after them;
 //! 5. white space: up to its last line end; or else all but its last character, which goes with
@@ -82,6 +82,9 @@ pub(super) trait PatternRules {
     const ONLY_SPACE_BEFORE: bool = false;
     /// How many numbers a pretoken has at most; 0 if the pattern has no numbers.
     const NUMBERS: usize;
+    /// The numbers of a run are grouped from the right: only its first pretoken has fewer than
+    /// [`NUMBERS`](Self::NUMBERS).
+    const NUMBERS_FROM_RIGHT: bool = false;
     /// Line ends may follow symbols.
     const LINE_ENDS_AFTER_SYMBOLS: bool = true;
     /// Slashes as well.
@@ -434,8 +437,14 @@ fn next_by_rules<R: PatternRules>(text: &mut impl Characters, at: usize) -> Opti
             None
         };
         if let Some(mut end) = digits {
+            // All groups but the first have the same size, so that only the beginning of a run looks
+            // to its end, and all groups together take linear time.
+            let most = match R::NUMBERS_FROM_RIGHT && !follows_number(text.text(), at) {
+                true => first_group::<R>(text, end),
+                false => R::NUMBERS,
+            };
             let mut count = 1;
-            while count < R::NUMBERS
+            while count < most
                 && let Some(digit) = text.get(end)
                 && digit.class & NUMBER != 0
             {
@@ -468,6 +477,30 @@ fn next_by_rules<R: PatternRules>(text: &mut impl Characters, at: usize) -> Opti
         return Some(white_space::<R>(text, at));
     }
     None
+}
+
+/// Whether the character before `at` is a number.
+fn follows_number(text: &[u8], at: usize) -> bool {
+    let nearest = at.saturating_sub(4);
+    let before = text.get(nearest..at).unwrap_or_default();
+    // A character begins at the last byte that continues none; if it is malformed, that is no number.
+    let Some(last) = before.iter().rposition(|byte| byte & 0xC0 != 0x80) else {
+        return false;
+    };
+    let begin = nearest + last;
+    character(text, begin).is_some_and(|it| it.class & NUMBER != 0 && begin + it.len == at)
+}
+
+/// How many numbers the first group of a run has whose first number ends at `at`.
+fn first_group<R: PatternRules>(text: &mut impl Characters, mut at: usize) -> usize {
+    let mut others = 0;
+    while let Some(digit) = text.get(at)
+        && digit.class & NUMBER != 0
+    {
+        at += digit.len;
+        others += 1;
+    }
+    others % R::NUMBERS + 1
 }
 
 /// The end of the characters from `at` whose class is of a kind.

@@ -338,7 +338,8 @@ impl Pretokenizer {
     ///
     /// With a scanner it is one only if it is one alone, unless it is white space. A scanner keeps
     /// no state, and none of its matches but those of white space depends on what follows, apart
-    /// from ending where the text does not continue it.
+    /// from ending where the text does not continue it. A group of numbers from the right is one match
+    /// alone, too.
     pub(crate) fn may_cut_out(&self, text: &[u8]) -> bool {
         let is_space = |text: &str| text.chars().all(char::is_whitespace);
         if !matches!(self.plan, Plan::Scanner(_)) || std::str::from_utf8(text).is_ok_and(is_space) {

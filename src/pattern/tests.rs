@@ -9,10 +9,11 @@ use super::general::Machine;
 use super::known::{self, Scanner};
 use super::split::Plan;
 use super::{
-    Engine, Pattern, PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior,
-    parts_of_matches,
+    BacktrackingMachine, Engine, Pattern, PatternError, PatternSyntax, Pretokenizer, Split,
+    SplitBehavior, classes, parts_of_matches,
 };
 use crate::base::rng::SplitMix64;
+use crate::base::steps::steps_of;
 
 /// Characters of every class that a pattern names, and those that it names itself.
 const ALPHABET: &[&str] = &[
@@ -80,6 +81,9 @@ const RUST: [&str; 13] = [
     known::KIMI,
     known::DEEPSEEK[2],
 ];
+
+/// Names of pretokenizers of which no automaton reads the expression, or of several.
+const OTHER_NAMES: [&str; 3] = ["deepseek-v3", "llama3-place-digits", "o200k-place-digits"];
 
 type Parts = Vec<(usize, usize, bool)>;
 
@@ -209,6 +213,104 @@ fn the_three_splits_of_deepseek_are_cut_at_once_as_one_after_the_other() {
         );
     });
 }
+
+/// Texts with runs of up to 40 numbers.
+fn for_each_text_of_numbers(mut check: impl FnMut(&str)) {
+    for_each_text(&mut check);
+    for first in ["", "a", " ", "-", "_", "\n", "'"] {
+        for digits in ["1", "٣", "1٣", "²Ⅷ", "𝟙"] {
+            for last in ["", "a", ".", " ", "\n1", "_1", "\u{301}", "中"] {
+                for length in 1..=40 {
+                    let run: String = digits.chars().cycle().take(length).collect();
+                    check(&[first, &run, last].concat());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_from_the_right_are_those_of_the_run_of_numbers() {
+    for (name, base) in [
+        ("llama3-place-digits", "llama3"),
+        ("o200k-place-digits", "o200k"),
+    ] {
+        let scanner = Pretokenizer::named(name).unwrap();
+        assert_eq!(scanner.name(), Some(name));
+        let base = Pretokenizer::named(base).unwrap();
+        // A `Split` at the same expression is applied by backtracking.
+        let expression = scanner.splits[0].pattern.expression();
+        let forms = known::place_digits_forms(expression);
+        let machines = forms.map(|form| {
+            assert_eq!(
+                Pretokenizer::parse(&form, PatternSyntax::Rust)
+                    .unwrap()
+                    .name(),
+                Some(name)
+            );
+            BacktrackingMachine::new(&form).ok().unwrap()
+        });
+        for_each_text_of_numbers(|text| {
+            let found = pretokens(&scanner, text.as_bytes());
+            for machine in &machines {
+                let mut matches = Vec::new();
+                machine
+                    .for_each(text, &mut |start, end, _| matches.push(start..end))
+                    .unwrap();
+                assert_eq!(found, matches, "{name} {text:?}");
+            }
+            // By hand: numbers of the base are joined, and cut from the right.
+            let mut runs: Vec<Range<usize>> = Vec::new();
+            let is_number = |range: &Range<usize>| {
+                text[range.clone()].chars().all(|c| {
+                    let mut buffer = [0; 4];
+                    let c = classes::character(c.encode_utf8(&mut buffer).as_bytes(), 0).unwrap();
+                    c.class & classes::NUMBER != 0
+                })
+            };
+            for range in pretokens(&base, text.as_bytes()) {
+                match runs.last_mut() {
+                    Some(last) if is_number(last) && is_number(&range) => last.end = range.end,
+                    _ => runs.push(range),
+                }
+            }
+            let mut expected = Vec::new();
+            for range in runs {
+                if !is_number(&range) {
+                    expected.push(range);
+                    continue;
+                }
+                let mut ends: Vec<usize> = text[range.clone()]
+                    .char_indices()
+                    .map(|(at, _)| range.start + at)
+                    .chain([range.end])
+                    .rev()
+                    .step_by(3)
+                    .collect();
+                if ends.last() != Some(&range.start) {
+                    ends.push(range.start);
+                }
+                ends.reverse();
+                expected.extend(ends.windows(2).map(|ends| ends[0]..ends[1]));
+            }
+            assert_eq!(found, expected, "{name} {text:?}");
+        });
+    }
+}
+
+#[test]
+fn a_run_of_a_million_numbers_is_grouped_in_linear_time() {
+    for name in ["llama3-place-digits", "o200k-place-digits"] {
+        let pretokenizer = Pretokenizer::named(name).unwrap();
+        for digit in ["1", "٣"] {
+            let text = digit.repeat(1_000_000);
+            let found = pretokens(&pretokenizer, text.as_bytes());
+            assert_eq!(found.len(), 333_334);
+            assert_eq!(found[0].len(), digit.len());
+        }
+    }
+}
+
 #[test]
 fn pretokens_may_be_cut_out() {
     for name in [
@@ -221,6 +323,8 @@ fn pretokens_may_be_cut_out() {
         "tekken",
         "nanochat",
         "deepseek-v3",
+        "llama3-place-digits",
+        "o200k-place-digits",
     ] {
         let pretokenizer = Pretokenizer::named(name).unwrap();
         for_each_text(|text| {
@@ -240,7 +344,7 @@ fn texts_split_at_boundaries_have_the_pretokens_of_the_whole() {
     let all = RUST
         .map(|expression| Pretokenizer::of(Pattern::new(expression).unwrap()))
         .into_iter()
-        .chain([Pretokenizer::named("deepseek-v3").unwrap()]);
+        .chain(OTHER_NAMES.map(|name| Pretokenizer::named(name).unwrap()));
     for pretokenizer in all {
         let mut count = 0;
         for_each_text(|text| {
@@ -649,16 +753,24 @@ fn expressions_that_look_far_ahead_and_fail_take_linear_time() {
     }
 }
 
+/// The matches of an expression with look-around.
+fn matches_of<'t>(pattern: &Pattern, text: &'t str) -> Result<Vec<&'t str>, PatternError> {
+    let mut matches = Vec::new();
+    pattern.try_for_each(text, &mut |start, end, is_match| {
+        if is_match {
+            matches.push(&text[start..end]);
+        }
+    })?;
+    Ok(matches)
+}
+
 #[test]
 fn look_around_takes_a_number_of_steps_that_grows_with_the_text() {
-    let pattern = Pattern::with_look_around("a(?=[ab]*c)|b").unwrap();
-    let parts = |text: &str| {
-        let mut count = 0;
-        pattern.try_for_each(text, &mut |_, _, _| count += 1)?;
-        Ok::<_, PatternError>(count)
-    };
-    assert_eq!(parts(&"ab".repeat(2000)), Ok(4000));
-    let error = parts(&"ab".repeat(1 << 16)).unwrap_err();
+    // What an atomic group matches depends on more than its place.
+    let pattern = Pattern::with_look_around("a(?=(?>[ab]*)c)|b").unwrap();
+    let count = |text: &str| matches_of(&pattern, text).map(|matches| matches.len());
+    assert_eq!(count(&"ab".repeat(2000)), Ok(2000));
+    let error = count(&"ab".repeat(1 << 16)).unwrap_err();
     assert!(
         matches!(error, PatternError::TooManySteps { .. }),
         "{error}"
@@ -666,14 +778,52 @@ fn look_around_takes_a_number_of_steps_that_grows_with_the_text() {
 }
 
 #[test]
+fn look_ahead_to_the_end_of_a_run_takes_linear_time() {
+    let digits = 300_001_usize;
+    let groups = digits.div_ceil(3);
+    let table = [
+        (r"\d{1,3}(?=(?:\d{3})*\b)", groups),
+        (r"\d{1,3}(?=(\d{3})*(?!\d))", groups),
+        (r"\p{N}{1,3}(?=(?:\p{N}{3})*(?:\P{N}|$))", groups),
+        (r"(?<=\d)(?=(?:\d{3})+(?!\d))", groups - 1),
+        (r"\B(?=(\d{3})+(?!\d))", groups - 1),
+        (r"\A\p{Nd}{1,2}(?=\p{Nd}{3}+\z)", 1),
+        (r"\A\p{Nd}{3}|\G\p{Nd}{3}", digits / 3),
+        (r"\d(?=\d*[a-z])|\d\d", digits / 2),
+        (r"\d(?!(?:\d\d)+\b)", digits / 2 + 1),
+        (r"\d(?=\d*?(?:\d{2})+!)|\d{3}", digits / 3),
+    ];
+    let text = "1".repeat(digits);
+    for (expression, expected) in table {
+        let pattern = Pattern::with_look_around(expression).unwrap();
+        assert!(pattern.has_look_around(), "{expression}");
+        let taken = steps_of(|| {
+            let matches = matches_of(&pattern, &text).expect(expression);
+            assert_eq!(matches.len(), expected, "{expression}");
+        });
+        assert!(taken < 100 * digits, "{expression}: {taken}");
+    }
+}
+
+#[test]
 fn look_around_and_the_like_match_as_in_oniguruma() {
-    let table: [(&str, &str, &[&str]); 16] = [
+    let table: [(&str, &str, &[&str]); 18] = [
         (r"\A(?!(?:\<x\>)\z)(?=[\s\S])", "<x>y", &[""]),
         (r"(?<=\ )[\é\<]", " é < <", &["é", "<", "<"]),
         (
             r"\d{1,3}(?=(?:\d{3})*\b)",
             "1234567 89",
             &["1", "234", "567", "89"],
+        ),
+        (
+            r"\Ga|\Gb|c",
+            "ababcaabbxab",
+            &["a", "b", "a", "b", "c", "a", "a", "b", "b"],
+        ),
+        (
+            r"\p{N}{1,2}(?=(?>\p{N}{2})*(?:\P{N}|$))|\G\p{N}{2}",
+            "12345\n12",
+            &["1", "23", "45", "12"],
         ),
         (r"(?<=a)b", "abb", &["b"]),
         (r"(?<!a|bc)c", "acbcc", &["c"]),
@@ -691,15 +841,11 @@ fn look_around_and_the_like_match_as_in_oniguruma() {
     ];
     for (expression, text, expected) in table {
         let pattern = Pattern::with_look_around(expression).unwrap();
-        let mut matches = Vec::new();
-        pattern
-            .try_for_each(text, &mut |start, end, is_match| {
-                if is_match {
-                    matches.push(&text[start..end]);
-                }
-            })
-            .unwrap();
-        assert_eq!(matches, expected, "{expression}");
+        assert_eq!(
+            matches_of(&pattern, text).unwrap(),
+            expected,
+            "{expression}"
+        );
     }
     // Oniguruma has rules of its own for these.
     for expression in [
@@ -707,6 +853,7 @@ fn look_around_and_the_like_match_as_in_oniguruma() {
         r"(?=(a\1))a",
         r"(?=a)(?:b??){2}",
         r"(?m:a)(?=b)",
+        r"\Ga|b?",
     ] {
         assert!(
             Pattern::with_look_around(expression).is_err(),

@@ -13,6 +13,9 @@
 //! end of the text as possible everywhere, so that more strings seem to lie within a match, never
 //! fewer.
 //!
+//! Of patterns with numbers in groups from the right, the expression with groups from the left is read,
+//! within whose matches all strings lie that lie within theirs.
+//!
 //! Example: with `\p{N}{1,3}| ?\p{L}+`, no state survives the bytes of `1234` or of `a1`, and one does
 //! survive those of ` ab` and of a part of a character.
 
@@ -92,7 +95,7 @@ impl Automaton {
     /// `None` if the pattern looks back, or if its automaton is too large.
     fn new(pattern: &Pattern) -> Option<Self> {
         let Alternatives { patterns, .. } =
-            Alternatives::new(pattern.expression(), pattern.syntax()).ok()?;
+            Alternatives::new(&pattern.wider_expression(), pattern.syntax()).ok()?;
         let config = Config::new().which_captures(WhichCaptures::None);
         let nfa = Compiler::new()
             .configure(config)
@@ -186,7 +189,7 @@ mod tests {
 
     #[test]
     fn strings_that_a_pattern_always_cuts_are_known() {
-        let table: [(&str, &[&str], &[&str]); 5] = [
+        let table: [(&str, &[&str], &[&str]); 6] = [
             (
                 "gpt2",
                 &["a1", "  a", "'sure", "a b", "a\n", "\n\n a"],
@@ -206,6 +209,11 @@ mod tests {
                 "llama3",
                 &["'Sure", "a b", "\t\tx"],
                 &["\tx", "\u{4e2d}\u{6587}"],
+            ),
+            (
+                "llama3-place-digits",
+                &["1234", "a1", "1 "],
+                &["123", "\tx", "12"],
             ),
             (
                 r"\p{N}{1,3}| ?\p{L}+",
@@ -240,6 +248,7 @@ mod tests {
             "gpt2",
             "cl100k",
             "o200k",
+            "o200k-place-digits",
             r"\p{N}{1,3}| ?\p{L}+|\s+|[^\s\p{L}]+",
         ] {
             let pretokenizer = pretokenizer(pattern);

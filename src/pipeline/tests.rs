@@ -147,6 +147,16 @@ fn compare(cases: &str) -> (usize, Vec<String>) {
     (texts, differing)
 }
 
+/// Written by `tests/conformance/pipelines.py --digits 1 15` with tokenizers 0.23.3.
+const DIGITS: &str = include_str!("../../testdata/pipelines/digits.jsonl");
+
+#[test]
+fn digits_grouped_from_the_right_have_the_parts_of_the_library() {
+    let (texts, differing) = compare(DIGITS);
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+    assert!(texts > 100, "{texts}");
+}
+
 #[test]
 fn recorded_texts_have_the_tokens_spans_and_texts_of_the_library() {
     let (texts, differing) = compare(CASES);

@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::base::fnv::fnv1a;
 use crate::model::{NormalizerSpec, Specs};
 use crate::normalize::charsmap::{Charsmap, builtin_charsmap, compile};
 use crate::normalize::rules::parse_tsv;
@@ -56,10 +57,7 @@ impl NormalizerSpecs {
     pub(crate) fn rules_digest(&self) -> String {
         let rules = self.normalizer.precompiled_charsmap();
         let name = String::from_utf8_lossy(self.normalizer.name());
-        // FNV-1a, which is the same on all platforms and in all releases.
-        let hash = rules.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let hash = fnv1a(rules.iter().copied());
         format!("{name} {hash:016x}")
     }
 

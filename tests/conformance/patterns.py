@@ -73,6 +73,7 @@ def of_rustbpe():
 O200K = without_files(lambda: of_tiktoken("o200k_base"))
 CL100K = without_files(lambda: of_tiktoken("cl100k_base"))
 TEKKEN = rf"{cased('', '')}|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{WHITE_SPACE}"
+PLACE_DIGITS = r"(?<!\p{N})\p{N}{1,2}(?=(?:\p{N}{3})*(?!\p{N}))|\p{N}{3}"
 HAN = r"&&[^\p{Han}]"
 KIMI = rf"[\p{{Han}}]+|{cased(HAN, CONTRACTIONS + '?')}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{WHITE_SPACE}"
 DEEPSEEK = [
@@ -97,6 +98,8 @@ FINDALL = {
     "kimi": KIMI,
     "rustbpe": of_rustbpe(),
     "deepseek words": DEEPSEEK[2][1],
+    "llama3, numbers from the right": like_llama3(PLACE_DIGITS),
+    "o200k, numbers from the right": O200K.replace(r"|\p{N}{1,3}|", f"|{PLACE_DIGITS}|"),
     # Without scanners.
     "qwen3.5": rf"{CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|\p{{N}}| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|{WHITE_SPACE}",
     "words": r"\w+|[^\w\s]+",
@@ -118,6 +121,9 @@ SPLITS = {
     "kimi": [("isolated", KIMI)],
     "deepseek": DEEPSEEK,
     "deepseek words": DEEPSEEK[2:],
+    "llama3, numbers from the right": [("isolated", like_llama3(PLACE_DIGITS))],
+    "llama3, numbers from the right, quadratic": [("isolated", like_llama3(r"\p{N}{1,3}(?=(?:\p{N}{3})*(?:\P{N}|$))"))],
+    "o200k, numbers from the right": [("removed!", O200K.replace(r"|\p{N}{1,3}|", f"|{PLACE_DIGITS}|"))],
     # Without scanners.
     "numbers, gpt2": [("contiguous", r"\p{N}"), ("isolated", GPT2)],
     "starcoder": [("isolated", r"\p{N}"), ("isolated", GPT2)],
@@ -147,7 +153,9 @@ def random_texts(seed, count):
     for case in range(count):
         # Few different characters make long runs.
         alphabet = ALPHABET if case % 2 else source.sample(ALPHABET, 5)
-        yield "".join(source.choices(alphabet, k=source.randint(3, 9)))
+        text = "".join(source.choices(alphabet, k=source.randint(3, 9)))
+        # Long runs of numbers are rare among these.
+        yield text.replace("1", "1" * source.randint(1, 40)) if case % 8 == 0 else text
 
 
 def batches(texts, size=4000):

@@ -2,6 +2,7 @@
 
 Usage: pipelines.py FIRST LAST > cases.jsonl
        pipelines.py --expressions FIRST LAST > cases.jsonl
+       pipelines.py --digits FIRST LAST > cases.jsonl
        pipelines.py --files COUNT FILE... > cases.jsonl
        pipelines.py --minimize SEED TEXT > cases.jsonl
        SPIECE_PIPELINES=cases.jsonl cargo test --release --lib --all-features pipeline::tests::cases_of_a_file -- --ignored
@@ -9,13 +10,15 @@ Usage: pipelines.py FIRST LAST > cases.jsonl
 Needs tokenizers 0.23.3. Each number from FIRST to LAST is the seed of a tokenizer with random components and a made-up
 model. A line has its tokenizer.json, or the path of a FILE, and for each text the ids, tokens, offsets in bytes, parts
 and decoded texts, with and without special tokens, or the error of a text that has none. A FILE gets COUNT random texts.
-With --expressions the tokenizers split at random expressions with look-around and the like.
+With --expressions the tokenizers split at random expressions with look-around and the like, with --digits by expressions
+of published files and of spiece that group digits from the right.
 With --minimize the cases are the tokenizer of a SEED, and what is left of it without one of its components or added
 tokens, each with all parts of TEXT, the shortest ones first.
 `testdata/pipelines/cases.jsonl` is written by it, and read by the tests of the library; the last command compares other
 cases.
 """
 
+import itertools
 import json
 import pathlib
 import random
@@ -374,6 +377,60 @@ def compare_expressions(first, last):
         write_case(seed, tokenizer.to_str(), [maker.text() for _ in range(12)])
 
 
+LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|NUMBERS| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+# Lists of splits, each at what the ones before have left.
+PLACE_DIGITS = [
+    # Cohere's Tiny Aya.
+    [r"\d{1,3}(?=(?:\d{3})*\b)", LLAMA3.replace("NUMBERS", r"\p{N}{1,3}")],
+    # Trinity.
+    [
+        r"\p{Nd}{1,510}(?=(?>\p{Nd}{510})*(?:\P{Nd}|$))|\G\p{Nd}{510}",
+        r"\A\p{Nd}{1,2}(?=\p{Nd}{3}+\z)",
+        r"\A\p{Nd}{3}|\G\p{Nd}{3}",
+    ],
+    # The same with smaller blocks, so that short texts have several.
+    [
+        r"\p{Nd}{1,6}(?=(?>\p{Nd}{6})*(?:\P{Nd}|$))|\G\p{Nd}{6}",
+        r"\A\p{Nd}{1,2}(?=\p{Nd}{3}+\z)",
+        r"\A\p{Nd}{3}|\G\p{Nd}{3}",
+    ],
+    [LLAMA3.replace("NUMBERS", r"(?<!\p{N})\p{N}{1,2}(?=(?:\p{N}{3})*(?!\p{N}))|\p{N}{3}")],
+    [LLAMA3.replace("NUMBERS", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))")],
+    [LLAMA3.replace("NUMBERS", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?:\P{N}|$))")],
+    [LLAMA3.replace("NUMBERS", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?:$|\P{N}))")],
+    [LLAMA3.replace("NUMBERS", r"\d{1,3}(?=(?:\d{3})*\b)")],
+    [r"(?<=\d)(?=(?:\d{3})+(?!\d))"],
+    [r"\B(?=(\d{3})+(?!\d))"],
+    [r"(?<=\d)(?=(\d{3})+\b)", r"\s+|\d+"],
+    [r"\d{1,3}(?=(?:\d{3})+(?!\d))|\d+"],
+    [r"[0-9]{1,3}(?=([0-9]{3})*+(?![0-9]))"],
+    [r"\d+?(?=(?:\d{3})*$)"],
+    [r"\d(?=\d*\.)|\d{2}(?!\d*[a-z])|\d(?=\d{2,}?_)"],
+]
+
+
+def compare_digits(first, last):
+    """Splits that group digits from the right; words tell the parts."""
+    vocabulary = {"type": "WordLevel", "vocab": {"<unk>": 0}, "unk_token": "<unk>"}
+    for seed in range(first, last + 1):
+        source = random.Random(seed)
+        expressions = PLACE_DIGITS[seed % len(PLACE_DIGITS)]
+        behavior = source.choice(["Isolated", "Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"])
+        splits = [
+            {"type": "Split", "pattern": {"Regex": it}, "behavior": behavior, "invert": False} for it in expressions
+        ]
+        sequence = {"type": "Sequence", "pretokenizers": splits}
+        file = Tokenizer.from_str(json.dumps({"version": "1.0", "pre_tokenizer": sequence, "model": vocabulary})).to_str()
+        texts = []
+        for _ in range(8):
+            digits = source.choice(["0123456789", "0123456789", "٠١٢٣٤", "०१२", "１２３", "𝟘𝟙", "12²Ⅷ½", "1٣"])
+            runs = ["".join(source.choices(digits, k=source.randint(1, 40))) for _ in range(source.randint(1, 4))]
+            # A combining mark and a letter may stand before and after them.
+            between = [source.choice(["", " ", "a", "-", "_", ".", ",", "\n", "'s ", "é", "中", "\u0301", "+"]) for _ in range(5)]
+            texts.append("".join(itertools.chain.from_iterable(itertools.zip_longest(between, runs, fillvalue=""))))
+        write_case(seed, file, texts)
+
+
 def smaller(file):
     """A file, and what is left of it without a component, a step of one, or an added token."""
     yield file
@@ -406,6 +463,8 @@ def main():
         return compare_files(int(sys.argv[2]), sys.argv[3:])
     if sys.argv[1] == "--expressions":
         return compare_expressions(int(sys.argv[2]), int(sys.argv[3]))
+    if sys.argv[1] == "--digits":
+        return compare_digits(int(sys.argv[2]), int(sys.argv[3]))
     if sys.argv[1] == "--minimize":
         return minimize(int(sys.argv[2]), sys.argv[3])
     first, last = map(int, sys.argv[1:])

@@ -11,7 +11,8 @@ const SAMPLE =
   "Tokenization: naïve café, 你好世界, Привет, 🙂 3.14159\n";
 /** Files beside the page, so that there is something to begin with. */
 const EXAMPLES = ["llama2.model", "unigram.model", "bytes.json"];
-const PATTERNS = ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "kimi", "tekken", "rustbpe", "nanochat"];
+const PATTERNS = ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "kimi", "tekken", "rustbpe", "nanochat",
+  "llama3-place-digits", "o200k-place-digits"];
 /** Longer texts are counted whole, but only their start is drawn and can be edited. */
 const MAX_DRAWN = 20_000;
 /** Milliseconds from the last key to the tokens. */

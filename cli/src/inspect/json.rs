@@ -14,9 +14,9 @@ use super::report::{
     byte_flags, normalizer_flags, share, special_ids, trainer_flags, type_name,
 };
 use spiece::inspect::{
-    ByteInspection, ExtremeLine, FragmentedWord, Inspection, InspectionDetails, LengthCount,
-    PipelineInspection, Runtime, RuntimeVerdict, ScoreSummary, ScriptCount, UnreachablePiece,
-    UnreachableReason, UnusualPieces, piece_text,
+    BuiltInRules, ByteInspection, ExtremeLine, FragmentedWord, Inspection, InspectionDetails,
+    LengthCount, PipelineInspection, Runtime, RuntimeVerdict, ScoreSummary, ScriptCount,
+    UnreachablePiece, UnreachableReason, UnusualPieces, piece_text,
 };
 use spiece::train::RecordGap;
 use spiece::{PieceId, Tokenizer};
@@ -158,6 +158,7 @@ struct NormalizerJson<'r> {
     #[serde(flatten)]
     flags: Object<bool>,
     has_rules: bool,
+    built_in_rules: Option<&'static BuiltInRules>,
 }
 
 #[derive(Serialize)]
@@ -283,6 +284,7 @@ fn settings<'r>(report: &'r InspectReport<'_>) -> SettingsJson<'r> {
                     name: text(normalizer.name()),
                     flags: normalizer_flags(normalizer).into_iter().collect(),
                     has_rules: !normalizer.precompiled_charsmap().is_empty(),
+                    built_in_rules: normalizer.built_in_rules(),
                 },
                 special_ids: special_ids(report.tokenizer).into_iter().collect(),
                 training_options: record.flags.recorded().collect(),

@@ -11,8 +11,8 @@ use crate::sheet::Sheet;
 use crate::visible::visible;
 use serde_json::Value;
 use spiece::inspect::{
-    ExtremeLine, Inspection, InspectionDetails, Runtime, RuntimeVerdict, ScoreSummary,
-    UnreachableReason, WordPieceCounts, piece_text,
+    BuiltInRules, ExtremeLine, Inspection, InspectionDetails, Runtime, RuntimeVerdict,
+    ScoreSummary, UnreachableReason, WordPieceCounts, piece_text,
 };
 use spiece::train::RecordGap;
 use spiece::{ByteBpe, Model, PieceId, Tokenizer};
@@ -251,6 +251,22 @@ fn write_model_settings(report: &InspectReport<'_>, model: &Model, out: &mut She
     };
     let flags = flag_list(&normalizer_flags(normalizer));
     out.row("normalizer", format!("{name} ({rules}); {flags}"));
+    if !normalizer.precompiled_charsmap().is_empty() {
+        out.row("rules", rules_row(normalizer.built_in_rules()));
+    }
+}
+
+/// Which releases have the rules of a model, and how to train with these rules if this one has not.
+fn rules_row(rules: Option<&BuiltInRules>) -> String {
+    let recipe = "to train with them: `spiece normalize --decompile`, then `spiece train --normalization_rule_tsv`";
+    match rules {
+        Some(rules) if rules.are_current() => rules.to_string(),
+        Some(rules) => format!("{rules}, not of 0.2.3; {recipe}"),
+        None => {
+            let (first, last) = BuiltInRules::KNOWN_RELEASES;
+            format!("none of those of SentencePiece {first} to {last}; {recipe}")
+        }
+    }
 }
 
 /// The pieces with special roles.

@@ -82,7 +82,8 @@ pub(crate) fn cut_flags() -> [Arg; 4] {
         args::value(
             PATTERN,
             "byte_bpe: how text is cut into the parts that no token crosses: gpt2, cl100k, o200k, llama3, qwen2, a name of \
-             another tokenizer, a regular expression, or none [default: gpt2]",
+             another tokenizer, llama3-place-digits or o200k-place-digits (numbers in groups of three from the right), a regular \
+             expression, or none [default: gpt2]",
         ),
         args::value(
             TIE_ORDER,

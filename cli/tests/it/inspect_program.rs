@@ -165,6 +165,46 @@ fn equal_models_have_status_0_and_different_ones_1() {
 
 /// The fixtures have the same vocabulary in two formats, and in one of them no pattern.
 #[test]
+fn the_releases_that_have_the_rules_of_a_model_are_named() {
+    let row = |model: &str| {
+        let report = stdout(&["inspect", &testdata_argument(model)]);
+        let row = report.lines().find(|line| line.starts_with("rules"));
+        row.map(|row| row.trim_start_matches("rules").trim().to_owned())
+    };
+    let table = [
+        (
+            "golden/spm_default.model",
+            Some("nmt_nfkc of SentencePiece 0.2.3"),
+        ),
+        (
+            "golden/nfkc.model",
+            Some("nfkc of SentencePiece 0.2.2 to 0.2.3"),
+        ),
+        (
+            "golden/rule_files.model",
+            Some(
+                "none of those of SentencePiece 0.0.6 to 0.2.3; to train with them: `spiece normalize --decompile`, then \
+                 `spiece train --normalization_rule_tsv`",
+            ),
+        ),
+        ("golden/llama2.model", None),
+    ];
+    for (model, expected) in table {
+        assert_eq!(row(model).as_deref(), expected, "{model}");
+    }
+    let json = stdout(&[
+        "inspect",
+        &testdata_argument("golden/nfkc.model"),
+        "--format=json",
+    ]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let expected = serde_json::json!({
+        "names": ["nfkc"], "first_release": "0.2.2", "last_release": "0.2.3"
+    });
+    assert_eq!(json["normalizer"]["built_in_rules"], expected);
+}
+
+#[test]
 fn byte_level_vocabularies_are_inspected_and_compared() {
     let a = testdata_argument("bytes/gpt2.json");
     let b = testdata_argument("bytes/gpt2.tiktoken");

@@ -11,12 +11,13 @@
 //!
 //! A vocabulary is recognized by its tokens and ids, so that line ends, the order of lines and the
 //! format do not matter: r50k_base.tiktoken and GPT-2's `vocab.json` are the same one. They are
-//! compared by a 64-bit hash (FNV-1a, <http://www.isthe.com/chongo/tech/comp/fnv/>), which costs no
+//! compared by a 64-bit hash (FNV-1a, see `fnv`), which costs no
 //! dependency and a millisecond. Accidental equality is out of question. Another vocabulary that is
 //! made to have the same hash gets a known pattern, as if the pattern were written in its file: nothing
 //! is trusted because a vocabulary is known.
 
 use super::tokens::TokenList;
+use crate::base::fnv::fnv1a;
 use crate::byte_bpe::{SpecialToken, TextForm};
 use crate::encode::bpe::merge_list::ListOrder;
 
@@ -171,12 +172,9 @@ impl KnownVocabulary {
 fn token_hash(tokens: &TokenList, positions: &[usize]) -> u64 {
     let mut by_id = positions.to_vec();
     by_id.sort_unstable_by_key(|at| tokens.id(*at));
-    let mut hash = 0xCBF2_9CE4_8422_2325;
-    let mut add = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
-    for at in &by_id {
-        // The bytes of each token are followed by its id in four bytes.
-        tokens.bytes(*at).iter().for_each(|byte| add(*byte));
-        tokens.id(*at).to_le_bytes().into_iter().for_each(&mut add);
-    }
-    hash
+    // The bytes of each token are followed by its id in four bytes.
+    fnv1a(by_id.iter().flat_map(|at| {
+        let bytes = tokens.bytes(*at).iter().copied();
+        bytes.chain(tokens.id(*at).to_le_bytes())
+    }))
 }

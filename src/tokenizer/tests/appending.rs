@@ -149,6 +149,38 @@ fn ids_of_appended_text_are_those_of_the_whole_in_byte_level_vocabularies() {
 }
 
 #[test]
+fn ids_of_appended_text_are_those_of_the_whole_with_numbers_grouped_from_the_right() {
+    use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken};
+    use crate::{Pretokenizer, TokenizerConfig};
+
+    let numbers = ["1", "12", "1234567", "٣٣٣٣", " 1", "_1", "-12", "1a", "²"];
+    let numbers: Vec<Vec<u8>> = numbers.map(|text| text.as_bytes().to_vec()).into();
+    let merged = ["12", "123", "45", "67", "234", "567", "34", " a"];
+    let merged = merged.map(|text| text.as_bytes().to_vec());
+    for name in ["llama3-place-digits", "o200k-place-digits"] {
+        let mut parts = ByteBpeParts::new(Pretokenizer::named(name).unwrap());
+        let texts = (0..=255).map(|byte| vec![byte]).chain(merged.clone());
+        parts.tokens = (0..)
+            .zip(texts)
+            .map(|(id, bytes)| ByteToken {
+                bytes: bytes.into(),
+                id,
+            })
+            .collect();
+        let bpe = ByteBpe::new(parts).unwrap();
+        let tokenizer = Tokenizer::from_pipeline(bpe, TokenizerConfig::default());
+        let mut rng = SplitMix64::new(6);
+        // A third of the parts are numbers.
+        let own = [&numbers[..], &numbers].concat();
+        check(
+            &tokenizer,
+            name,
+            (0..400).map(|_| random_text(&mut rng, &own)),
+        );
+    }
+}
+
+#[test]
 fn ids_of_appended_text_are_those_of_the_whole_in_pipelines() {
     use crate::TokenizerConfig;
     use crate::formats::read_pipeline;

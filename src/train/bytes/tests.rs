@@ -307,10 +307,10 @@ proptest! {
     #[test]
     fn known_patterns_do_not_divide_their_pretokens(
         words in proptest::collection::vec(
-            "[a-zA-Z]{1,6}|[ \n\r\t]{1,4}|'s|'LL|é|漢|[.,!/]{1,2}|[0-9]{1,4}|\u{301}|ǅ|ª|\u{3000}|\u{ad}", 0..40),
+            "[a-zA-Z]{1,6}|[ \n\r\t]{1,4}|'s|'LL|é|漢|[.,!/]{1,2}|[0-9]{1,9}|\u{301}|ǅ|ª|\u{3000}|\u{ad}", 0..40),
     ) {
         let text = words.concat();
-        for name in ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "kimi", "tekken", "nanochat", "deepseek-v3"] {
+        for name in ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "kimi", "tekken", "nanochat", "deepseek-v3", "llama3-place-digits", "o200k-place-digits"] {
             let pretokenizer = crate::pattern::Pretokenizer::named(name).unwrap();
             for pretoken in pretokenizer.pretokens(&text) {
                 prop_assert_eq!(pretokenizer.pretokens(pretoken), [pretoken], "{}", name);
@@ -478,5 +478,26 @@ fn published_trainers_give_the_same_tokens() {
                 "{name}"
             );
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn parts_of_a_text_have_the_same_numbers_from_the_right_as_the_text(
+        words in proptest::collection::vec("[a-z]{1,6}|[ \n]{1,3}|[0-9]{1,9}|٣{1,5}|[_.,-]", 0..200),
+        batch_bytes in 8usize..60,
+        pattern in prop_oneof![Just("llama3-place-digits"), Just("o200k-place-digits")],
+    ) {
+        let text = words.concat();
+        let mut options = document_options(Document::File);
+        options.pretokenizer = crate::pattern::Pretokenizer::named(pattern).unwrap();
+        let mut expected = BTreeMap::new();
+        for pretoken in options.pretokenizer.pretokens(&text) {
+            *expected.entry(pretoken.to_owned()).or_default() += 1;
+        }
+        let (counts, _) = counted(options, text.as_bytes(), batch_bytes);
+        prop_assert_eq!(counts, expected);
     }
 }

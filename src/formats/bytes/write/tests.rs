@@ -363,7 +363,17 @@ fn patterns_are_written_for_oniguruma() {
         assert_eq!(found, written, "{expression}");
     }
     for name in [
-        "gpt2", "cl100k", "o200k", "llama3", "qwen2", "kimi", "tekken", "rustbpe", "nanochat",
+        "gpt2",
+        "cl100k",
+        "o200k",
+        "llama3",
+        "qwen2",
+        "kimi",
+        "tekken",
+        "rustbpe",
+        "nanochat",
+        "llama3-place-digits",
+        "o200k-place-digits",
     ] {
         let pattern = Pattern::named(name).unwrap();
         let written = oniguruma(&pattern).unwrap();
