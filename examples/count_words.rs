@@ -13,6 +13,7 @@
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
+use spiece::train::CountWords;
 use spiece::{Corpus, TrainFlags};
 
 const RUNS: usize = 5;

@@ -61,7 +61,9 @@ pub use options::{
     TrainFlags, TrainOptions, TrainingRecord, UnigramOptions,
 };
 pub use sentence_counts::SentenceCounts;
-pub use word_counts::{CountFingerprint, CountRows, CountsError, WordCounter, WordCounts};
+pub use word_counts::{
+    CountFingerprint, CountRows, CountWords, CountsError, WordCounter, WordCounts,
+};
 
 use crate::model::{Model, ModelType};
 use alphabet::{Alphabet, CharacterCounts};

@@ -22,7 +22,7 @@ use super::io::{CliError, CliResult};
 use super::progress::{Messages, Progress};
 use super::train::bytes;
 use super::training_flags;
-use spiece::train::{ByteTieOrder, CountsError, Summary, WordCounts};
+use spiece::train::{ByteTieOrder, CountWords, CountsError, Summary, WordCounts};
 use spiece::{TrainError, TrainFlags};
 
 /// The flag that names tables to add.

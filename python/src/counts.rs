@@ -18,7 +18,7 @@ use crate::buffer::VectorBuffer;
 use crate::byte_training::{ByteTraining, with_summary};
 use crate::counting_thread::{BackgroundCounts, CountingError};
 use crate::errors;
-use crate::row_counts::{PretokenRows, RowCounts, WordRows};
+use crate::row_counts::{RowCounts, WordRows};
 use crate::tokenizer::PyTokenizer;
 use crate::trainer::{Failure, PyObserver, summary_dict};
 use crate::training_flags::set_flags;
@@ -48,7 +48,7 @@ impl PyWordCounter {
         let trainer = flags.trainer().map_err(error)?;
         // One thread: callers that count in several processes have one process per core.
         let trainer = trainer.with_threads(NonZeroUsize::MIN);
-        let counts = WordRows::new(trainer).map_err(error)?;
+        let counts = WordRows::new(trainer, true).map_err(error)?;
         Ok(PyWordCounter::of_counts(Box::new(counts)))
     }
 
@@ -68,9 +68,10 @@ impl PyWordCounter {
         }
         // As above.
         let trainer = training.trainer.with_threads(NonZeroUsize::MIN);
-        Ok(PyWordCounter::of_counts(Box::new(PretokenRows::new(
-            trainer,
-        ))))
+        let are_lines = trainer.options().document == Some(Document::Line);
+        let counts = WordRows::new(trainer, are_lines);
+        let counts = counts.map_err(|error| errors::of_train(py, &error))?;
+        Ok(PyWordCounter::of_counts(Box::new(counts)))
     }
 
     /// Adds rows of text: lines, of which each gets a line feed, or texts. `offsets` says where

@@ -1,8 +1,7 @@
 //! What is counted of rows: the words of lines, or the pretokens of lines or texts.
 
-use spiece::input::Document;
-use spiece::train::{ByteTrainer, CountsError, WordCounts};
-use spiece::{Corpus, TrainError, Trainer};
+use spiece::train::{CountWords, CountsError, WordCounts};
+use spiece::{Corpus, TrainError};
 
 use crate::row_reader::RowReader;
 
@@ -19,25 +18,33 @@ pub trait RowCounts: Send {
     fn take(&mut self, with_options: bool) -> Result<RowBuffers, TrainError>;
 }
 
-/// The words of rows, which are lines.
-pub struct WordRows {
-    trainer: Trainer,
+/// The words of rows, by a trainer.
+pub struct WordRows<T> {
+    trainer: T,
+    /// Whether rows are the lines of a file, and not texts as they are.
+    are_lines: bool,
     counts: WordCounts,
 }
 
-impl WordRows {
+impl<T: CountWords> WordRows<T> {
     /// # Errors
     /// The options need the whole corpus.
-    pub fn new(trainer: Trainer) -> Result<WordRows, TrainError> {
+    pub fn new(trainer: T, are_lines: bool) -> Result<WordRows<T>, TrainError> {
         trainer.counter()?;
-        let counts = trainer.new_counts()?;
-        Ok(WordRows { trainer, counts })
+        Ok(WordRows {
+            counts: trainer.new_counts()?,
+            trainer,
+            are_lines,
+        })
     }
 }
 
-impl RowCounts for WordRows {
+impl<T: CountWords> RowCounts for WordRows<T> {
     fn count(&mut self, rows: &mut RowReader) -> Result<(), TrainError> {
-        let corpus = Corpus::reader(rows);
+        let corpus = match self.are_lines {
+            true => Corpus::reader(rows),
+            false => Corpus::texts(rows),
+        };
         self.trainer.count_into(corpus, &mut self.counts)
     }
 
@@ -47,42 +54,6 @@ impl RowCounts for WordRows {
 
     fn take(&mut self, with_options: bool) -> Result<RowBuffers, TrainError> {
         RowBuffers::take(&mut self.counts, with_options)
-    }
-}
-
-/// The pretokens of rows, which are lines with [`Document::Line`], and texts otherwise.
-pub struct PretokenRows {
-    trainer: ByteTrainer,
-    counts: WordCounts,
-}
-
-impl PretokenRows {
-    pub fn new(trainer: ByteTrainer) -> PretokenRows {
-        let counts = trainer.new_counts();
-        PretokenRows { trainer, counts }
-    }
-}
-
-impl RowCounts for PretokenRows {
-    fn count(&mut self, rows: &mut RowReader) -> Result<(), TrainError> {
-        let corpus = corpus(&self.trainer, rows);
-        self.trainer.count_into(corpus, &mut self.counts)
-    }
-
-    fn words(&self) -> usize {
-        self.counts.len()
-    }
-
-    fn take(&mut self, with_options: bool) -> Result<RowBuffers, TrainError> {
-        RowBuffers::take(&mut self.counts, with_options)
-    }
-}
-
-/// The rows as texts, or as the lines of a file.
-fn corpus<'r>(trainer: &ByteTrainer, rows: &'r mut RowReader) -> Corpus<'r> {
-    match trainer.options().document {
-        Some(Document::Line) => Corpus::reader(rows),
-        _ => Corpus::texts(rows),
     }
 }
 

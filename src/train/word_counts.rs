@@ -29,6 +29,7 @@
 //! A table takes 32 to 48 bytes for each distinct word, and the text of words of more than 15
 //! bytes.
 
+mod count_words;
 mod counter;
 mod error;
 #[cfg(feature = "parquet")]
@@ -43,7 +44,8 @@ use std::num::NonZeroU64;
 
 use rayon::prelude::*;
 
-pub(in crate::train) use self::counter::CountsBatches;
+pub use self::count_words::CountWords;
+pub(in crate::train) use self::count_words::{CountsTexts, check_fits};
 pub use self::counter::WordCounter;
 pub use self::error::CountsError;
 pub use self::fingerprint::CountFingerprint;
@@ -60,10 +62,10 @@ use super::split::kept_pairs::KeptPairs;
 use super::split::parts::{PartRules, PartSplitter};
 use crate::model::{Model, ModelType};
 
-/// Words with their counts, and the options that they depend on. Made by [`Trainer::count`] or
-/// [`Trainer::counter`].
+/// Words with their counts, and the options that they depend on. Made by [`CountWords`].
 ///
 /// ```
+/// use spiece::train::CountWords;
 /// use spiece::{Corpus, TrainOptions, Trainer};
 ///
 /// let mut options = TrainOptions::default();
@@ -271,6 +273,7 @@ impl WordCounts {
     /// ```
     /// use std::collections::HashMap;
     ///
+    /// use spiece::train::CountWords;
     /// use spiece::{Corpus, TrainOptions, Trainer};
     ///
     /// let trainer = Trainer::new(TrainOptions::default())?;
@@ -296,9 +299,21 @@ fn text_of(word: &[u8]) -> &str {
     std::str::from_utf8(word).unwrap_or_default()
 }
 
-impl CountsBatches for Trainer {
+#[allow(private_interfaces)]
+impl CountsTexts for Trainer {
     fn line_feeds_are_text(&self) -> bool {
         false
+    }
+
+    fn check_counts(&self, of_part: bool) -> Result<(), CountsError> {
+        if self.options.model_type == ModelType::Unigram {
+            return Err(CountsError::Unigram);
+        }
+        match self.options.sentences {
+            SentenceSelection::All => Ok(()),
+            _ if of_part => Err(CountsError::Sampled),
+            _ => Ok(()),
+        }
     }
 
     fn count_batches(
@@ -308,83 +323,24 @@ impl CountsBatches for Trainer {
     ) -> Result<SentenceCounts, TrainError> {
         self.reader()?.count_batches(batches, counts)
     }
+
+    fn count_corpus(
+        &self,
+        corpus: Corpus<'_>,
+        counts: &mut WordTable,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<SentenceCounts, TrainError> {
+        self.reader()?.count_words_into(corpus, counts, reporter)
+    }
+}
+
+impl CountWords for Trainer {
+    fn count_fingerprint(&self) -> CountFingerprint {
+        CountFingerprint::of(self)
+    }
 }
 
 impl Trainer {
-    /// The options that word counts of this trainer depend on.
-    pub fn count_fingerprint(&self) -> CountFingerprint {
-        CountFingerprint::of(self)
-    }
-
-    /// An empty table for the words of this trainer.
-    ///
-    /// # Errors
-    /// The model is a unigram model: [`CountsError::Unigram`].
-    pub fn new_counts(&self) -> Result<WordCounts, TrainError> {
-        self.check_type()?;
-        Ok(WordCounts::new(self.count_fingerprint()))
-    }
-
-    /// A counter for the sentences of a corpus or of a part of it. It uses the number of threads
-    /// set by [`Trainer::with_threads`].
-    ///
-    /// # Errors
-    /// The model is a unigram model, or not all sentences are wanted
-    /// ([`TrainOptions::sentences`](crate::TrainOptions::sentences)).
-    pub fn counter(&self) -> Result<WordCounter<'_>, TrainError> {
-        self.check_uses_all()?;
-        Ok(WordCounter::new(self, self.new_counts()?))
-    }
-
-    /// Counts the words of a corpus; see [`WordCounts`].
-    ///
-    /// # Errors
-    /// The corpus cannot be read; the model is a unigram model.
-    pub fn count(&self, corpus: Corpus<'_>) -> Result<WordCounts, TrainError> {
-        self.count_observed(corpus, &mut SilentObserver)
-    }
-
-    /// As [`Trainer::count`], and reports progress to `observer`.
-    ///
-    /// # Errors
-    /// As [`Trainer::count`]; [`TrainError::Cancelled`] if the observer asks to stop.
-    pub fn count_observed(
-        &self,
-        corpus: Corpus<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<WordCounts, TrainError> {
-        let mut counts = self.new_counts()?;
-        self.add_corpus(corpus, &mut counts, observer)?;
-        Ok(counts)
-    }
-
-    /// Adds the words of a part of a corpus to `counts`. If this fails, some words may have been
-    /// added.
-    ///
-    /// # Errors
-    /// The corpus cannot be read, or `counts` has another fingerprint. Parts of a corpus cannot be
-    /// sampled: [`CountsError::Sampled`].
-    pub fn count_into(
-        &self,
-        corpus: Corpus<'_>,
-        counts: &mut WordCounts,
-    ) -> Result<(), TrainError> {
-        self.check_fingerprint(&counts.fingerprint)?;
-        self.check_uses_all()?;
-        self.add_corpus(corpus, counts, &mut SilentObserver)
-    }
-
-    fn add_corpus(
-        &self,
-        corpus: Corpus<'_>,
-        counts: &mut WordCounts,
-        observer: &mut dyn Observer,
-    ) -> Result<(), TrainError> {
-        let mut reporter = Reporter::new(observer);
-        let reader = self.reader()?;
-        counts.count_into(|table| reader.count_words_into(corpus, table, &mut reporter))
-    }
-
     /// Trains a model on counted words: the model that [`Trainer::train`] makes of the text.
     ///
     /// # Errors
@@ -405,7 +361,8 @@ impl Trainer {
         observer: &mut dyn Observer,
     ) -> Result<(Model, Summary), TrainError> {
         let mut run = Run::new(observer, self.work.thread_pool()?);
-        self.check_fingerprint(&counts.fingerprint)?;
+        self.check_counts(false)?;
+        check_fits(self, &counts)?;
         self.options.check_used(&counts.sentences)?;
         if counts.is_empty() {
             return Err(TrainError::NoCharacters);
@@ -449,29 +406,6 @@ impl Trainer {
         }
         self.min_word_count = min_count;
         Ok(self)
-    }
-
-    /// Refuses to count a part of a corpus if not all sentences are wanted.
-    fn check_uses_all(&self) -> Result<(), CountsError> {
-        if self.options.sentences == SentenceSelection::All {
-            Ok(())
-        } else {
-            Err(CountsError::Sampled)
-        }
-    }
-
-    /// Refuses counts that were made with other options.
-    fn check_fingerprint(&self, found: &CountFingerprint) -> Result<(), CountsError> {
-        self.check_type()?;
-        self.count_fingerprint().check_equal(found)
-    }
-
-    /// Refuses unigram models, which are not trained from counts.
-    fn check_type(&self) -> Result<(), CountsError> {
-        match self.options.model_type {
-            ModelType::Unigram => Err(CountsError::Unigram),
-            _ => Ok(()),
-        }
     }
 
     /// Refuses words that the options never yield. A word that they do yield is a single part when

@@ -16,12 +16,17 @@ use crate::train::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use crate::train::options::csv::join_csv;
 use crate::train::sentence_counts::SentenceCounts;
 use crate::train::word_counts::{
-    CountFingerprint, CountsBatches, CountsError, WordCounter, WordCounts,
+    CountFingerprint, CountWords, CountsError, CountsTexts, WordCounts, check_fits,
 };
 
-impl CountsBatches for ByteTrainer {
+#[allow(private_interfaces)]
+impl CountsTexts for ByteTrainer {
     fn line_feeds_are_text(&self) -> bool {
         true
+    }
+
+    fn check_counts(&self, _of_part: bool) -> Result<(), CountsError> {
+        Ok(())
     }
 
     fn count_batches(
@@ -32,12 +37,23 @@ impl CountsBatches for ByteTrainer {
         let batches = batches.into_iter().map(Ok);
         Ok(self.reader().count_batches(batches, counts)?.sentences)
     }
+
+    fn count_corpus(
+        &self,
+        corpus: Corpus<'_>,
+        counts: &mut WordTable,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<SentenceCounts, TrainError> {
+        Ok(self
+            .reader()
+            .count_into(corpus, counts, reporter)?
+            .sentences)
+    }
 }
 
-impl ByteTrainer {
-    /// The options that counts of this trainer depend on: the pattern, and the special tokens if
-    /// they are cut out.
-    pub fn count_fingerprint(&self) -> CountFingerprint {
+impl CountWords for ByteTrainer {
+    /// The pattern, and the special tokens if they are cut out.
+    fn count_fingerprint(&self) -> CountFingerprint {
         let mut parts = vec![
             ("model_type", "byte_bpe".to_owned()),
             ("pattern", pattern_text(&self.options.pretokenizer)),
@@ -50,82 +66,9 @@ impl ByteTrainer {
         }
         CountFingerprint::from_parts(parts)
     }
+}
 
-    /// An empty table for the pretokens of this trainer.
-    pub fn new_counts(&self) -> WordCounts {
-        WordCounts::new(self.count_fingerprint())
-    }
-
-    /// A counter for texts that are added one by one, on the threads of
-    /// [`with_threads`](Self::with_threads).
-    pub fn counter(&self) -> WordCounter<'_> {
-        WordCounter::new(self, self.new_counts())
-    }
-
-    /// Counts the pretokens of a corpus. Tables of the parts of a corpus can be
-    /// [added](WordCounts::merge).
-    ///
-    /// ```
-    /// use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer};
-    /// use spiece::Corpus;
-    ///
-    /// let pretokenizer = ByteTieOrder::default().pretokenizer("gpt2")?;
-    /// let trainer = ByteTrainer::new(ByteTrainOptions::new(259, pretokenizer))?;
-    /// let mut counts = trainer.count(Corpus::texts(["low lower"]))?;
-    /// counts.merge(&trainer.count(Corpus::texts(["lowest"]))?)?;
-    /// let trained = trainer.train_counts(counts)?;
-    /// let whole = trainer.train(Corpus::texts(["low lower", "lowest"]))?;
-    /// assert_eq!(trained.parts(), whole.parts());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The corpus cannot be read.
-    pub fn count(&self, corpus: Corpus<'_>) -> Result<WordCounts, TrainError> {
-        self.count_observed(corpus, &mut SilentObserver)
-    }
-
-    /// As [`count`](Self::count), and reports progress to `observer`.
-    ///
-    /// # Errors
-    /// As [`count`](Self::count); [`TrainError::Cancelled`] if the observer asks to stop.
-    pub fn count_observed(
-        &self,
-        corpus: Corpus<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<WordCounts, TrainError> {
-        let mut counts = self.new_counts();
-        self.add_corpus(corpus, &mut counts, observer)?;
-        Ok(counts)
-    }
-
-    /// Adds the pretokens of a part of a corpus to `counts`. If this fails, some pretokens may have
-    /// been added.
-    ///
-    /// # Errors
-    /// The corpus cannot be read, or `counts` has another fingerprint.
-    pub fn count_into(
-        &self,
-        corpus: Corpus<'_>,
-        counts: &mut WordCounts,
-    ) -> Result<(), TrainError> {
-        self.count_fingerprint().check_equal(counts.fingerprint())?;
-        self.add_corpus(corpus, counts, &mut SilentObserver)
-    }
-
-    fn add_corpus(
-        &self,
-        corpus: Corpus<'_>,
-        counts: &mut WordCounts,
-        observer: &mut dyn Observer,
-    ) -> Result<(), TrainError> {
-        let mut reporter = Reporter::new(observer);
-        counts.count_into(|table| {
-            let read = self.reader().count_into(corpus, table, &mut reporter)?;
-            Ok(read.sentences)
-        })
-    }
-
+impl ByteTrainer {
     /// Trains on counted pretokens: the tokens that [`train`](Self::train) makes of the text.
     ///
     /// # Errors
@@ -150,7 +93,7 @@ impl ByteTrainer {
         if self.options.tie_order == ByteTieOrder::Minbpe {
             return Err(CountsError::Order.into());
         }
-        self.count_fingerprint().check_equal(counts.fingerprint())?;
+        check_fits(self, &counts)?;
         let mut run = Run::new(observer, self.work.thread_pool()?);
         run.summary.sentences = counts.sentences();
         run.summary.distinct_words = counts.len();

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::piece::PieceId;
+use crate::train::CountWords;
 
 /// A token, by its bytes, of a word.
 type Symbols = Vec<Vec<u8>>;
@@ -327,7 +328,7 @@ proptest! {
         let mut options = options(270);
         options.document = Some(Document::Line);
         let trainer = ByteTrainer::new(options).unwrap();
-        let mut counter = trainer.counter();
+        let mut counter = trainer.counter().unwrap();
         counter.add_lines(lines.as_bytes()).unwrap();
         let counts = counter.finish().unwrap();
         let of_text = trainer.train(Corpus::reader(Cursor::new(&lines)));
@@ -346,7 +347,7 @@ fn counts_that_do_not_fit_are_refused() {
 
     let trainer = ByteTrainer::new(options(300)).unwrap();
     let counted = |word: &str| {
-        let mut counts = trainer.new_counts();
+        let mut counts = trainer.new_counts().unwrap();
         counts.add(word, 3).unwrap();
         counts
     };

@@ -6,35 +6,20 @@
 
 use std::fmt;
 
-use super::WordCounts;
+use super::{CountsTexts, WordCounts};
 use crate::train::TrainError;
 use crate::train::batch::Batch;
-use crate::train::counts::WordTable;
 use crate::train::execution::BATCH_BYTES;
-use crate::train::sentence_counts::SentenceCounts;
 
 /// Bytes of sentences that are counted together, to amortize the cost of starting the counting
 /// threads.
 const COLLECTED_BYTES: usize = 1 << 24;
 
-/// What counts the words of some sentences: a trainer.
-pub(in crate::train) trait CountsBatches: fmt::Debug + Send + Sync {
-    /// Whether the line feed at the end of a line belongs to it.
-    fn line_feeds_are_text(&self) -> bool;
-
-    /// Adds the words of some sentences to `counts`. Returns the sentences, by what became of them.
-    fn count_batches(
-        &self,
-        batches: Vec<Batch>,
-        counts: &mut WordTable,
-    ) -> Result<SentenceCounts, TrainError>;
-}
-
 /// Counts sentences that are added one at a time. Made by
-/// [`Trainer::counter`](crate::Trainer::counter) or
-/// [`ByteTrainer::counter`](crate::train::ByteTrainer::counter).
+/// [`CountWords::counter`](super::CountWords::counter).
 ///
 /// ```
+/// use spiece::train::CountWords;
 /// use spiece::{TrainOptions, Trainer};
 ///
 /// let trainer = Trainer::new(TrainOptions::default())?;
@@ -49,9 +34,8 @@ pub(in crate::train) trait CountsBatches: fmt::Debug + Send + Sync {
 /// assert_eq!(words[1], ("\u{2581}be".to_owned(), 3));
 /// # Ok::<(), spiece::TrainError>(())
 /// ```
-#[derive(Debug)]
 pub struct WordCounter<'t> {
-    trainer: &'t dyn CountsBatches,
+    trainer: &'t dyn CountsTexts,
     counts: WordCounts,
     /// Full batches.
     full: Vec<Batch>,
@@ -59,8 +43,16 @@ pub struct WordCounter<'t> {
     collected_bytes: usize,
 }
 
+impl fmt::Debug for WordCounter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WordCounter")
+            .field("counts", &self.counts)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'t> WordCounter<'t> {
-    pub(in crate::train) fn new(trainer: &'t dyn CountsBatches, counts: WordCounts) -> Self {
+    pub(in crate::train) fn new(trainer: &'t dyn CountsTexts, counts: WordCounts) -> Self {
         WordCounter {
             trainer,
             counts,

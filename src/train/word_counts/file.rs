@@ -49,7 +49,7 @@ impl WordCounts {
     /// ```
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("counts.parquet");
-    /// use spiece::train::WordCounts;
+    /// use spiece::train::{CountWords, WordCounts};
     /// use spiece::{Corpus, TrainOptions, Trainer};
     ///
     /// let trainer = Trainer::new(TrainOptions::default())?;

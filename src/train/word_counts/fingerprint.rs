@@ -47,6 +47,7 @@ const ALL_SENTENCES: &str = "0";
 ///
 /// ```
 /// use spiece::train::CountFingerprint;
+/// use spiece::train::CountWords;
 /// use spiece::{TrainOptions, Trainer};
 ///
 /// let fingerprint = Trainer::new(TrainOptions::default())?.count_fingerprint();

@@ -103,7 +103,7 @@ fn row(name: &str, content: &str) -> Vec<u8> {
 /// program that adds tables groups all rows by their bytes and adds their numbers.
 ///
 /// ```
-/// use spiece::train::{CountRows, CountsError};
+/// use spiece::train::{CountRows, CountWords, CountsError};
 /// use spiece::{Corpus, TrainOptions, Trainer};
 ///
 /// let trainer = Trainer::new(TrainOptions::default())?;

@@ -5,7 +5,7 @@ use std::num::{NonZeroU16, NonZeroUsize};
 use arbitrary::{Result, Unstructured};
 use spiece::Corpus;
 use spiece::input::Document;
-use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer};
+use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer, CountWords};
 
 use super::byte_adapting::encode;
 

@@ -1,7 +1,7 @@
 //! Tables of word counts that nobody's trainer wrote: rows, and files.
 
 use arbitrary::{Result, Unstructured};
-use spiece::train::{CountRows, WordCounts};
+use spiece::train::{CountRows, CountWords, WordCounts};
 use spiece::{Model, TrainError, TrainOptions, Trainer};
 
 use super::checks;

@@ -1,0 +1,127 @@
+//! The one way in which corpora are counted, whatever their words are.
+
+use super::{CountFingerprint, CountsError, WordCounter, WordCounts};
+use crate::train::TrainError;
+use crate::train::batch::Batch;
+use crate::train::corpus::Corpus;
+use crate::train::counts::WordTable;
+use crate::train::observer::{Observer, Reporter, SilentObserver};
+use crate::train::sentence_counts::SentenceCounts;
+
+/// What trainers do differently when they count. No other type has it, so that its methods can have
+/// types of this crate.
+#[allow(private_interfaces)]
+pub trait CountsTexts: Send + Sync {
+    /// Whether the line feed at the end of a line belongs to it.
+    fn line_feeds_are_text(&self) -> bool;
+
+    /// Whether words can be counted, of a corpus or of a part of one.
+    fn check_counts(&self, of_part: bool) -> Result<(), CountsError>;
+
+    /// Adds the words of some texts to `counts`. Returns the texts, by what became of them.
+    fn count_batches(
+        &self,
+        batches: Vec<Batch>,
+        counts: &mut WordTable,
+    ) -> Result<SentenceCounts, TrainError>;
+
+    /// Adds the words of a corpus to `counts`. Returns the texts, by what became of them.
+    fn count_corpus(
+        &self,
+        corpus: Corpus<'_>,
+        counts: &mut WordTable,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<SentenceCounts, TrainError>;
+}
+
+/// Counts the words that a trainer trains on: the words of a [`Trainer`](crate::Trainer), the
+/// pretokens of a [`ByteTrainer`](crate::train::ByteTrainer). Tables of the parts of a corpus can be
+/// [added](WordCounts::merge).
+///
+/// ```
+/// use spiece::Corpus;
+/// use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer, CountWords};
+///
+/// let pretokenizer = ByteTieOrder::default().pretokenizer("gpt2")?;
+/// let trainer = ByteTrainer::new(ByteTrainOptions::new(259, pretokenizer))?;
+/// let mut counts = trainer.count(Corpus::texts(["low lower"]))?;
+/// counts.merge(&trainer.count(Corpus::texts(["lowest"]))?)?;
+/// let trained = trainer.train_counts(counts)?;
+/// let whole = trainer.train(Corpus::texts(["low lower", "lowest"]))?;
+/// assert_eq!(trained.parts(), whole.parts());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait CountWords: CountsTexts {
+    /// The options that word counts of this trainer depend on.
+    fn count_fingerprint(&self) -> CountFingerprint;
+
+    /// An empty table for the words of this trainer.
+    ///
+    /// # Errors
+    /// The model is a unigram model: [`CountsError::Unigram`].
+    fn new_counts(&self) -> Result<WordCounts, TrainError> {
+        self.check_counts(false)?;
+        Ok(WordCounts::new(self.count_fingerprint()))
+    }
+
+    /// Counts the words of a corpus.
+    ///
+    /// # Errors
+    /// The corpus cannot be read; the model is a unigram model.
+    fn count(&self, corpus: Corpus<'_>) -> Result<WordCounts, TrainError> {
+        self.count_observed(corpus, &mut SilentObserver)
+    }
+
+    /// As [`count`](Self::count), and reports progress to `observer`.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count); [`TrainError::Cancelled`] if the observer asks to stop.
+    fn count_observed(
+        &self,
+        corpus: Corpus<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<WordCounts, TrainError> {
+        let mut counts = self.new_counts()?;
+        let mut reporter = Reporter::new(observer);
+        counts.count_into(|table| self.count_corpus(corpus, table, &mut reporter))?;
+        Ok(counts)
+    }
+
+    /// Adds the words of a part of a corpus to `counts`. If this fails, some words may have been
+    /// added.
+    ///
+    /// # Errors
+    /// The corpus cannot be read, or `counts` has another fingerprint. Parts of a corpus cannot be
+    /// sampled: [`CountsError::Sampled`].
+    fn count_into(&self, corpus: Corpus<'_>, counts: &mut WordCounts) -> Result<(), TrainError> {
+        self.check_counts(true)?;
+        check_fits(self, counts)?;
+        let mut observer = SilentObserver;
+        let mut reporter = Reporter::new(&mut observer);
+        counts.count_into(|table| self.count_corpus(corpus, table, &mut reporter))
+    }
+
+    /// A counter for texts that are added one by one, or for a part of a corpus. It uses the threads
+    /// that the trainer has.
+    ///
+    /// # Errors
+    /// The model is a unigram model, or not all sentences are wanted
+    /// ([`TrainOptions::sentences`](crate::TrainOptions::sentences)).
+    fn counter(&self) -> Result<WordCounter<'_>, TrainError>
+    where
+        Self: Sized,
+    {
+        self.check_counts(true)?;
+        Ok(WordCounter::new(self, self.new_counts()?))
+    }
+}
+
+/// Refuses counts that were made with other options than those of `trainer`.
+pub(in crate::train) fn check_fits(
+    trainer: &(impl CountWords + ?Sized),
+    counts: &WordCounts,
+) -> Result<(), CountsError> {
+    trainer
+        .count_fingerprint()
+        .check_equal(counts.fingerprint())
+}
