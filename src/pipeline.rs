@@ -412,6 +412,26 @@ impl Pipeline {
         }))
     }
 
+    /// The stages as data.
+    #[cfg(feature = "train")]
+    pub(crate) fn parts(&self) -> PipelineParts {
+        let model_size = match &*self.model {
+            PipelineModel::Unigram(unigram) => unigram.scores().len(),
+            model => model.vocabulary().len(),
+        };
+        PipelineParts {
+            added_tokens: self.added_tokens().to_vec(),
+            normalizer: Arc::clone(&self.normalizer),
+            pre_tokenizer: Arc::clone(&self.pre_tokenizer),
+            model: Arc::clone(&self.model),
+            model_size: u32::try_from(model_size).unwrap_or(u32::MAX),
+            post_processor: Arc::clone(&self.post_processor),
+            decoder: self.decoder.clone(),
+            truncation: self.truncation,
+            padding: self.padding.clone(),
+        }
+    }
+
     fn of_stages(stages: Stages) -> Self {
         let Stages {
             added,
@@ -558,7 +578,7 @@ impl Pipeline {
     }
 
     /// One more than the largest id.
-    pub(crate) fn vocab_size(&self) -> usize {
+    pub fn vocab_size(&self) -> usize {
         self.size
     }
 

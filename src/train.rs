@@ -9,6 +9,9 @@
 //! for byte, and depends only on the corpus and the options: not on the number of threads, buffer
 //! sizes or hash order.
 //!
+//! [`ByteTrainer`] trains byte-level BPE with the tokens of several other trainers, and [`PipelineTrainer`]
+//! BPE and WordPiece like a `tokenizer.json`, with the same counting and merging.
+//!
 //! Limits, each reported as a typed error: fewer than 2^63 characters in all, 2^32 - 1 characters
 //! in distinct words, 2^31 symbols, 2^32 - 1 indexed pairs. Counts are 64 bits wide on every
 //! target.
@@ -37,6 +40,7 @@ pub(crate) mod counts;
 pub(crate) mod alphabet;
 pub(crate) mod bpe;
 pub(crate) mod bytes;
+mod pipeline;
 mod unigram;
 mod word_char;
 mod log_f32;
@@ -60,6 +64,7 @@ pub use options::{
     RETIRED_OPTIONS, RecordGap, RuleSet, SeedSize, SentenceSelection, SpecRecording, SpecialPiece,
     TrainFlags, TrainOptions, TrainingRecord, UnigramOptions,
 };
+pub use pipeline::{PipelineTrainOptions, PipelineTrainer};
 pub use sentence_counts::SentenceCounts;
 pub use word_counts::{
     CountFingerprint, CountRows, CountWords, CountsError, WordCounter, WordCounts,

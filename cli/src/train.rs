@@ -22,6 +22,7 @@
 //! ```
 
 pub(crate) mod bytes;
+mod like_pipeline;
 pub(super) mod superwords;
 
 use clap::{ArgMatches, Command};
@@ -51,7 +52,10 @@ pub(crate) fn command() -> Command {
              --input=text.txt --model_prefix=my --vocab_size=32000 --byte_fallback --split_digits\n\nWith \
              --model_type=byte_bpe it trains byte-level BPE, with the tokens of the library tokenizers, rustbpe, minbpe or plain \
              implementations, and writes PREFIX.json or what --format says.\n\nExample:\n  spiece train --model_type=byte_bpe --pattern=gpt2 \
-             --input=text.txt --model_prefix=my --vocab_size=32000 --special_tokens='<|endoftext|>'",
+             --input=text.txt --model_prefix=my --vocab_size=32000 --special_tokens='<|endoftext|>'\n\nWith --like=tokenizer.json \
+             it trains the BPE or WordPiece model of such a file anew, with the tokens of the trainers of the library tokenizers, and \
+             writes PREFIX.json with all else of the file.\n\nExample:\n  spiece train --like=tokenizer.json --input=text.txt \
+             --model_prefix=my --vocab_size=32000",
         )
         .args(training_flags())
         .args([
@@ -72,6 +76,12 @@ pub(crate) fn command() -> Command {
             .value_name("N"),
         )
         .args(bytes::flags())
+        .arg(args::file(
+            like_pipeline::LIKE,
+            "Train like this tokenizer.json with BPE or WordPiece: all but the vocabulary and the merges is that of the file, and \
+             so is what no flag says. Writes PREFIX.json, with the tokens of the trainers of the library tokenizers",
+        ))
+        .args(like_pipeline::flags())
         .mut_arg("model_type", bytes::with_model_type);
     args::with_common_flags(command)
 }
@@ -90,6 +100,10 @@ pub(crate) fn with_reference_defaults(command: Command) -> Command {
 /// Trains a model, writes both files, and reports a summary.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
+    if let Some(pipeline) = like_pipeline::pipeline(matches)? {
+        return like_pipeline::run(&pipeline, matches, &messages);
+    }
+    like_pipeline::refuse_own(matches)?;
     if bytes::is_wanted(matches)? {
         return bytes::run(matches, &messages);
     }

@@ -1,4 +1,7 @@
-//! The pretokens of texts between added tokens, for the training of byte-level vocabularies.
+//! The pretokens of texts between added tokens, for training.
+//!
+//! Those of a pipeline with a path of bytes are bytes; those of others are what the model gets, with
+//! the characters that stand for bytes if there is a step `ByteLevel`.
 
 use std::ops::Range;
 
@@ -7,9 +10,21 @@ use super::{FoundTokens, Pipeline, PipelineError};
 use crate::special::{Scope, Segment};
 
 impl Pipeline {
+    /// Whether pretokens are bytes, and not characters.
+    pub(crate) fn has_pretokens_of_bytes(&self) -> bool {
+        self.byte_path.is_some()
+    }
+
+    /// A position near the end of a text, which may go on after its end in any way, at which it can be
+    /// divided: the pretokens of the text are those of the parts. `None` also if the pretokens are
+    /// characters, because what begins there is the start of a text for the steps of such a pipeline.
+    pub(crate) fn last_pretoken_boundary(&self, text: &[u8]) -> Option<usize> {
+        self.byte_path.as_ref()?;
+        self.last_boundary(text, 0)
+    }
+
     /// Passes the pretokens of a text between added tokens: each with the normalized text in which it
-    /// has this range. The pipeline is byte-level; the text is UTF-8. Returns how many added tokens are
-    /// found.
+    /// has this range, which is not empty. The text is UTF-8. Returns how many added tokens are found.
     ///
     /// # Errors
     /// A step of the normalizer fails.
@@ -20,7 +35,7 @@ impl Pipeline {
         mut on_pretoken: impl FnMut(&[u8], Range<usize>),
     ) -> Result<u64, PipelineError> {
         let Some(path) = &self.byte_path else {
-            return Ok(0);
+            return self.for_each_part(text, found, on_pretoken);
         };
         let mut added = 0;
         let mut result = Ok(());
@@ -42,6 +57,38 @@ impl Pipeline {
                 });
             if let Err(error) = passed {
                 result = Err(error);
+            }
+        });
+        result.map(|()| added)
+    }
+
+    /// The same by the steps of the pipeline.
+    fn for_each_part(
+        &self,
+        text: &[u8],
+        found: &FoundTokens,
+        mut on_pretoken: impl FnMut(&[u8], Range<usize>),
+    ) -> Result<u64, PipelineError> {
+        let mut added = 0;
+        let mut result = Ok(());
+        let mut mapped = MappedText::default();
+        let scopes = Scope::whole(text, found);
+        self.added.cut_as_is(text, &scopes, |segment| {
+            let Segment::Text(range) = segment else {
+                added += 1;
+                return;
+            };
+            let tracks = self.needs_origins || (range.start == 0 && self.depends_on_start);
+            match self.cut(text, range, true, &scopes, tracks, &mut mapped) {
+                Ok(()) => {}
+                Err(error) => result = Err(error),
+            }
+            for part in &mapped.parts {
+                if part.added.is_some() {
+                    added += 1;
+                } else if !part.range.is_empty() {
+                    on_pretoken(mapped.text.as_bytes(), part.range.clone());
+                }
             }
         });
         result.map(|()| added)

@@ -190,6 +190,16 @@ pub enum TrainError {
     /// The pipeline that cuts the corpus into pretokens cannot cut a text.
     #[error("the corpus: {0}")]
     Pretokens(#[from] PipelineError),
+    /// The pipeline to train like has a model of another type than BPE and WordPiece of a
+    /// `tokenizer.json`.
+    #[error(
+        "a model of the type {found} is not trained like a pipeline; take a tokenizer.json with BPE or WordPiece, or the \
+         trainer of the type"
+    )]
+    PipelineModel {
+        /// The type.
+        found: &'static str,
+    },
     /// Word counts cannot be used.
     #[error(transparent)]
     Counts(#[from] CountsError),

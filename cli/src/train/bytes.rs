@@ -59,12 +59,12 @@ pub(super) fn flags() -> impl Iterator<Item = Arg> {
     let flags = [
         args::value(
             MIN_FREQUENCY,
-            "byte_bpe: merge only pairs that occur so often [default: 0]",
+            "byte_bpe, like: merge only pairs that occur so often [default: 0]",
         )
         .value_name("N"),
         args::value(
             MAX_TOKEN_LENGTH,
-            "byte_bpe: tokens have fewer bytes than this (two are always allowed) [default: no limit]",
+            "byte_bpe, like: tokens have fewer bytes, or characters, than this (two are always allowed) [default: no limit]",
         )
         .value_name("N"),
         superwords::pattern_flag(
@@ -93,12 +93,13 @@ pub(crate) fn cut_flags() -> [Arg; 4] {
         .value_name("ORDER"),
         args::value(
             SPECIAL_TOKENS,
-            "byte_bpe: the special tokens; with the order hf they have the first ids, otherwise the last",
+            "byte_bpe: the special tokens; with the order hf they have the first ids, otherwise the last. like: further special tokens",
         )
         .value_name("A,B,..."),
         args::switch(
             SPLIT_SPECIAL_TOKENS,
-            "byte_bpe: cut the special tokens out of the text, so that they are not learned and no token crosses them",
+            "byte_bpe: cut the special tokens out of the text, so that they are not learned and no token crosses them. like: the \
+             added tokens, which are cut out by default",
         ),
     ]
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `train_program` | `spiece train`: flags, messages, exit status, files |
 //! | `byte_train_program` | `spiece train --model_type=byte_bpe` |
+//! | `like_pipeline_program` | `spiece train --like=tokenizer.json` |
 //! | `count_program` | `spiece count`, and training from its tables |
 //! | `run_program` | `spiece encode`, `decode`, `normalize`, `export-vocab`, `eval` |
 //! | `answers_program` | programs in a pipe answer each line before the next one is written |
@@ -26,6 +27,7 @@ mod determinism;
 mod extend_program;
 mod input_program;
 mod inspect_program;
+mod like_pipeline_program;
 mod link_program;
 mod run_program;
 mod support;

@@ -151,14 +151,25 @@ impl<'a, Order: TieOrder> MergeTrainer<'a, Order> {
     /// Merges pairs that occur `min_frequency` times at least, until `wanted` of the merges have
     /// another text than those that `is_known`, or no pair occurs as often.
     pub(crate) fn run_occurring(
+        self,
+        limits: (usize, u64),
+        is_known: &dyn Fn(&[u8]) -> bool,
+        on_merge: OnMerge<'_>,
+    ) -> Result<Vec<LearnedMerge>, TrainError> {
+        let (merges, _symbols) = self.run_with_symbols(limits, is_known, on_merge)?;
+        Ok(merges)
+    }
+
+    /// As [`run_occurring`](Self::run_occurring), and returns all symbols.
+    pub(crate) fn run_with_symbols(
         mut self,
         (wanted, min_frequency): (usize, u64),
         is_known: &dyn Fn(&[u8]) -> bool,
         on_merge: OnMerge<'_>,
-    ) -> Result<Vec<LearnedMerge>, TrainError> {
+    ) -> Result<(Vec<LearnedMerge>, SymbolArena), TrainError> {
         self.min_frequency = min_frequency.max(1);
         self.merge_occurring(wanted, is_known, on_merge)?;
-        Ok(self.merges)
+        Ok((self.merges, self.symbols))
     }
 
     fn start_over(&mut self) {

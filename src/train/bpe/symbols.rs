@@ -36,6 +36,8 @@ pub(crate) struct SymbolArena {
     lengths: Vec<u32>,
     /// Both parts of each merged symbol, from the first one on.
     parts: Vec<(Symbol, Symbol)>,
+    /// What a text that is joined to another one loses at its start.
+    continuing_prefix: Box<[u8]>,
 }
 
 impl SymbolArena {
@@ -80,6 +82,23 @@ impl SymbolArena {
         symbols
     }
 
+    /// One symbol of one slot and of the length 1 for each text, in order. A right part that begins
+    /// with `continuing_prefix` loses it when it is joined.
+    pub(crate) fn of_units<'t>(
+        texts: impl IntoIterator<Item = &'t str>,
+        continuing_prefix: &str,
+    ) -> Self {
+        let mut symbols = Self {
+            continuing_prefix: continuing_prefix.as_bytes().into(),
+            ..Self::default()
+        };
+        let shape = SplitRules::of_bytes(u32::MAX).shape_of_bytes(b" ");
+        for text in texts {
+            symbols.push(text.as_bytes(), shape);
+        }
+        symbols
+    }
+
     /// Adds a symbol of one slot.
     fn push(&mut self, text: &[u8], shape: Shape) {
         self.texts.push(text);
@@ -108,11 +127,19 @@ impl SymbolArena {
         let shape = self.shape(left).followed_by(self.shape(right));
         // Both lie in one word, and the slots of all words have 32-bit numbers.
         let length = self.lengths[left.index()] + self.lengths[right.index()];
-        self.texts.push_joined(left.index(), right.index());
+        match self.continuing_prefix.is_empty() {
+            true => self.texts.push_joined(left.index(), right.index()),
+            false => self.texts.push(&self.joined_text(left, right)),
+        }
         self.shapes.push(shape);
         self.lengths.push(length);
         self.parts.push((left, right));
         Ok(symbol)
+    }
+
+    /// Both parts of each merged symbol, in the order of the merges.
+    pub(crate) fn merged_parts(&self) -> &[(Symbol, Symbol)] {
+        &self.parts
     }
 
     /// Removes the merged symbols. No initial symbol was added after the first merge.
@@ -149,7 +176,9 @@ impl SymbolArena {
 
     /// The joined text of two symbols.
     pub(crate) fn joined_text(&self, left: Symbol, right: Symbol) -> Box<[u8]> {
-        [self.text(left), self.text(right)]
+        let right = self.text(right);
+        let rest = right.strip_prefix(&*self.continuing_prefix);
+        [self.text(left), rest.unwrap_or(right)]
             .concat()
             .into_boxed_slice()
     }

@@ -19,8 +19,8 @@ use crate::train::TrainError;
 pub(crate) enum PretokenSource<'v> {
     /// A pattern.
     Pattern(&'v Pretokenizer),
-    /// A byte-level pipeline that finds these added tokens: they are left out, and what is between
-    /// them is normalized.
+    /// A pipeline that finds these added tokens: they are left out, and what is between them is
+    /// normalized.
     Pipeline {
         pipeline: &'v Pipeline,
         found: &'v FoundTokens,
@@ -41,7 +41,7 @@ impl PretokenSource<'_> {
         match self {
             Self::Pattern(pretokenizer) => pretokenizer.last_boundary(text),
             Self::Pipeline { pipeline, .. } | Self::Counting { pipeline, .. } => {
-                pipeline.last_boundary(text, 0)
+                pipeline.last_pretoken_boundary(text)
             }
         }
     }
