@@ -7,7 +7,8 @@
 //! train a unigram model. Called as `spm_train`, the program also trains a unigram model, without a
 //! note. `--jobs` is the number of threads; the model does not depend on it. For unigram models,
 //! `--num_threads` is the number of partial sums, on which the model depends. With
-//! `--input_format=counts`, the inputs are tables of `spiece count`.
+//! `--input_format=counts`, the inputs are tables of `spiece count`. With `--like`, what is not given
+//! is as in a trained model.
 //!
 //! ```text
 //! $ printf 'low lower lowest\nnew newer newest\n' > text.txt
@@ -22,18 +23,21 @@
 //! ```
 
 pub(crate) mod bytes;
+mod like;
 pub(super) mod superwords;
 
 use clap::{ArgMatches, Command};
 
+use self::like::Template;
 use self::superwords::SuperwordStage;
 use super::args;
 use super::count_tables;
-use super::io::CliResult;
+use super::io::{CliError, CliResult};
 use super::model_files::{OutputSet, warn_of_older_releases};
 use super::progress::Progress;
 use super::training_flags::{
-    check_present, corpus, default_note, jobs, read_flags, stop_on_signal, trainer, training_flags,
+    check_present, corpus, default_note, jobs, read_flags, read_flags_like, stop_on_signal,
+    trainer, training_flags,
 };
 
 /// What is written if the command line does not choose a type of model.
@@ -51,9 +55,12 @@ pub(crate) fn command() -> Command {
              --input=text.txt --model_prefix=my --vocab_size=32000 --byte_fallback --split_digits\n\nWith \
              --model_type=byte_bpe it trains byte-level BPE, with the tokens of the library tokenizers, rustbpe, minbpe or plain \
              implementations, and writes PREFIX.json or what --format says.\n\nExample:\n  spiece train --model_type=byte_bpe --pattern=gpt2 \
-             --input=text.txt --model_prefix=my --vocab_size=32000 --special_tokens='<|endoftext|>'",
+             --input=text.txt --model_prefix=my --vocab_size=32000 --special_tokens='<|endoftext|>'\n\nWith --like=old.model it trains a model with the \
+             options, rules and special pieces of another one.\n\nExample:\n  spiece train --like=old.model --input=new.txt \
+             --model_prefix=new",
         )
         .args(training_flags())
+        .arg(like::flag())
         .args([
             args::value(
                 superwords::SUPERWORD_FROM,
@@ -90,10 +97,19 @@ pub(crate) fn with_reference_defaults(command: Command) -> Command {
 /// Trains a model, writes both files, and reports a summary.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
+    let template = Template::open(matches)?;
     if bytes::is_wanted(matches)? {
+        if template.is_some() {
+            return Err(CliError::usage(
+                "--like: a .model says nothing about byte-level BPE; leave --model_type=byte_bpe or --like out",
+            ));
+        }
         return bytes::run(matches, &messages);
     }
-    let mut flags = read_flags(matches, &messages)?;
+    let mut flags = match &template {
+        Some(Template::Model(model)) => read_flags_like(model, matches, &messages)?,
+        None => read_flags(matches, &messages)?,
+    };
     check_present("input", flags.input.is_empty())?;
     check_present("model_prefix", flags.model_prefix.is_empty())?;
     let counts = count_tables::counted_input(&mut flags)?;
@@ -108,7 +124,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         trainer = trainer.with_min_word_count(count)?;
     }
     let mut output = OutputSet::with_prefix(&flags.model_prefix, &[".model", ".vocab"])?;
-    if !args::is_given(matches, "model_type") {
+    if template.is_none() && !args::is_given(matches, "model_type") {
         messages.say(DEFAULT_TYPE_NOTE);
     }
     let trained = match counts {
