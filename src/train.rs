@@ -46,6 +46,7 @@ mod word_char;
 mod log_f32;
 mod pow_f32;
 mod assemble;
+mod like;
 pub(crate) mod observer;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,8 @@
 //! train a unigram model. Called as `spm_train`, the program also trains a unigram model, without a
 //! note. `--jobs` is the number of threads; the model does not depend on it. For unigram models,
 //! `--num_threads` is the number of partial sums, on which the model depends. With
-//! `--input_format=counts`, the inputs are tables of `spiece count`.
+//! `--input_format=counts`, the inputs are tables of `spiece count`. With `--like`, what is not given
+//! is as in a trained model.
 //!
 //! ```text
 //! $ printf 'low lower lowest\nnew newer newest\n' > text.txt
@@ -22,19 +23,22 @@
 //! ```
 
 pub(crate) mod bytes;
+mod like;
 mod like_pipeline;
 pub(super) mod superwords;
 
 use clap::{ArgMatches, Command};
 
+use self::like::Template;
 use self::superwords::SuperwordStage;
 use super::args;
 use super::count_tables;
-use super::io::CliResult;
+use super::io::{CliError, CliResult};
 use super::model_files::{OutputSet, warn_of_older_releases};
 use super::progress::Progress;
 use super::training_flags::{
-    check_present, corpus, default_note, jobs, read_flags, stop_on_signal, trainer, training_flags,
+    check_present, corpus, default_note, jobs, read_flags, read_flags_like, stop_on_signal,
+    trainer, training_flags,
 };
 
 /// What is written if the command line does not choose a type of model.
@@ -52,12 +56,14 @@ pub(crate) fn command() -> Command {
              --input=text.txt --model_prefix=my --vocab_size=32000 --byte_fallback --split_digits\n\nWith \
              --model_type=byte_bpe it trains byte-level BPE, with the tokens of the library tokenizers, rustbpe, minbpe or plain \
              implementations, and writes PREFIX.json or what --format says.\n\nExample:\n  spiece train --model_type=byte_bpe --pattern=gpt2 \
-             --input=text.txt --model_prefix=my --vocab_size=32000 --special_tokens='<|endoftext|>'\n\nWith --like=tokenizer.json \
-             it trains the BPE or WordPiece model of such a file anew, with the tokens of the trainers of the library tokenizers, and \
-             writes PREFIX.json with all else of the file.\n\nExample:\n  spiece train --like=tokenizer.json --input=text.txt \
+             --input=text.txt --model_prefix=my --vocab_size=32000 --special_tokens='<|endoftext|>'\n\nWith --like=FILE it trains \
+             one like a given tokenizer: of a .model, with its options, rules and special pieces; of a tokenizer.json with BPE or \
+             WordPiece, with all but its vocabulary, and the tokens of the trainers of the library tokenizers.\n\nExamples:\n  \
+             spiece train --like=old.model --input=new.txt --model_prefix=new\n  spiece train --like=tokenizer.json --input=text.txt \
              --model_prefix=my --vocab_size=32000",
         )
         .args(training_flags())
+        .arg(like::flag())
         .args([
             args::value(
                 superwords::SUPERWORD_FROM,
@@ -76,11 +82,6 @@ pub(crate) fn command() -> Command {
             .value_name("N"),
         )
         .args(bytes::flags())
-        .arg(args::file(
-            like_pipeline::LIKE,
-            "Train like this tokenizer.json with BPE or WordPiece: all but the vocabulary and the merges is that of the file, and \
-             so is what no flag says. Writes PREFIX.json, with the tokens of the trainers of the library tokenizers",
-        ))
         .args(like_pipeline::flags())
         .mut_arg("model_type", bytes::with_model_type);
     args::with_common_flags(command)
@@ -100,14 +101,23 @@ pub(crate) fn with_reference_defaults(command: Command) -> Command {
 /// Trains a model, writes both files, and reports a summary.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
-    if let Some(pipeline) = like_pipeline::pipeline(matches)? {
-        return like_pipeline::run(&pipeline, matches, &messages);
+    let template = Template::open(matches)?;
+    if let Some(Template::Pipeline(pipeline)) = &template {
+        return like_pipeline::run(pipeline, matches, &messages);
     }
     like_pipeline::refuse_own(matches)?;
     if bytes::is_wanted(matches)? {
+        if template.is_some() {
+            return Err(CliError::usage(
+                "--like: a .model says nothing about byte-level BPE; leave --model_type=byte_bpe or --like out",
+            ));
+        }
         return bytes::run(matches, &messages);
     }
-    let mut flags = read_flags(matches, &messages)?;
+    let mut flags = match &template {
+        Some(Template::Model(model)) => read_flags_like(model, matches, &messages)?,
+        Some(Template::Pipeline(_)) | None => read_flags(matches, &messages)?,
+    };
     check_present("input", flags.input.is_empty())?;
     check_present("model_prefix", flags.model_prefix.is_empty())?;
     let counts = count_tables::counted_input(&mut flags)?;
@@ -122,7 +132,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         trainer = trainer.with_min_word_count(count)?;
     }
     let mut output = OutputSet::with_prefix(&flags.model_prefix, &[".model", ".vocab"])?;
-    if !args::is_given(matches, "model_type") {
+    if template.is_none() && !args::is_given(matches, "model_type") {
         messages.say(DEFAULT_TYPE_NOTE);
     }
     let trained = match counts {

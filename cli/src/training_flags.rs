@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches};
 
 use super::args::{self, RETIRED_HELP};
@@ -16,7 +17,7 @@ use super::io::CliResult;
 use super::list_files;
 use super::progress::Messages;
 use spiece::train::{RETIRED_OPTIONS, SpecRecording};
-use spiece::{Corpus, TrainFlags, Trainer};
+use spiece::{Corpus, Model, TrainFlags, Trainer};
 
 /// The most threads, as for the other subcommands.
 const MAX_JOBS: usize = 1024;
@@ -114,6 +115,28 @@ pub(super) fn read_flags(matches: &ArgMatches, messages: &Messages) -> CliResult
     warn_of_retired(matches, messages);
     add_lists_from_files(matches, messages, &mut flags)?;
     Ok(flags)
+}
+
+/// The flags that train a model like `model`, with those of the command line in their place, and a
+/// warning for each thing that cannot be like it.
+pub(super) fn read_flags_like(
+    model: &Model,
+    matches: &ArgMatches,
+    messages: &Messages,
+) -> CliResult<TrainFlags> {
+    let mut record = model.training_like();
+    record.flags.recording = SpecRecording::All;
+    let given = TrainFlags::DESCRIPTORS.iter().map(|option| option.name);
+    // The default of `spm_train` for the type is not given.
+    let given = given.filter(|name| matches.value_source(name) == Some(ValueSource::CommandLine));
+    let given = given.filter_map(|name| Some((name, args::given(matches, name)?)));
+    record.set_flags(given).map_err(args::invalid_option)?;
+    for gap in &record.gaps {
+        messages.warn(&gap.to_string());
+    }
+    warn_of_retired(matches, messages);
+    add_lists_from_files(matches, messages, &mut record.flags)?;
+    Ok(record.flags)
 }
 
 /// Names the retired flags that are given.

@@ -22,7 +22,7 @@ use spiece::{Corpus, Model, NormalizerSpec, TrainError, TrainFlags};
 use crate::errors;
 use crate::text::Text;
 use crate::tokenizer::threads_or_all;
-use crate::training_flags::set_flags;
+use crate::training_flags::{flags_like, set_flags};
 
 /// The number of sentences that are taken from an iterator at once, unless they are long.
 const BATCH_SENTENCES: usize = 1000;
@@ -335,6 +335,8 @@ pub struct Request<'py> {
     pub progress: Option<Bound<'py, PyAny>>,
     /// The number of threads that run; it does not change the model.
     pub threads: Option<Bound<'py, PyAny>>,
+    /// The bytes of a model, whose options are the defaults.
+    like: Option<Bound<'py, PyBytes>>,
     /// Whether the flags have the reference's defaults.
     for_schema: bool,
 }
@@ -366,12 +368,17 @@ impl Request<'_> {
     }
 
     fn flags(&self, py: Python<'_>) -> PyResult<TrainFlags> {
-        let mut flags = if self.for_schema {
-            TrainFlags::for_schema()
-        } else {
-            TrainFlags::default()
+        let mut flags = match &self.like {
+            Some(file) => flags_like(py, file.as_bytes(), &self.flags)?,
+            None => {
+                let mut flags = match self.for_schema {
+                    true => TrainFlags::for_schema(),
+                    false => TrainFlags::default(),
+                };
+                set_flags(py, &mut flags, &self.flags)?;
+                flags
+            }
         };
-        set_flags(py, &mut flags, &self.flags)?;
         if let Some(spec) = &self.normalizer {
             let spec = NormalizerSpec::from_bytes(spec.as_bytes());
             flags.normalizer = Some(spec.map_err(|error| errors::of_model(py, &error))?);

@@ -1,14 +1,18 @@
 //! The options of training by name: the flags of all types of models, and those that byte-level BPE
 //! has alone, which are known here so that an error can name the type that they are for.
 
+use std::ffi::CString;
+
+use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use spiece::TrainFlags;
+use spiece::formats::FileFormat;
 use spiece::train::OptionError;
+use spiece::{Model, TrainFlags};
 
 use crate::errors;
 
 /// The options of byte-level BPE alone: name, description and default.
-const BYTE_LEVEL_OPTIONS: [(&str, &str, &str); 6] = [
+const BYTE_LEVEL_OPTIONS: [(&str, &str, &str); 8] = [
     (
         "pattern",
         "byte_bpe: how text is cut into the parts that no token crosses: a name such as cl100k, an expression, or none",
@@ -39,6 +43,16 @@ const BYTE_LEVEL_OPTIONS: [(&str, &str, &str); 6] = [
         "byte_bpe: cut the special tokens out of the texts, so that they are not learned and no token crosses them",
         "false",
     ),
+    (
+        "required_tokens",
+        "byte_bpe: tokens that the vocabulary has whatever the texts; the merges that make them come first",
+        "",
+    ),
+    (
+        "forbidden_tokens",
+        "byte_bpe: lines 'never_made TOKEN' for tokens that no merge makes, and 'never_merged TOKEN' for those that are never a part of another, with \\n, \\t, \\\\ and \\x20 for bytes",
+        "",
+    ),
 ];
 
 /// Sets flags by name.
@@ -55,10 +69,44 @@ pub fn set_flags(
 
 /// Sets one flag by name.
 pub fn set_flag(py: Python<'_>, flags: &mut TrainFlags, name: &str, value: &str) -> PyResult<()> {
-    flags.set(name, value).map_err(|error| match error {
-        OptionError::Unknown { .. } if is_of_byte_level(name) => of_byte_level_alone(py, name),
-        error => errors::of_option(py, &error),
-    })
+    flags.set(name, value).map_err(|error| of_set(py, &error))
+}
+
+/// The exception for an option that cannot be set.
+fn of_set(py: Python<'_>, error: &OptionError) -> PyErr {
+    match error {
+        OptionError::Unknown { option } if is_of_byte_level(option) => {
+            of_byte_level_alone(py, option)
+        }
+        error => errors::of_option(py, error),
+    }
+}
+
+/// The flags that train a model like the one of a file with these bytes, and others by name in their
+/// place. What cannot be like it is a warning.
+pub fn flags_like(
+    py: Python<'_>,
+    file: &[u8],
+    values: &[(String, String)],
+) -> PyResult<TrainFlags> {
+    let format = FileFormat::of_content(file);
+    if format != FileFormat::Model {
+        let message = format!(
+            "like: a file of the format {format} does not say how it was trained; pass a .model of SentencePiece"
+        );
+        return Err(PyValueError::new_err(message));
+    }
+    let model = Model::from_bytes(file).map_err(|error| errors::of_open(py, &error))?;
+    let mut record = model.training_like();
+    let values = values.iter().map(|(name, value)| (&**name, &**value));
+    record
+        .set_flags(values)
+        .map_err(|error| of_set(py, &error))?;
+    for gap in &record.gaps {
+        let message = CString::new(gap.to_string())?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 3)?;
+    }
+    Ok(record.flags)
 }
 
 fn is_of_byte_level(name: &str) -> bool {

@@ -224,3 +224,27 @@ def test_files_that_are_no_text_are_refused_or_doubted(corpus, tmp_path):
     path.write_bytes(b"a\0b\n" + "\n".join(corpus).encode())
     with pytest.warns(UserWarning, match="NUL"):
         spiece.train(files=path, **OPTIONS)
+
+
+def test_a_model_is_trained_like_another_one_but_for_the_options_that_are_given(corpus, tmp_path):
+    special = {"pad_id": 3, "user_defined_symbols": ["<sep>"], "normalization_rule_name": "nfkc"}
+    old = spiece.train(corpus, **OPTIONS, **special)
+    old.save(tmp_path / "old")
+    for like in (old, tmp_path / "old.model", str(tmp_path / "old.model")):
+        assert spiece.train(corpus, like=like).pieces() == old.pieces()
+        smaller = spiece.train(corpus, like=like, vocab_size=len(old) - 10)
+        assert len(smaller) == len(old) - 10
+        assert smaller.pieces()[:5] == old.pieces()[:5]
+    (tmp_path / "a.json").write_text('{"version": "1.0"}')
+    with pytest.raises(ValueError, match="like: a file of the format tokenizer.json"):
+        spiece.train(corpus, like=tmp_path / "a.json")
+    with pytest.raises(TypeError, match="byte-level"):
+        spiece.train(corpus, like=old, model_type="byte_bpe")
+
+
+def test_byte_level_training_takes_required_and_forbidden_tokens(corpus):
+    options = {"required_tokens": ["SELECT", " FROM"], "forbidden_tokens": ["never_made  the", "never_merged e"]}
+    tokenizer = spiece.train(corpus, model_type="byte_bpe", vocab_size=400, **options).tokenizer()
+    assert len(tokenizer.encode(" FROM")) == 1
+    assert len(tokenizer.encode("SELECT")) == 1
+    assert len(tokenizer.encode(" the")) > 1

@@ -32,10 +32,12 @@
 //! * [`pairs`]: count and occurrences of each pair; [`pair_map`]: the map from two symbols to their
 //!   pair; [`pair_filter`]: which pairs need not be counted.
 //! * [`queue`]: the order of merges.
+//! * [`bans`]: tokens that no merge makes or takes.
 //! * [`merge`]: the loop; [`merge_contexts`]: the symbols next to merged occurrences.
 //! * [`coverage_search`]: division of the vocabulary between characters and merges
 //!   (`auto_character_coverage`).
 
+pub(crate) mod bans;
 pub(super) mod coverage_search;
 pub(crate) mod merge;
 mod merge_contexts;

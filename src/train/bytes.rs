@@ -25,6 +25,13 @@
 //! minbpe's order needs the place of the first occurrence of each distinct pretoken, and nothing
 //! else of the order of the text ([`order::FirstPlaces`]).
 //!
+//! # Required and forbidden tokens
+//!
+//! Required tokens are made by merges before all others ([`seeds`]), and forbidden ones are pairs that
+//! are no candidates ([`TokenBans`](super::bpe::bans::TokenBans)). No reference has either.
+//!
+//! # Special tokens that are learned
+//!
 //! A merge that spells a special token of `tokenizers` has that token's id, and does not count as a
 //! token of the vocabulary. All of them stop when no pair is left (minbpe with an error).
 
@@ -32,6 +39,8 @@ mod counts;
 mod first_places;
 mod options;
 mod order;
+mod seeds;
+mod token_lines;
 #[cfg(test)]
 mod tests;
 
@@ -43,6 +52,7 @@ use self::first_places::OrderedCounts;
 pub(crate) use self::options::length_limit;
 pub use self::options::{ByteTieOrder, ByteTrainOptions, ParseByteTieOrderError};
 pub(crate) use self::order::{FirstPlaces, GreatestBytes, SmallestIds};
+use self::seeds::Seeds;
 use super::TrainError;
 use super::batch::{Batch, SentenceRules};
 use super::bpe::merge::{LearnedMerge, MergeTrainer};
@@ -80,6 +90,7 @@ use crate::pipeline::Pipeline;
 pub struct ByteTrainer {
     options: ByteTrainOptions,
     layout: IdLayout,
+    seeds: Seeds,
     special: Option<SpecialSearch>,
     work: ExecutionConfig,
     /// Pretokens that occur less often are ignored.
@@ -92,9 +103,13 @@ impl ByteTrainer {
     /// # Errors
     /// `vocab_size` has no room for the bytes and the special tokens; a special token is empty or
     /// has a NUL, or is, for `tokenizers`, the spelling of other bytes; `split_special_tokens` is set
-    /// with the order of minbpe. Also the errors of [`untrained`](Self::untrained).
+    /// with the order of minbpe. A [required](ByteTrainOptions::required_tokens) token is empty, no
+    /// pretoken of its own, too long or forbidden; a forbidden one is empty, or a byte that is never to
+    /// be made. Also the errors of [`untrained`](Self::untrained).
     pub fn new(options: ByteTrainOptions) -> Result<Self, TrainError> {
-        let layout = IdLayout::new(&options)?;
+        let mut layout = IdLayout::new(&options)?;
+        let seeds = Seeds::new(&options, &layout.bytes)?;
+        layout.make_room(seeds.merged())?;
         if options.split_special_tokens && options.tie_order == ByteTieOrder::Minbpe {
             return Err(OptionError::Conflict {
                 option: "split_special_tokens",
@@ -105,6 +120,7 @@ impl ByteTrainer {
         }
         let mut trainer = Self {
             layout,
+            seeds,
             options,
             special: None,
             work: ExecutionConfig::of_machine(),
@@ -137,7 +153,7 @@ impl ByteTrainer {
         &self.options
     }
 
-    /// The vocabulary before training: bytes and special tokens.
+    /// The vocabulary before training: bytes, special tokens, and required ones with their parts.
     ///
     /// # Errors
     /// The special tokens are refused; see [`ByteBpe::new`].
@@ -214,11 +230,12 @@ impl ByteTrainer {
     ) -> Result<Vec<LearnedMerge>, TrainError> {
         words.remove_rare(self.min_word_count.get());
         run.reporter.start(Stage::Merging)?;
-        let symbols = SymbolArena::of_bytes(&self.layout.bytes);
-        let spelling = ByteSpelling::of(&symbols);
-        let words = run
-            .pool
-            .install(|| WordBuffer::new(words, &spelling, &self.work.hasher))?;
+        let symbols = self.seeds.symbols();
+        let hasher = &self.work.hasher;
+        let words = run.pool.install(|| match self.seeds.merged() {
+            [] => WordBuffer::new(words, &ByteSpelling::of(&symbols), hasher),
+            _ => WordBuffer::new(words, &self.seeds, hasher),
+        })?;
         if self.options.tie_order == ByteTieOrder::Greatest {
             return self.merge(GreatestBytes, symbols, words, run);
         }
@@ -236,8 +253,11 @@ impl ByteTrainer {
     ) -> Result<Vec<LearnedMerge>, TrainError> {
         let words = words.frequent(self.min_word_count.get());
         run.reporter.start(Stage::Merging)?;
-        let symbols = SymbolArena::of_bytes(&self.layout.bytes);
-        let words = WordBuffer::in_order(words, &ByteSpelling::of(&symbols))?;
+        let symbols = self.seeds.symbols();
+        let words = match self.seeds.merged() {
+            [] => WordBuffer::in_order(words, &ByteSpelling::of(&symbols))?,
+            _ => WordBuffer::in_order(words, &self.seeds)?,
+        };
         self.merge(FirstPlaces, symbols, words, run)
     }
 
@@ -265,7 +285,7 @@ impl ByteTrainer {
             &mut |merges| run.reporter.merged(merges),
         )?;
         run.reporter.end_merges(&merges)?;
-        run.summary.merges = merges.len();
+        run.summary.merges = self.seeds.merged().len() + merges.len();
         Ok(merges)
     }
 
@@ -284,7 +304,9 @@ impl ByteTrainer {
     fn vocabulary(&self, merges: Vec<LearnedMerge>) -> Result<ByteBpe, TrainError> {
         let mut parts = ByteBpeParts::new(self.options.pretokenizer.clone());
         parts.whole_pretokens_first = self.options.tie_order != ByteTieOrder::Tokenizers;
-        (parts.tokens, parts.special_tokens) = self.layout.tokens(merges)?;
+        let seeds = self.seeds.merged().iter().cloned();
+        let merged = seeds.chain(merges.into_iter().map(|merge| merge.text));
+        (parts.tokens, parts.special_tokens) = self.layout.tokens(merged.collect())?;
         Ok(ByteBpe::new(parts)?)
     }
 }
@@ -480,10 +502,27 @@ impl IdLayout {
         })
     }
 
+    /// Leaves less room for what is merged in training.
+    fn make_room(&mut self, seeds: &[Box<[u8]>]) -> Result<(), TrainError> {
+        let needed = seeds
+            .iter()
+            .filter(|text| !self.learnable.contains_key(*text));
+        let needed = needed.count();
+        self.room = self.room.checked_sub(needed).ok_or_else(|| OptionError::Conflict {
+            option: "vocab_size",
+            problem: format!(
+                "it has room for {} tokens besides bytes and special tokens, and required_tokens make {needed} with their parts",
+                self.room
+            ),
+            remedy: "raise it, or remove required tokens",
+        })?;
+        Ok(())
+    }
+
     /// The tokens in the order of their ranks, and the special tokens.
     fn tokens(
         &self,
-        merges: Vec<LearnedMerge>,
+        merges: Vec<Box<[u8]>>,
     ) -> Result<(Vec<ByteToken>, Vec<SpecialToken>), TrainError> {
         let tokens = self.bytes.len() + merges.len();
         let (first_token, first_special) = match self.special_first {
@@ -494,8 +533,7 @@ impl IdLayout {
         let special_ids = id_of(first_special)?..;
         id_of(tokens + self.special.len())?;
         let single_bytes = self.bytes.iter().map(|byte| Box::from([*byte]));
-        let merged = merges.into_iter().map(|merge| merge.text);
-        let tokens = single_bytes.chain(merged).filter_map(|bytes: Box<[u8]>| {
+        let tokens = single_bytes.chain(merges).filter_map(|bytes: Box<[u8]>| {
             let shared = self.learnable.get(&bytes).copied();
             let id = shared.or_else(|| free_ids.next())?;
             Some(ByteToken { bytes, id })

@@ -3,7 +3,7 @@
 //! `<unk>`, `<s>`, `</s>` and `<pad>` have the ids that the options give them. The other pieces
 //! take the lowest free ids: control symbols first, then user-defined symbols, then the 256 byte
 //! pieces. A symbol with the text of a special piece gets no id of its own but changes the kind of
-//! that piece.
+//! that piece. [`TrainOptions::symbol_ids`] gives symbols and byte pieces other ids than the lowest free ones.
 //!
 //! For example, `unk_id=1`, `bos_id=3`, `eos_id=-1`, `control_symbols=a,<s>,b` and
 //! `user_defined_symbols=c` give:
@@ -116,7 +116,8 @@ impl MetaPieces {
             ("byte_fallback", bytes, PieceKind::Byte),
         ];
         let mut symbols = HashSet::new();
-        let mut next_id = 0;
+        // Those whose ids are not given. The ids that are given have to be taken before.
+        let mut others = Vec::new();
         for (option, texts, kind) in groups {
             for text in texts {
                 if !symbols.insert(text) {
@@ -133,13 +134,47 @@ impl MetaPieces {
                     special.kind = kind;
                     continue;
                 }
-                while self.by_id.contains_key(&next_id) {
-                    next_id += 1;
-                }
                 let text = text.clone();
-                self.by_id.insert(next_id, MetaPiece { text, kind });
+                let piece = MetaPiece { text, kind };
+                match options.symbol_ids.get(&piece.text) {
+                    None => others.push(piece),
+                    Some(id) => self.add_with_id(*id, piece, options.vocab_size)?,
+                }
             }
         }
+        let mut next_id = 0;
+        for piece in others {
+            while self.by_id.contains_key(&next_id) {
+                next_id += 1;
+            }
+            self.by_id.insert(next_id, piece);
+        }
+        Ok(())
+    }
+
+    /// Adds a symbol that the options give an id.
+    fn add_with_id(
+        &mut self,
+        id: u32,
+        piece: MetaPiece,
+        vocab_size: u32,
+    ) -> Result<(), OptionError> {
+        let remedy = "give it another id, or leave its id out";
+        if id >= vocab_size {
+            let problem = format!(
+                "{} has the id {id}, which is none in a vocabulary of {vocab_size}",
+                piece.text
+            );
+            return Err(conflict("symbol_ids", &problem, remedy));
+        }
+        if let Some(other) = self.by_id.get(&(id as usize)) {
+            let problem = format!(
+                "{} has the id {id}, which is that of {} already",
+                piece.text, other.text
+            );
+            return Err(conflict("symbol_ids", &problem, remedy));
+        }
+        self.by_id.insert(id as usize, piece);
         Ok(())
     }
 
@@ -187,6 +222,12 @@ impl MetaPieces {
     pub(crate) fn get(&self, id: usize) -> Option<(&str, PieceKind)> {
         let piece = self.by_id.get(&id)?;
         Some((&piece.text, piece.kind))
+    }
+
+    /// The pieces with their ids, in this order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &str, PieceKind)> {
+        let pieces = self.by_id.iter();
+        pieces.map(|(id, piece)| (*id, piece.text.as_str(), piece.kind))
     }
 
     /// The id and the text of the unknown piece.

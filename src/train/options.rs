@@ -35,7 +35,7 @@ mod record;
 mod validate;
 mod values;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU8;
 use std::ops::RangeInclusive;
 
@@ -204,6 +204,12 @@ macro_rules! train_options {
             /// `normalization_rule_tsv`, `add_dummy_prefix` and `remove_extra_whitespaces`. It has
             /// no flag.
             pub normalizer: Option<NormalizerSpec>,
+            /// Used in place of the flag `denormalization_rule_tsv`: its rules and their name. It has
+            /// no flag.
+            pub denormalizer: Option<NormalizerSpec>,
+            /// As [`TrainOptions::symbol_ids`](crate::TrainOptions::symbol_ids). It has no flag, and
+            /// no model records it.
+            pub symbol_ids: BTreeMap<String, u32>,
             /// The flags that were set by name.
             named: BTreeSet<&'static str>,
             /// Whether the model type is recorded only if it was set by name; see
@@ -217,6 +223,8 @@ macro_rules! train_options {
                     $($name: $default,)*
                     recording: SpecRecording::default(),
                     normalizer: None,
+                    denormalizer: None,
+                    symbol_ids: BTreeMap::new(),
                     named: BTreeSet::new(),
                     omits_model_type: false,
                 }
@@ -233,7 +241,8 @@ macro_rules! train_options {
 
             /// Sets a flag by the name and in the notation of `spm_train`, and marks it as set by
             /// name (see [`SpecRecording::Named`]). A [retired](RETIRED_OPTIONS) flag is accepted
-            /// and ignored.
+            /// and ignored. A flag of rules or of whitespace takes the place of what
+            /// [`normalizer`](Self::normalizer) and [`denormalizer`](Self::denormalizer) say about it.
             ///
             /// # Errors
             /// [`OptionError::Unknown`] for an unknown name, [`OptionError::Value`] for text that
@@ -248,6 +257,7 @@ macro_rules! train_options {
                             expected: <$type as FlagValue>::EXPECTED,
                         })?;
                         self.named.insert(stringify!($name));
+                        self.override_specs(name);
                         Ok(())
                     })*
                     _ if RETIRED_OPTIONS.contains(&name) => Ok(()),
@@ -303,7 +313,8 @@ macro_rules! train_options {
                 $(record_option!($target, spec, $name, {
                     self.$name.record(self.is_recorded(stringify!($name), self.$name != defaults.$name))
                 });)*
-                if self.omits_model_type && !self.named.contains("model_type") {
+                let is_program = self.recording == SpecRecording::All;
+                if self.omits_model_type && !is_program && !self.named.contains("model_type") {
                     spec.model_type = None;
                 }
                 spec
@@ -312,6 +323,16 @@ macro_rules! train_options {
             /// Sets the flags that a `trainer_spec` has, and marks them as set by name.
             fn read_trainer_spec(&mut self, spec: &TrainerSpec, gaps: &mut Vec<RecordGap>) {
                 $(read_option!($target, self, spec, gaps, $name);)*
+            }
+
+            /// Makes a flag what it is if it is not set.
+            pub(crate) fn forget(&mut self, name: &str) {
+                let defaults = TrainFlags::default();
+                match name {
+                    $(stringify!($name) => self.$name = defaults.$name,)*
+                    _ => {}
+                }
+                self.named.remove(name);
             }
 
             /// Whether `trainer_spec` has a field for the flag `name`.
@@ -525,6 +546,9 @@ train_options! {
         eos: SpecialPiece = SpecialPiece::new("</s>", Some(2));
         /// The padding piece.
         pad: SpecialPiece = SpecialPiece::new("<pad>", None);
+        /// Ids of control symbols, user-defined symbols and byte pieces, by their texts; the others
+        /// take the lowest ids that are free. A text that is none of these pieces has no effect.
+        symbol_ids: BTreeMap<String, u32> = BTreeMap::new();
         /// Longest piece in words, for pieces of several words (`split_by_whitespace=false`);
         /// `None` is no limit. With a limit, no piece has a space after a colon. For
         /// [`Model::extend`](crate::Model::extend) only.
@@ -536,7 +560,7 @@ train_options! {
 
 impl TrainFlags {
     /// Flags with the defaults of the reference's bindings: the model type is unigram, the default
-    /// of the protobuf schema, and is recorded only if it is set by name.
+    /// of the protobuf schema, and is recorded only if it is set by name, or all flags are.
     ///
     /// ```
     /// use spiece::{ModelType, TrainFlags};
@@ -548,6 +572,38 @@ impl TrainFlags {
             model_type: ModelType::Unigram,
             omits_model_type: true,
             ..Self::default()
+        }
+    }
+
+    /// Takes out of the specs what the flag `name`, which was set, says otherwise.
+    fn override_specs(&mut self, name: &str) {
+        match name {
+            "normalization_rule_name" | "normalization_rule_tsv" => {
+                let Some(spec) = self.normalizer.take() else {
+                    return;
+                };
+                // The treatment of whitespace stays.
+                if let Some(value) = spec.add_dummy_prefix {
+                    self.add_dummy_prefix = value;
+                    self.named.insert("add_dummy_prefix");
+                }
+                if let Some(value) = spec.remove_extra_whitespaces {
+                    self.remove_extra_whitespaces = value;
+                    self.named.insert("remove_extra_whitespaces");
+                }
+            }
+            "denormalization_rule_tsv" => self.denormalizer = None,
+            "add_dummy_prefix" => {
+                if let Some(spec) = &mut self.normalizer {
+                    spec.add_dummy_prefix = Some(self.add_dummy_prefix);
+                }
+            }
+            "remove_extra_whitespaces" => {
+                if let Some(spec) = &mut self.normalizer {
+                    spec.remove_extra_whitespaces = Some(self.remove_extra_whitespaces);
+                }
+            }
+            _ => {}
         }
     }
 

@@ -18,6 +18,7 @@ use crate::args::{self, PATTERN};
 use crate::byte_files::{self, ByteFormat, FORMAT, SPECIAL_TOKENS};
 use crate::count_tables;
 use crate::io::{CliError, CliResult};
+use crate::list_files;
 use crate::model_files::OutputSet;
 use crate::progress::{Messages, Progress};
 use crate::training_flags::{self, check_present, set_option, stop_on_signal};
@@ -31,6 +32,9 @@ const TIE_ORDER: &str = "tie_order";
 const MIN_FREQUENCY: &str = "min_frequency";
 const MAX_TOKEN_LENGTH: &str = "max_token_length";
 const SPLIT_SPECIAL_TOKENS: &str = "split_special_tokens";
+const REQUIRED_TOKENS: &str = "required_tokens";
+const REQUIRED_TOKENS_FILE: &str = "required_tokens_file";
+const FORBIDDEN_TOKENS: &str = "forbidden_tokens";
 
 /// The flags of `spm_train` that mean the same here.
 const SHARED_FLAGS: &[&str] = &[
@@ -67,6 +71,20 @@ pub(super) fn flags() -> impl Iterator<Item = Arg> {
             "byte_bpe, like: tokens have fewer bytes, or characters, than this (two are always allowed) [default: no limit]",
         )
         .value_name("N"),
+        args::value(
+            REQUIRED_TOKENS,
+            "byte_bpe: tokens that the vocabulary has whatever the text; the merges that make them come first",
+        )
+        .value_name("A,B,..."),
+        args::file(
+            REQUIRED_TOKENS_FILE,
+            "byte_bpe: File with more required tokens, one per line, with \\n, \\t, \\\\ and \\x20 for bytes",
+        ),
+        args::file(
+            FORBIDDEN_TOKENS,
+            "byte_bpe: File of tokens that no merge makes (lines `never_made TOKEN`) or that are never a part of another \
+             token (`never_merged TOKEN`), with bytes as in required_tokens_file; # begins a comment",
+        ),
         superwords::pattern_flag(
             "byte_bpe, with --superword_from: how text is cut into the parts that no superword crosses, which is the pattern \
              of the trained vocabulary [default: superbpe, which cuts out numbers and runs of symbols]",
@@ -131,6 +149,9 @@ pub(crate) fn is_wanted(matches: &ArgMatches) -> CliResult<bool> {
         MAX_TOKEN_LENGTH,
         SPECIAL_TOKENS,
         SPLIT_SPECIAL_TOKENS,
+        REQUIRED_TOKENS,
+        REQUIRED_TOKENS_FILE,
+        FORBIDDEN_TOKENS,
         SUPERWORD_PATTERN,
         FORMAT,
     ];
@@ -189,14 +210,31 @@ fn options(matches: &ArgMatches, messages: &Messages) -> CliResult<(ByteTrainOpt
     let given = ByteTrainOptions::FLAGS.into_iter();
     let given = given.filter(|name| has(matches, name));
     let given = given.map(|name| (name, args::text(matches, name)));
-    // An empty pattern is the default, and counts are read without regard to their format.
+    // An empty pattern is the default, counts are read without regard to their format, and forbidden
+    // tokens are in a file.
     let given = given.filter(|flag| {
         !matches!(
             *flag,
-            (PATTERN, "") | ("input_format", count_tables::COUNTS_FORMAT)
+            (PATTERN, "") | ("input_format", count_tables::COUNTS_FORMAT) | (FORBIDDEN_TOKENS, _)
         )
     });
-    let options = ByteTrainOptions::from_flags(given).map_err(args::invalid_option)?;
+    let mut options = ByteTrainOptions::from_flags(given).map_err(args::invalid_option)?;
+    // `spiece count` has neither of the files.
+    let file = |flag| {
+        has(matches, flag)
+            .then(|| args::non_empty(matches, flag))
+            .flatten()
+    };
+    if let Some(path) = file(REQUIRED_TOKENS_FILE) {
+        let lines = list_files::lines(path)?.join("\n");
+        let added = options.add_required_lines(&lines);
+        added.map_err(|error| CliError::in_file(path.as_ref(), error))?;
+    }
+    if let Some(path) = file(FORBIDDEN_TOKENS) {
+        let lines = list_files::lines(path)?.join("\n");
+        let added = options.add_forbidden_lines(&lines);
+        added.map_err(|error| CliError::in_file(path.as_ref(), error))?;
+    }
     Ok((options, flags))
 }
 
@@ -228,6 +266,11 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
     let (mut options, mut flags) = options(matches, messages)?;
     let wanted = options.vocab_size;
     let superwords = ByteSuperwordStage::new(matches, &flags, &mut options)?;
+    if superwords.is_some() && args::is_given(matches, FORBIDDEN_TOKENS) {
+        return Err(CliError::usage(
+            "--forbidden_tokens does not go with --superword_from, whose second stage does not know them; leave one out",
+        ));
+    }
     let mut trainer = trainer_with(options, matches, &flags)?;
     check_present("input", flags.input.is_empty())?;
     check_present("model_prefix", flags.model_prefix.is_empty())?;

@@ -9,22 +9,19 @@
 //! What the command line does not say is as in the file, the number of tokens as well.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 use clap::{Arg, ArgMatches};
 
+use super::like::LIKE;
 use crate::args;
 use crate::io::{CliError, CliResult};
 use crate::model_files::OutputSet;
 use crate::progress::{Messages, Progress};
 use crate::training_flags::{self, check_present, set_option, stop_on_signal};
+use spiece::TrainFlags;
 use spiece::formats::{ByteFileOptions, FileFormat};
 use spiece::pipeline::Pipeline;
 use spiece::train::{OptionDescriptor, PipelineTrainOptions, PipelineTrainer};
-use spiece::{Tokenizer, TrainFlags};
-
-/// The flag for the file.
-pub(crate) const LIKE: &str = "like";
 
 /// The flags of `spm_train` that mean the same here.
 const SHARED_FLAGS: &[&str] = &[
@@ -106,25 +103,12 @@ const OWN_FLAGS: [&str; 5] = [
 
 /// Refuses the flags of training like a pipeline, where there is none.
 pub(super) fn refuse_own(matches: &ArgMatches) -> CliResult {
-    if let Some(path) = args::non_empty(matches, LIKE) {
-        return Err(CliError::Usage(format!(
-            "--{LIKE}: {path} has no pipeline; name a tokenizer.json with BPE or WordPiece"
-        )));
-    }
     match OWN_FLAGS.iter().find(|flag| has(matches, flag)) {
         Some(flag) => Err(CliError::Usage(format!(
             "--{flag} is for training like a tokenizer.json; add --{LIKE}=FILE"
         ))),
         None => Ok(()),
     }
-}
-
-/// The pipeline of `--like`; `None` if the flag is not given, or names a file without a pipeline.
-pub(super) fn pipeline(matches: &ArgMatches) -> CliResult<Option<Arc<Pipeline>>> {
-    let Some(path) = args::non_empty(matches, LIKE) else {
-        return Ok(None);
-    };
-    Ok(Tokenizer::open(path)?.pipeline().cloned())
 }
 
 /// Refuses the flags that have no meaning here.

@@ -415,3 +415,69 @@ fn counts_without_special_tokens_need_the_same_flags_in_training() {
         "split_special_tokens",
     );
 }
+
+#[test]
+fn required_tokens_are_one_id_and_forbidden_ones_are_not_made_or_merged() {
+    let files: [(&str, &[u8]); 3] = [
+        (
+            "in.txt",
+            "the tide the time\nthe tie\n"
+                .repeat(9)
+                .as_bytes()
+                .to_vec()
+                .leak(),
+        ),
+        ("required.txt", b"SELECT\n\\t\\t\n"),
+        (
+            "forbidden.txt",
+            b"# two kinds\nnever_made  the\nnever_merged  t\nnever_merged SELECT\n",
+        ),
+    ];
+    let folder = folder_with(&files);
+    for order in ["hf", "rustbpe", "minbpe", "greatest"] {
+        let order = format!("--tie_order={order}");
+        let arguments = [
+            "--input=in.txt",
+            "--vocab_size=285",
+            &order,
+            "--required_tokens=xyz, FROM",
+            "--required_tokens_file=required.txt",
+            "--forbidden_tokens=forbidden.txt",
+        ];
+        let file = trained(folder.path(), &arguments, "m.json");
+        let tokenizer = Tokenizer::from_bytes(&file).unwrap();
+        for token in ["xyz", " FROM", "SELECT", "\t\t"] {
+            assert_eq!(tokenizer.encode(token).len(), 1, "{order} {token:?}");
+        }
+        let pipeline = tokenizer.pipeline().unwrap();
+        let json = String::from_utf8(pipeline.to_tokenizer_json().unwrap()).unwrap();
+        assert!(
+            json.contains("\"\u{120}t\"") && json.contains("\"SELECT\""),
+            "{order}"
+        );
+        for text in ["\u{120}the\"", "\u{120}ti", "SELECTS"] {
+            assert!(!json.contains(text), "{order} {text}");
+        }
+    }
+    let refused: &[(&[&str], &str)] = &[
+        (
+            &["--required_tokens=a b"],
+            "required_tokens: the piece \"a b\" is divided by the pattern",
+        ),
+        (
+            &["--forbidden_tokens=in.txt"],
+            "in.txt: forbidden_tokens: \"the tide the time\"",
+        ),
+        (
+            &["--forbidden_tokens=forbidden.txt", "--superword_from=270"],
+            "--forbidden_tokens does not go with",
+        ),
+    ];
+    for (arguments, message) in refused {
+        let fixed = ["--input=in.txt", "--vocab_size=300"];
+        let output = train(folder.path(), &[&fixed[..], arguments].concat());
+        assert!(!output.status.success());
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(messages.contains(message), "{messages}");
+    }
+}

@@ -682,3 +682,80 @@ fn the_program_writes_the_golden_files() {
     }
     assert!(cases > 60, "{cases} cases");
 }
+
+#[test]
+fn a_model_is_trained_like_another_one_but_for_the_flags_that_are_given() {
+    let folder = folder_with(&[("in.txt", TEXT.as_bytes()), ("new.txt", TEXT.as_bytes())]);
+    let options = [
+        "--input=in.txt",
+        "--model_prefix=old",
+        "--model_type=unigram",
+        "--normalization_rule_name=nfkc_cf",
+        "--pad_id=3",
+        "--user_defined_symbols=dog",
+        "--hard_vocab_limit=false",
+    ];
+    let output = train(folder.path(), &options);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let like = |arguments: &[&str]| {
+        let output = spiece_in(
+            folder.path(),
+            &[&["train", "--like=old.model"], arguments].concat(),
+        );
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let messages = like(&["--input=in.txt", "--model_prefix=new"]);
+    assert!(
+        !messages.contains("warning") && !messages.contains("note: training a BPE model"),
+        "{messages}"
+    );
+    let open = |name: &str| Model::open(folder.path().join(name)).unwrap();
+    let (old, new) = (open("old.model"), open("new.model"));
+    assert!(old.pieces().eq(new.pieces()));
+    assert_eq!(new.trainer_spec().model_prefix(), b"new");
+    like(&[
+        "--input=new.txt",
+        "--model_prefix=more",
+        "--vocab_size=40",
+        "--model_type=bpe",
+        "--bos_id=-1",
+        "--normalization_rule_name=nfkc",
+    ]);
+    let more = open("more.model");
+    assert_eq!(
+        (more.len(), more.normalizer_spec().name()),
+        (40, &b"nfkc"[..])
+    );
+    assert_eq!(more.trainer_spec().bos_id(), -1);
+    assert!(
+        more.trainer_spec()
+            .user_defined_symbols
+            .iter()
+            .eq([&b"dog"[..]])
+    );
+}
+
+#[test]
+fn only_models_say_how_another_one_is_trained() {
+    let folder = folder_with(&[
+        ("in.txt", TEXT.as_bytes()),
+        ("a.json", b"{\"version\": \"1.0\"}"),
+    ]);
+    let cases: &[(&str, &[&str], &str)] = &[
+        (
+            "a.json",
+            &[],
+            "--like: a.json is of the format tokenizer.json",
+        ),
+        (".", &[], "--like: . is of the format folder"),
+        ("no.model", &[], "no.model"),
+    ];
+    for (file, arguments, message) in cases {
+        let like = format!("--like={file}");
+        let fixed = ["train", &like, "--input=in.txt", "--model_prefix=m"];
+        let output = spiece_in(folder.path(), &[&fixed[..], arguments].concat());
+        assert_eq!(output.status.code(), Some(1), "{file}");
+        assert!(stderr(&output).contains(message), "{}", stderr(&output));
+    }
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from . import _native
@@ -251,7 +252,12 @@ class Trainer:
     ``SentencePieceNormalizer`` or the bytes of its spec; ``pretokenizer`` divides a text into parts that no piece crosses.
 
     ``model_type="byte_bpe"`` is byte-level BPE, with ``pattern``, ``tie_order``, ``min_frequency``, ``max_token_length``,
-    ``special_tokens`` and ``split_special_tokens``. Sentences are then taken as they are: line feeds at their ends are text.
+    ``special_tokens``, ``split_special_tokens``, ``required_tokens`` (a list) and ``forbidden_tokens`` (a list of lines such
+    as ``never_made ab``). Sentences are then taken as they are: line feeds at their ends are text.
+
+    ``like`` is a SentencePiece model, or the path of one: what is no option of this call is as in that model, such as its
+    normalization rules, its special pieces with their ids and the number of its pieces, but for what belongs to its corpus.
+    What cannot be like it is a ``UserWarning``.
 
     >>> trainer = Trainer(vocab_size=30, hard_vocab_limit=False)
     >>> trainer
@@ -266,15 +272,19 @@ class Trainer:
         threads: int | None = None,
         normalizer: _Normalizer | bytes | None = None,
         pretokenizer: Callable[[str], Iterable[str]] | None = None,
+        like: Model | str | os.PathLike[str] | None = None,
         **options: object,
     ) -> None:
+        if like is not None and is_byte_level(options):
+            raise TypeError("like: a SentencePiece model says nothing about byte-level BPE; leave model_type out")
         self._options = options
+        self._like = like
         self._threads = threads
         self._normalizer = normalizer
         self._pretokenizer = pretokenizer
 
     def __repr__(self) -> str:
-        given = {"threads": self._threads, "normalizer": self._normalizer, "pretokenizer": self._pretokenizer}
+        given = {"threads": self._threads, "normalizer": self._normalizer, "pretokenizer": self._pretokenizer, "like": self._like}
         shown = self._options | {name: value for name, value in given.items() if value is not None}
         return f"<spiece.Trainer: {', '.join(f'{name}={value!r}' for name, value in shown.items()) or 'defaults'}>"
 
@@ -318,6 +328,11 @@ class Trainer:
         normalizer = self._normalizer
         if normalizer is not None and not isinstance(normalizer, bytes):
             normalizer = normalizer.serialized_normalizer_spec()
+        like = self._like
+        if isinstance(like, Model):
+            like = like.to_bytes()
+        elif like is not None:
+            like = Path(like).read_bytes()
         with callback(progress) as call:
             trained = run(
                 request(
@@ -327,6 +342,7 @@ class Trainer:
                     normalizer=normalizer,
                     progress=call,
                     threads=self._threads,
+                    like=like,
                 )
             )
         return Model._trained(*trained)
@@ -340,6 +356,7 @@ def train(
     threads: int | None = None,
     normalizer: _Normalizer | bytes | None = None,
     pretokenizer: Callable[[str], Iterable[str]] | None = None,
+    like: Model | str | os.PathLike[str] | None = None,
     **options: object,
 ) -> Model:
     """A model of the sentences of an iterable, or of the lines of files; see :class:`Trainer` for the options.
@@ -351,7 +368,7 @@ def train(
     >>> model.tokenizer().encode("low<|end|>", allowed_special="all")
     [258, 0]
     """
-    trainer = Trainer(threads=threads, normalizer=normalizer, pretokenizer=pretokenizer, **options)
+    trainer = Trainer(threads=threads, normalizer=normalizer, pretokenizer=pretokenizer, like=like, **options)
     return trainer.train(sentences, files=files, progress=progress)
 
 
@@ -369,5 +386,7 @@ def flags_of(options: Mapping[str, object]) -> dict[str, str]:
             value = os.fspath(value)
         elif isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
             value = list(value)
+        if name == "forbidden_tokens" and isinstance(value, list):
+            value = "\n".join(str(line) for line in value)
         flags[name] = flag_text(value)
     return flags

@@ -32,9 +32,11 @@ def request(
     normalizer: bytes | None = None,
     progress: Callable[[dict[str, Any]], object] | None = None,
     threads: int | None = None,
+    like: bytes | None = None,
     for_schema: bool = False,
 ) -> dict[str, Any]:
-    """The argument of ``_native._train``. ``for_schema``: the flags have the defaults of the reference."""
+    """The argument of ``_native._train``. The defaults are those of the model file ``like``, or with ``for_schema`` those
+    of the reference."""
     return {
         "flags": list(flags.items()),
         "sentences": sentences,
@@ -43,5 +45,6 @@ def request(
         "normalizer": normalizer,
         "progress": progress,
         "threads": threads,
+        "like": like,
         "for_schema": for_schema,
     }

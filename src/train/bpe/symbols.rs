@@ -11,6 +11,7 @@
 use crate::base::TextArena;
 use crate::train::TrainError;
 use crate::train::alphabet::Alphabet;
+use crate::train::bpe::bans::TokenBans;
 use crate::train::split::{Shape, SplitRules};
 
 /// A symbol: an index into [`SymbolArena`], below [`Symbol::LIMIT`].
@@ -38,6 +39,8 @@ pub(crate) struct SymbolArena {
     parts: Vec<(Symbol, Symbol)>,
     /// What a text that is joined to another one loses at its start.
     continuing_prefix: Box<[u8]>,
+    /// What must not be merged besides what the rules say.
+    bans: Option<TokenBans>,
 }
 
 impl SymbolArena {
@@ -65,6 +68,7 @@ impl SymbolArena {
     }
 
     /// One symbol for each byte, in this order, for [`SplitRules::of_bytes`].
+    #[cfg(test)]
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
         Self::of_byte_strings(bytes.chunks(1), &SplitRules::of_bytes(u32::MAX))
     }
@@ -97,6 +101,14 @@ impl SymbolArena {
             symbols.push(text.as_bytes(), shape);
         }
         symbols
+    }
+
+    /// The same symbols, of which fewer may be merged.
+    pub(crate) fn with_bans(self, bans: TokenBans) -> Self {
+        Self {
+            bans: Some(bans),
+            ..self
+        }
     }
 
     /// Adds a symbol of one slot.
@@ -188,10 +200,12 @@ impl SymbolArena {
         &self.shapes[symbol.index()]
     }
 
-    /// Whether the joined text of two symbols is a valid piece.
+    /// Whether the joined text of two symbols is a valid piece, and nothing forbids the merge.
     #[inline]
     pub(crate) fn may_merge(&self, rules: &SplitRules, left: Symbol, right: Symbol) -> bool {
-        rules.join(self.shape(left), self.shape(right)).is_some()
+        let is_valid = rules.join(self.shape(left), self.shape(right)).is_some();
+        let are_allowed = |bans: &TokenBans| bans.allow(self.text(left), self.text(right));
+        is_valid && self.bans.as_ref().is_none_or(are_allowed)
     }
 
     /// Length in slots.

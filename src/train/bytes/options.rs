@@ -135,6 +135,18 @@ pub struct ByteTrainOptions {
     /// Whether special tokens are cut out of the corpus: they are not counted, and no pretoken crosses
     /// them. Of those that begin at one place, the longest is found. Not with [`ByteTieOrder::Minbpe`].
     pub split_special_tokens: bool,
+    /// Tokens that the vocabulary has whatever the corpus: a text that is one of them is one token. The
+    /// merges that make them come before all others, in the order of the list, so that what is counted
+    /// is what is left after them. A token is merged from its start: `abc` of `ab` and `c`, where `ab` is
+    /// another token, unless the merges so far make other parts of it. `min_frequency` does not apply.
+    /// Each has to be one pretoken when it is a text by itself, and is refused otherwise.
+    pub required_tokens: Vec<String>,
+    /// Byte strings that no merge makes. They can still be special tokens.
+    pub never_made: Vec<Vec<u8>>,
+    /// Tokens, or single bytes, that are never merged with others. They may be learned or required
+    /// themselves, but no longer token is made of them; it can be made of their bytes in another
+    /// way, where these are not merged to the token first.
+    pub never_merged: Vec<Vec<u8>>,
     /// What a text of files is: no pretoken crosses its ends. [`Document::Line`] is a line with its
     /// line feed. The default is [`Document::Record`] for JSON Lines, and lines otherwise.
     pub document: Option<Document>,
@@ -153,6 +165,9 @@ impl ByteTrainOptions {
             max_token_length: None,
             special_tokens: Vec::new(),
             split_special_tokens: false,
+            required_tokens: Vec::new(),
+            never_made: Vec::new(),
+            never_merged: Vec::new(),
             document: None,
             input_format: InputFormat::default(),
         }
@@ -160,7 +175,7 @@ impl ByteTrainOptions {
 
     /// The names of options that are texts, as of a command line; see
     /// [`from_flags`](Self::from_flags).
-    pub const FLAGS: [&str; 9] = [
+    pub const FLAGS: [&str; 11] = [
         "vocab_size",
         "pattern",
         "tie_order",
@@ -168,6 +183,8 @@ impl ByteTrainOptions {
         "max_token_length",
         "special_tokens",
         "split_special_tokens",
+        "required_tokens",
+        "forbidden_tokens",
         "document",
         "input_format",
     ];
@@ -182,6 +199,8 @@ impl ByteTrainOptions {
     /// | `min_frequency`, `max_token_length` | a number | no limit |
     /// | `special_tokens` | texts with commas between them; one with a comma in double quotes | none |
     /// | `split_special_tokens` | `true` or `false`; an empty text is `true` | `false` |
+    /// | `required_tokens` | as `special_tokens` | none |
+    /// | `forbidden_tokens` | lines as [`add_forbidden_lines`](Self::add_forbidden_lines) takes them | none |
     /// | `document` | `line`, `record` or `file` | see [`document`](Self::document) |
     /// | `input_format` | `text` or `tsv` | `text` |
     ///
@@ -240,6 +259,12 @@ impl ByteTrainOptions {
                             wrong("split_special_tokens", <bool as FlagValue>::EXPECTED)
                         })?;
                 }
+                "required_tokens" => options.required_tokens = split_csv(value),
+                "forbidden_tokens" => {
+                    options.never_made.clear();
+                    options.never_merged.clear();
+                    options.add_forbidden_lines(value)?;
+                }
                 "document" => {
                     let document = Document::from_name(value)
                         .ok_or_else(|| wrong("document", "line, record or file"))?;
@@ -295,6 +320,8 @@ mod tests {
             ("max_token_length", "5 "),
             ("special_tokens", "<s>,\"a,b\""),
             ("split_special_tokens", ""),
+            ("required_tokens", "the,\" a\""),
+            ("forbidden_tokens", "never_made ab\nnever_merged b"),
             ("document", "file"),
             ("input_format", "tsv"),
         ])
@@ -305,6 +332,11 @@ mod tests {
         assert_eq!(options.max_token_length, NonZeroU16::new(5));
         assert_eq!(options.special_tokens, ["<s>", "a,b"]);
         assert!(options.split_special_tokens);
+        assert_eq!(options.required_tokens, ["the", " a"]);
+        assert_eq!(
+            (&*options.never_made, &*options.never_merged),
+            (&[b"ab".to_vec()][..], &[b"b".to_vec()][..])
+        );
         assert_eq!(options.document, Some(Document::File));
         assert_eq!(options.input_format, InputFormat::Tsv);
     }
@@ -318,6 +350,7 @@ mod tests {
             ("min_frequency", ""),
             ("max_token_length", "0"),
             ("split_special_tokens", "perhaps"),
+            ("forbidden_tokens", "ab"),
             ("document", "page"),
             ("input_format", "counts"),
             ("character_coverage", "1"),

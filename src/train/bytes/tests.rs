@@ -11,9 +11,51 @@ use crate::train::CountWords;
 /// A token, by its bytes, of a word.
 type Symbols = Vec<Vec<u8>>;
 
+/// Merges a pair in a word, from left to right.
+fn merge(symbols: &mut Symbols, left: &[u8], right: &[u8]) {
+    let mut at = 0;
+    while at + 1 < symbols.len() {
+        if symbols[at] == left && symbols[at + 1] == right {
+            symbols[at] = [left, right].concat();
+            symbols.remove(at + 1);
+        }
+        at += 1;
+    }
+}
+
+/// Whether the lists of the options allow a merge.
+fn is_allowed(pair: &[Vec<u8>], options: &ByteTrainOptions) -> bool {
+    let is_part = |part: &Vec<u8>| options.never_merged.contains(part);
+    !pair.iter().any(is_part) && !options.never_made.contains(&pair.concat())
+}
+
+/// The merges that make the required tokens; `None` if they cannot be made.
+fn slow_seeds(options: &ByteTrainOptions) -> Option<Vec<[Vec<u8>; 2]>> {
+    let mut seeds: Vec<[Vec<u8>; 2]> = Vec::new();
+    for token in &options.required_tokens {
+        loop {
+            let mut parts: Symbols = token.bytes().map(|byte| vec![byte]).collect();
+            for [left, right] in &seeds {
+                merge(&mut parts, left, right);
+            }
+            if parts.len() == 1 {
+                break;
+            }
+            let pair = parts.windows(2).find(|pair| is_allowed(pair, options))?;
+            seeds.push([pair[0].clone(), pair[1].clone()]);
+        }
+    }
+    let is_made = |token: &String| !options.never_made.contains(&token.as_bytes().to_vec());
+    options.required_tokens.iter().all(is_made).then_some(seeds)
+}
+
 /// The tokens of the ids, by recounting all pairs before each merge; `words` are in the order of
-/// the text.
-fn slow_tokens(words: &[(Vec<u8>, u64)], options: &ByteTrainOptions) -> Vec<Vec<u8>> {
+/// the text, and `seeds` are the first merges.
+fn slow_tokens(
+    words: &[(Vec<u8>, u64)],
+    options: &ByteTrainOptions,
+    seeds: &[[Vec<u8>; 2]],
+) -> Vec<Vec<u8>> {
     let mut special: Vec<Vec<u8>> = Vec::new();
     for text in &options.special_tokens {
         if !special.contains(&text.as_bytes().to_vec()) {
@@ -40,6 +82,15 @@ fn slow_tokens(words: &[(Vec<u8>, u64)], options: &ByteTrainOptions) -> Vec<Vec<
         .iter()
         .map(|(word, count)| (word.iter().map(|byte| vec![*byte]).collect(), *count))
         .collect();
+    for [left, right] in seeds {
+        for (symbols, _) in &mut words {
+            merge(symbols, left, right);
+        }
+        let joined = [left.as_slice(), right].concat();
+        if !tokens.contains(&joined) {
+            tokens.push(joined);
+        }
+    }
     while tokens.len() + after.len() < options.vocab_size as usize {
         let id = |token: &[u8]| tokens.iter().position(|known| known == token).unwrap();
         let mut counts: BTreeMap<(usize, usize), (u64, usize)> = BTreeMap::new();
@@ -50,7 +101,7 @@ fn slow_tokens(words: &[(Vec<u8>, u64)], options: &ByteTrainOptions) -> Vec<Vec<
                     pair.concat().len() < usize::from(limit.get()) || pair.concat().len() == 2
                 });
                 place += 1;
-                if is_short {
+                if is_short && is_allowed(pair, options) {
                     let pair = (id(&pair[0]), id(&pair[1]));
                     counts.entry(pair).or_insert((0, place)).0 += count;
                 }
@@ -75,14 +126,7 @@ fn slow_tokens(words: &[(Vec<u8>, u64)], options: &ByteTrainOptions) -> Vec<Vec<
         };
         let joined = [tokens[left].as_slice(), &tokens[right]].concat();
         for (symbols, _) in &mut words {
-            let mut at = 0;
-            while at + 1 < symbols.len() {
-                if symbols[at] == tokens[left] && symbols[at + 1] == tokens[right] {
-                    symbols[at] = joined.clone();
-                    symbols.remove(at + 1);
-                }
-                at += 1;
-            }
+            merge(symbols, &tokens[left], &tokens[right]);
         }
         if !tokens.contains(&joined) {
             tokens.push(joined);
@@ -151,11 +195,49 @@ proptest! {
                 words.push((pretoken.as_bytes().to_vec(), *count));
             }
         }
-        let slow = slow_tokens(&words, &options);
+        let slow = slow_tokens(&words, &options, &[]);
         let trainer = ByteTrainer::new(options).unwrap();
         let trainer = trainer.with_threads(NonZeroUsize::new(threads).unwrap());
         let trained = trainer.train(Corpus::counted_texts(texts)).unwrap();
         prop_assert_eq!(tokens_of(&trained), slow);
+    }
+
+    #[test]
+    fn required_and_forbidden_tokens_are_those_of_recounting(
+        mut options in any_options(),
+        required in proptest::sample::subsequence(vec!["abab", "bab", "ba", " a", "aé", "ab", "aaaa"], 0..5),
+        never_made in proptest::sample::subsequence(vec!["aa", "abab", "ab", "b ", "é"], 0..3),
+        never_merged in proptest::sample::subsequence(vec!["b", "ab", " ", "aa"], 0..3),
+        texts in proptest::collection::vec(
+            ("[ab]{1,9}|[a-d ]{1,30}|(ab|a){2,6}|[aé漢 ]{1,9}|\r?\n", 1u64..5), 1..12),
+        threads in 1usize..8,
+    ) {
+        options.vocab_size += 20;
+        let limit = length_limit(options.max_token_length) as usize;
+        let required = required.into_iter().rev().filter(|token| token.len() <= limit);
+        options.required_tokens = required.map(str::to_owned).collect();
+        options.never_made = never_made.into_iter().map(|token| token.as_bytes().to_vec()).collect();
+        options.never_merged = never_merged.into_iter().map(|token| token.as_bytes().to_vec()).collect();
+        let seeds = slow_seeds(&options);
+        let trainer = ByteTrainer::new(options.clone());
+        prop_assert_eq!(trainer.is_ok(), seeds.is_some());
+        let (Ok(trainer), Some(seeds)) = (trainer, seeds) else {
+            return Ok(());
+        };
+        let mut words = Vec::new();
+        for (text, count) in &texts {
+            for pretoken in options.pretokenizer.pretokens(text) {
+                words.push((pretoken.as_bytes().to_vec(), *count));
+            }
+        }
+        let slow = slow_tokens(&words, &options, &seeds);
+        let trainer = trainer.with_threads(NonZeroUsize::new(threads).unwrap());
+        let trained = trainer.train(Corpus::counted_texts(texts)).unwrap();
+        prop_assert_eq!(tokens_of(&trained), slow);
+        let tokenizer = crate::Tokenizer::from_pipeline(trained, crate::TokenizerConfig::default());
+        for token in &options.required_tokens {
+            prop_assert_eq!(tokenizer.encode(token).len(), 1, "{}", token);
+        }
     }
 }
 
@@ -501,4 +583,93 @@ proptest! {
         let (counts, _) = counted(options, text.as_bytes(), batch_bytes);
         prop_assert_eq!(counts, expected);
     }
+}
+
+#[test]
+fn required_tokens_share_the_merges_of_equal_starts() {
+    let mut options = options(270);
+    options.required_tokens = ["abc", "abd", "bc", "x", "aaaa"]
+        .map(str::to_owned)
+        .to_vec();
+    let trainer = ByteTrainer::new(options).unwrap();
+    let texts = |tokens: Vec<Vec<u8>>| -> Vec<String> {
+        let merged = tokens.into_iter().skip(256);
+        merged
+            .map(|token| String::from_utf8(token).unwrap())
+            .collect()
+    };
+    let expected = ["ab", "abc", "abd", "bc", "aa", "aaaa"];
+    assert_eq!(texts(tokens_of(&trainer.untrained().unwrap())), expected);
+    // What is learned comes after them, from what they leave: `ab` + `e`.
+    let (trained, summary) = trainer
+        .train_observed(Corpus::texts(["abe abe abc"]), &mut SilentObserver)
+        .unwrap();
+    assert_eq!(
+        texts(tokens_of(&trained)),
+        [&expected[..], &["abe", " abc", " abe"]].concat()
+    );
+    assert_eq!((summary.merges, summary.pieces), (9, 265));
+}
+
+#[test]
+fn tokens_that_cannot_be_had_are_refused() {
+    type Change = fn(&mut ByteTrainOptions);
+    let required = |token: &str| vec![token.to_owned()];
+    let cases: &[(&str, &str, Change)] = &[
+        ("required_tokens", "is empty", |o| {
+            o.required_tokens = vec![String::new()]
+        }),
+        ("required_tokens", "is divided by the pattern", |o| {
+            o.required_tokens = vec!["a b".to_owned()]
+        }),
+        ("required_tokens", "is longer than max_token_length", |o| {
+            o.required_tokens = vec!["abc".to_owned()];
+            o.max_token_length = NonZeroU16::new(3);
+        }),
+        ("required_tokens", "is one of forbidden_tokens", |o| {
+            o.required_tokens = vec!["ab".to_owned()];
+            o.never_made = vec![b"ab".to_vec()];
+        }),
+        (
+            "required_tokens",
+            "needs a merge that forbidden_tokens rules out",
+            |o| {
+                o.required_tokens = vec!["abc".to_owned()];
+                o.never_merged = vec![b"b".to_vec()];
+            },
+        ),
+        ("required_tokens", "has a special token", |o| {
+            o.required_tokens = vec!["abc".to_owned()];
+            o.special_tokens = vec!["b".to_owned()];
+            o.split_special_tokens = true;
+        }),
+        ("forbidden_tokens", "is empty", |o| {
+            o.never_merged = vec![Vec::new()]
+        }),
+        ("forbidden_tokens", "is one byte", |o| {
+            o.never_made = vec![b"a".to_vec()]
+        }),
+        ("vocab_size", "required_tokens make 2", |o| {
+            o.required_tokens = vec!["abc".to_owned()];
+            o.vocab_size = 257;
+        }),
+    ];
+    for (option, problem, change) in cases {
+        let mut options = options(300);
+        change(&mut options);
+        let error = ByteTrainer::new(options).unwrap_err().to_string();
+        assert!(
+            error.contains(option) && error.contains(problem),
+            "{option}: {error}"
+        );
+    }
+    // Another way round a forbidden token.
+    let mut options = options(300);
+    options.required_tokens = required("abc");
+    options.never_made = vec![b"ab".to_vec()];
+    let trained = ByteTrainer::new(options).unwrap().untrained().unwrap();
+    assert_eq!(
+        tokens_of(&trained)[256..],
+        [b"bc".to_vec(), b"abc".to_vec()]
+    );
 }

@@ -69,3 +69,38 @@ fn colliding_ids_and_texts_are_errors() {
     }
     assert!(pieces(&[("user_defined_symbols", "<0x41>")]).is_ok());
 }
+
+#[test]
+fn ids_of_symbols_are_given_before_the_others_are_counted() {
+    let mut options = TrainOptions::default();
+    options.user_defined_symbols = ["a", "b", "c"].map(str::to_owned).to_vec();
+    options.symbol_ids = [("b", 3), ("c", 7999), ("no symbol", 5)]
+        .map(|(text, id)| (text.to_owned(), id))
+        .into();
+    let meta = MetaPieces::new(&options).unwrap();
+    let ids = meta.iter().map(|(id, text, _)| (id, text));
+    let expected = [
+        (0, "<unk>"),
+        (1, "<s>"),
+        (2, "</s>"),
+        (3, "b"),
+        (4, "a"),
+        (7999, "c"),
+    ];
+    assert_eq!(ids.collect::<Vec<_>>(), expected);
+    for (text, id) in [("c", 8000), ("a", 3), ("a", 0)] {
+        let mut options = options.clone();
+        options.symbol_ids.insert(text.to_owned(), id);
+        let error = MetaPieces::new(&options).unwrap_err();
+        assert!(
+            matches!(
+                &error,
+                OptionError::Conflict {
+                    option: "symbol_ids",
+                    ..
+                }
+            ),
+            "{text}: {error:?}"
+        );
+    }
+}

@@ -109,10 +109,16 @@ impl TrainFlags {
                 debias: self.post_l1_debias,
             };
         }
-        if !self.denormalization_rule_tsv.is_empty() {
+        if let Some(spec) = &self.denormalizer {
+            options.denormalization = Some(NormalizationRules::Compiled {
+                name: String::from_utf8_lossy(spec.name()).into_owned(),
+                charsmap: spec.precompiled_charsmap().to_vec(),
+            });
+        } else if !self.denormalization_rule_tsv.is_empty() {
             let path = &self.denormalization_rule_tsv;
             options.denormalization = Some(NormalizationRules::TsvFile(path.into()));
         }
+        options.symbol_ids.clone_from(&self.symbol_ids);
         let Some(spec) = &self.normalizer else {
             // A file of rules overrides named rules; an empty name is the default.
             options.normalization = match (
@@ -183,6 +189,7 @@ impl TrainFlags {
             }
             NormalizationRules::Tsv(_) | NormalizationRules::Compiled { .. } => {}
         }
+        self.symbol_ids.clone_from(&options.symbol_ids);
         if let Some(NormalizationRules::TsvFile(path)) = &options.denormalization {
             self.denormalization_rule_tsv = path.to_string_lossy().into_owned();
         }

@@ -5,6 +5,7 @@
 //! training. Some flags change a model and are recorded nowhere. Each such thing is a
 //! [`RecordGap`].
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -13,6 +14,9 @@ use super::{
 };
 use crate::model::{Model, ModelType, NormalizerSpec};
 use crate::normalize::charsmap::builtin_charsmap;
+
+/// How many symbols the text form of a gap lists.
+const MAX_LISTED: usize = 3;
 
 /// The options of training that a model records. Made by [`Model::training_record`].
 #[derive(Debug, Clone)]
@@ -66,6 +70,28 @@ pub enum RecordGap {
         /// The recorded `vocab_size`.
         vocab_size: i32,
     },
+    /// A release of SentencePiece trained the model that has other pieces on the same text than the
+    /// release that this library follows.
+    OlderRelease {
+        /// The releases, as a range.
+        releases: &'static str,
+        /// The type of the model. Word and char models have the same pieces in all releases.
+        model_type: ModelType,
+        /// Whether tabs of text stay tabs.
+        keeps_tabs: bool,
+    },
+    /// The model was trained from a file that is not read again.
+    NotTaken {
+        /// The name of the flag.
+        name: &'static str,
+        /// The file.
+        value: String,
+    },
+    /// Symbols of the model cannot have their ids again.
+    SymbolIds {
+        /// Their ids in the model, by their texts.
+        symbols: BTreeMap<String, u32>,
+    },
 }
 
 impl fmt::Display for RecordGap {
@@ -96,6 +122,50 @@ impl fmt::Display for RecordGap {
                 "vocab_size: the model has {pieces} pieces and was trained to have {vocab_size}; \
                  it was changed afterwards"
             ),
+            Self::OlderRelease {
+                releases,
+                model_type,
+                keeps_tabs,
+            } => {
+                let difference = match (model_type, keeps_tabs) {
+                    (ModelType::Bpe, false) => {
+                        "chooses other pieces where merges reach pairs that occur about twice"
+                    }
+                    (ModelType::Bpe, true) => {
+                        "chooses other pieces where merges reach pairs that occur about twice, and \
+                         makes pieces with tabs"
+                    }
+                    (ModelType::Unigram, _) => {
+                        "has other scores, and up to a quarter of its pieces are others"
+                    }
+                    (ModelType::Word | ModelType::Char, _) => "has the same pieces",
+                };
+                write!(
+                    f,
+                    "SentencePiece {releases} trained the model; training as of 0.2.3 {difference} \
+                     (docs/REFERENCE.md, section 24)"
+                )
+            }
+            Self::NotTaken { name, value } => write!(
+                f,
+                "{name}: {value:?} was made from another corpus and is not read; name a file to use one"
+            ),
+            Self::SymbolIds { symbols } => {
+                let listed = symbols.iter().take(MAX_LISTED);
+                let listed: Vec<String> = listed
+                    .map(|(text, id)| format!("{text:?} ({id})"))
+                    .collect();
+                let more = symbols.len() - listed.len();
+                let more = match more {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                write!(
+                    f,
+                    "symbols that cannot keep their ids, and get the lowest free ones: {}{more}",
+                    listed.join(", ")
+                )
+            }
         }
     }
 }
@@ -132,6 +202,7 @@ impl Model {
                 vocab_size: spec.vocab_size(),
             });
         }
+        gaps.extend(self.older_release());
         flags.read_normalizer(self.normalizer_spec(), &mut gaps);
         if let Some(spec) = self.denormalizer_spec() {
             flags.read_denormalizer(spec, &mut gaps);
@@ -155,6 +226,75 @@ impl Model {
         );
         TrainingRecord { flags, gaps }
     }
+}
+
+impl Model {
+    /// Which releases of SentencePiece trained the model, if its pieces depend on that and the file
+    /// tells that it was none of today: by its rules, or by fields that were removed. A model that
+    /// keeps text as it is and records few options tells nothing.
+    fn older_release(&self) -> Option<RecordGap> {
+        let model_type = self.model_type();
+        if matches!(model_type, ModelType::Word | ModelType::Char) {
+            return None;
+        }
+        let spec = self.normalizer_spec();
+        let rules = spec.precompiled_charsmap();
+        let name = std::str::from_utf8(spec.name()).ok()?;
+        let is_older = match builtin_charsmap(name) {
+            Some(Ok(built_in)) => !rules.is_empty() && built_in != rules,
+            _ => false,
+        };
+        let by_rules = is_older
+            .then(|| releases_of_rules(name, rules.len()))
+            .flatten();
+        let mut fields = self.trainer_spec().present_fields();
+        let by_field = fields.any(|(name, _)| REMOVED_FIELDS.contains(&name));
+        let releases = by_rules.or(by_field.then_some("0.2.1 or older"))?;
+        // Of the named rules, those of machine translation make spaces of tabs.
+        let keeps_tabs = !name.starts_with("nmt_") || rules.is_empty();
+        if releases == "0.2.2" && model_type == ModelType::Bpe && !keeps_tabs {
+            return None;
+        }
+        Some(RecordGap::OlderRelease {
+            releases,
+            model_type,
+            keeps_tabs,
+        })
+    }
+}
+
+/// Fields of `trainer_spec` that 0.2.1 was the last release to have.
+const REMOVED_FIELDS: [&str; 8] = [
+    "accept_language",
+    "self_test_sample_size",
+    "mining_sentence_size",
+    "training_sentence_size",
+    "train_extremely_large_corpus",
+    "enable_differential_privacy",
+    "differential_privacy_noise_level",
+    "differential_privacy_clipping_threshold",
+];
+
+/// The releases before the current one that have a charsmap of this name and size.
+fn releases_of_rules(name: &str, bytes: usize) -> Option<&'static str> {
+    Some(match (name, bytes) {
+        ("nmt_nfkc", 237_539)
+        | ("nfkc", 237_540)
+        | ("nmt_nfkc_cf", 242_634)
+        | ("nfkc_cf", 242_635) => "0.1.95 or older",
+        ("nmt_nfkc", 237_561)
+        | ("nfkc", 237_562)
+        | ("nmt_nfkc_cf", 244_410)
+        | ("nfkc_cf", 244_411) => "0.1.96 to 0.2.0",
+        ("nmt_nfkc_cf", 247_027) | ("nfkc_cf", 247_028) => "0.2.1",
+        ("nmt_nfkc", 240_007) => "0.2.1 or 0.2.2",
+        // The rules nfkc and nfkc_cf of 0.2.2 are those of 0.2.3.
+        ("nfkc", 240_008) => "0.2.1",
+        ("nmt_nfkc_cf", 247_164) => "0.2.2",
+        // Before the oldest release that a package of Python can be had of.
+        ("nmt_nfkc" | "nfkc", 237_484 | 237_538) => "0.1.85 or older",
+        _ => return None,
+    })
 }
 
 impl TrainFlags {
