@@ -17,9 +17,9 @@ use rayon::prelude::*;
 use crate::base::num::round_f32;
 use crate::base::{BOUNDARY_MARK, UNKNOWN_MARK};
 use crate::train::TrainError;
-use crate::train::counts::WordTable;
 use crate::train::options::TrainOptions;
 use crate::train::split::is_breaking;
+use crate::train::word_table::WordTable;
 
 /// How often each character occurs, by code point ascending.
 pub(crate) struct CharacterCounts {

@@ -23,7 +23,7 @@ use crate::piece::{PieceKind, PieceTable};
 use crate::train::TrainError;
 use crate::train::alphabet::Alphabet;
 use crate::train::bpe::merge::LearnedMerge;
-use crate::train::meta::MetaPieces;
+use crate::train::meta_pieces::MetaPieces;
 
 /// How many pieces the vocabulary has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,7 +17,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::meta::MetaPieces;
+use super::meta_pieces::MetaPieces;
 use super::options::{OptionError, RecordGap, TrainFlags, TrainingRecord};
 use crate::base::WHITESPACE_MARK;
 use crate::model::{Model, ModelType};

@@ -6,7 +6,7 @@ use crate::input::InputWarning;
 use crate::train::TrainError;
 use crate::train::alphabet::Alphabet;
 use crate::train::bpe::merge::LearnedMerge;
-use crate::train::execution::Threads;
+use crate::train::execution_config::Threads;
 use crate::train::sentence_counts::SentenceCounts;
 
 /// The stages of a training run, in order.

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use super::*;
 use crate::piece::PieceId;
-use crate::train::execution::BATCH_BYTES;
+use crate::train::execution_config::BATCH_BYTES;
 
 fn testdata(name: &str) -> String {
     format!("{}/testdata/{name}", env!("CARGO_MANIFEST_DIR"))

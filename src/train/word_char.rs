@@ -18,8 +18,8 @@ use crate::base::num::count_to_f32;
 use crate::train::TrainError;
 use crate::train::alphabet::{Alphabet, KnownCharacters};
 use crate::train::assemble::LearnedPiece;
-use crate::train::counts::WordTable;
 use crate::train::log_f32::log_f32;
+use crate::train::word_table::WordTable;
 
 /// This many words are collected, or twice as many as wanted if that is more, before the less
 /// frequent ones are dropped.

@@ -53,13 +53,13 @@ pub use self::rows::CountRows;
 use super::Trainer;
 use super::batch::Batch;
 use super::corpus::Corpus;
-use super::counts::WordTable;
 use super::error::TrainError;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use super::options::{OptionError, SentenceSelection};
 use super::sentence_counts::SentenceCounts;
 use super::split::kept_pairs::KeptPairs;
 use super::split::parts::{PartRules, PartSplitter};
+use super::word_table::WordTable;
 use crate::model::{Model, ModelType};
 
 /// Words with their counts, and the options that they depend on. Made by [`CountWords`].

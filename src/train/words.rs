@@ -46,9 +46,9 @@ pub(crate) use self::pretokens::PretokenSource;
 use self::worker::Worker;
 use crate::train::TrainError;
 use crate::train::batch::{Batch, SentenceRules};
-use crate::train::counts::WordTable;
 use crate::train::parallel::result_of;
 use crate::train::sentence_counts::SentenceCounts;
+use crate::train::word_table::WordTable;
 
 /// What divides texts into the words that are counted.
 pub(crate) enum WordSource<'v> {

@@ -58,10 +58,10 @@ use crate::train::bpe::merge::old_pieces::{UnfoundPiece, UnfoundPieces};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::{SegmentSink, WordBuffer};
 use crate::train::bytes::{PretokenReader, SmallestIds, length_limit};
-use crate::train::counts::WordTable;
-use crate::train::execution::ExecutionConfig;
+use crate::train::execution_config::ExecutionConfig;
 use crate::train::observer::{Run, Stage};
 use crate::train::split::SplitRules;
+use crate::train::word_table::WordTable;
 use crate::train::words::PretokenSource;
 use crate::train::{Corpus, InputFormat, Observer, SilentObserver, Summary, TrainError};
 

@@ -47,15 +47,15 @@ use crate::train::bpe::queue::{ShortestText, TieOrder};
 use crate::train::bpe::symbols::SymbolArena;
 use crate::train::bpe::word_buffer::WordBuffer;
 use crate::train::corpus::Corpus;
-use crate::train::counts::WordTable;
-use crate::train::execution::ExecutionConfig;
-use crate::train::meta::MetaPieces;
+use crate::train::corpus_reader::{CorpusReader, meta_trie};
+use crate::train::execution_config::ExecutionConfig;
+use crate::train::meta_pieces::MetaPieces;
 use crate::train::observer::{Observer, Run, Stage, Summary};
 use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;
-use crate::train::reading::{CorpusReader, meta_trie};
 use crate::train::split::SplitRules;
 use crate::train::split::kept_pairs::KeptPairs;
+use crate::train::word_table::WordTable;
 
 /// What continued training learned, best first.
 pub(crate) struct ContinuedPieces {

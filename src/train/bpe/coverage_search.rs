@@ -239,7 +239,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::train::counts::WordTable;
+    use crate::train::word_table::WordTable;
 
     /// The same search by computing the gain of every k anew.
     fn plain_search(

@@ -47,7 +47,7 @@ use crate::train::bpe::pairs::{IndexLimits, PairCounts, PairIndex, PairView};
 use crate::train::bpe::queue::{Candidate, Queue, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::{MergeOp, WordBuffer};
-use crate::train::execution::Threads;
+use crate::train::execution_config::Threads;
 use crate::train::split::SplitRules;
 
 /// A piece made by merging, and how often its pair occurred.

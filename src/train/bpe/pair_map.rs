@@ -7,7 +7,7 @@
 use foldhash::fast::SeedableRandomState;
 
 use crate::train::bpe::symbols::Symbol;
-use crate::train::execution::SeededMap;
+use crate::train::execution_config::SeededMap;
 
 /// Symbols on each side of the square: the part of it that occurs in text stays in the processor's
 /// cache.

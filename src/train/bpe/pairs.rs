@@ -25,7 +25,7 @@ use crate::train::bpe::pair_map::PairMap;
 use crate::train::bpe::queue::{Candidate, PairPlaces, PairSource, TieOrder};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::WordBuffer;
-use crate::train::execution::Threads;
+use crate::train::execution_config::Threads;
 use crate::train::split::SplitRules;
 
 /// One pair.

@@ -40,8 +40,8 @@ use self::slots::{SlotArray, narrow, with_slots};
 use crate::base::num::low_u32;
 use crate::train::TrainError;
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
-use crate::train::counts::{TextCounts, WordTable};
-use crate::train::execution::SeededMap;
+use crate::train::execution_config::SeededMap;
+use crate::train::word_table::{TextCounts, WordTable};
 
 /// The number of positions that are read together.
 const LOOKAHEAD: usize = 64;

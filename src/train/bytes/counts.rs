@@ -11,13 +11,13 @@ use crate::pattern::{PatternSyntax, Pretokenizer, Split, SplitBehavior};
 use crate::train::TrainError;
 use crate::train::batch::Batch;
 use crate::train::corpus::Corpus;
-use crate::train::counts::WordTable;
 use crate::train::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use crate::train::options::csv::join_csv;
 use crate::train::sentence_counts::SentenceCounts;
 use crate::train::word_counts::{
     CountFingerprint, CountWords, CountsError, CountsTexts, WordCounts, check_fits,
 };
+use crate::train::word_table::WordTable;
 
 #[allow(private_interfaces)]
 impl CountsTexts for ByteTrainer {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::train::execution::BATCH_BYTES;
+use crate::train::execution_config::BATCH_BYTES;
 
 fn lines_of(corpus: Corpus<'_>, line_limit: usize) -> Vec<Vec<u8>> {
     let read_as = ReadAs::Sentences { line_limit };

@@ -17,7 +17,7 @@ use std::num::NonZeroUsize;
 
 use crate::base::byte_chars::{byte_char, byte_of};
 use crate::train::bpe::word_buffer::{WordSlot, WordSpelling};
-use crate::train::counts::WordTable;
+use crate::train::word_table::WordTable;
 
 /// What the tokens of a pretoken consist of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,9 +26,9 @@ use crate::base::arena::StrArena;
 use crate::base::num::count_to_f32;
 use crate::train::TrainError;
 use crate::train::alphabet::{CharacterCounts, KnownCharacters, add_characters};
-use crate::train::counts::WordTable;
-use crate::train::execution::SeededMap;
+use crate::train::execution_config::SeededMap;
 use crate::train::split::word_rules::WordRules;
+use crate::train::word_table::WordTable;
 
 /// Texts with their counts.
 #[derive(Debug, Default)]

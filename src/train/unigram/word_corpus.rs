@@ -42,10 +42,10 @@ use super::word_keys::{WordAdder, key_text, split_key};
 use crate::base::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::train::TrainError;
 use crate::train::alphabet::{CharacterCounts, KnownCharacters, add_characters};
-use crate::train::counts::{TextCounts, WordTable};
 use crate::train::parallel::map_tasks;
 use crate::train::parallel::share_of_thread;
 use crate::train::split::word_rules::WordRules;
+use crate::train::word_table::{TextCounts, WordTable};
 
 /// The corpus of a unigram model.
 pub(crate) enum UnigramTexts {

@@ -4,9 +4,9 @@
 //! give the keys `▁to` 2 and `▁be` with the mark 3.
 
 use crate::train::TrainError;
-use crate::train::counts::TableAdder;
 use crate::train::short_texts::{CHUNK_SETS, CountedText, ShortText, ShortTextCache};
 use crate::train::split::word_rules::WordRules;
+use crate::train::word_table::TableAdder;
 
 /// Follows the text of a word that ends a sentence, in the keys of tables. No text contains this
 /// byte.

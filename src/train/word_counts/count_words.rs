@@ -4,9 +4,9 @@ use super::{CountFingerprint, CountsError, WordCounter, WordCounts};
 use crate::train::TrainError;
 use crate::train::batch::Batch;
 use crate::train::corpus::Corpus;
-use crate::train::counts::WordTable;
 use crate::train::observer::{Observer, Reporter, SilentObserver};
 use crate::train::sentence_counts::SentenceCounts;
+use crate::train::word_table::WordTable;
 
 /// What trainers do differently when they count. No other type has it, so that its methods can have
 /// types of this crate.

@@ -9,7 +9,7 @@ use std::fmt;
 use super::{CountsTexts, WordCounts};
 use crate::train::TrainError;
 use crate::train::batch::Batch;
-use crate::train::execution::BATCH_BYTES;
+use crate::train::execution_config::BATCH_BYTES;
 
 /// Bytes of sentences that are counted together, to amortize the cost of starting the counting
 /// threads.

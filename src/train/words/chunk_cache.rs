@@ -13,8 +13,8 @@ use foldhash::fast::SeedableRandomState;
 
 use super::chunks::Chunks;
 use crate::train::TrainError;
-use crate::train::counts::{TextCounts, TextLookup};
 use crate::train::short_texts::{CHUNK_SETS, CountedText, ShortText, ShortTextCache};
+use crate::train::word_table::{TextCounts, TextLookup};
 
 /// The number of chunks that the table holds.
 const MAX_HELD_CHUNKS: usize = 1 << 12;

@@ -8,7 +8,7 @@
 
 use crate::base::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::model::ModelType;
-use crate::train::meta::MetaPieces;
+use crate::train::meta_pieces::MetaPieces;
 use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;
 

@@ -16,13 +16,13 @@ use crate::base::WHITESPACE_MARK_STR;
 use crate::normalize::charsmap::Charsmap;
 use crate::train::TrainError;
 use crate::train::alphabet::add_characters;
-use crate::train::counts::TableAdder;
-use crate::train::meta::MetaPieces;
+use crate::train::meta_pieces::MetaPieces;
 use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;
 use crate::train::short_texts::{PART_SETS, ShortText, ShortTextCache};
 use crate::train::split::kept_pairs::KeptPairs;
 use crate::train::split::parts::{PartRules, PartSplitter};
+use crate::train::word_table::TableAdder;
 
 /// What is counted of prepared text.
 pub(crate) enum CountedUnit {

@@ -11,7 +11,7 @@ use super::parts::PartCounter;
 use super::{ReadTexts, WordSource};
 use crate::train::TrainError;
 use crate::train::batch::{Batch, SentenceRules};
-use crate::train::counts::TableAdder;
+use crate::train::word_table::TableAdder;
 
 /// Counts the sentences of batches, for one thread.
 pub(super) struct Worker<'c, 't> {

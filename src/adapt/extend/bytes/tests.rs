@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::train::bytes::{ByteTieOrder, ByteTrainOptions, ByteTrainer};
-use crate::train::execution::BATCH_BYTES;
+use crate::train::execution_config::BATCH_BYTES;
 
 /// Tokens by rank: their bytes and ids.
 type Tokens = Vec<(Vec<u8>, u32)>;

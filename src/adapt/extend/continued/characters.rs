@@ -21,9 +21,9 @@ use crate::model::Model;
 use crate::train::TrainError;
 use crate::train::alphabet::{Alphabet, CharacterCounts};
 use crate::train::bpe::merge::continuation::CharacterCandidate;
-use crate::train::counts::WordTable;
 use crate::train::options::TrainOptions;
 use crate::train::split::is_breaking;
+use crate::train::word_table::WordTable;
 
 /// How characters that a model lacks become pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

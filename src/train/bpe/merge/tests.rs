@@ -7,8 +7,8 @@ use crate::train::alphabet::{Alphabet, CharacterCounts};
 use crate::train::bpe::queue::ShortestText;
 use crate::train::bpe::word_buffer::{ByteSpelling, CharacterSpelling};
 use crate::train::bytes::{FirstPlaces, SmallestIds};
-use crate::train::counts::WordTable;
 use crate::train::options::TrainOptions;
+use crate::train::word_table::WordTable;
 
 /// A word as its symbols, and its count.
 type Word = (Vec<String>, u64);

@@ -24,8 +24,8 @@ use super::{
 };
 use crate::train::TrainError;
 use crate::train::bpe::symbols::Symbol;
-use crate::train::counts::{TextCounts, WordTable};
-use crate::train::execution::SeededMap;
+use crate::train::execution_config::SeededMap;
+use crate::train::word_table::{TextCounts, WordTable};
 
 /// A part of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
