@@ -63,6 +63,7 @@ use super::word_table::WordTable;
 use super::words::PretokenSource;
 use crate::added::FoundTokens;
 use crate::base::byte_chars::byte_char;
+use crate::base::num::low_u32;
 use crate::piece::MAX_PIECE_BYTES;
 use crate::pipeline::{
     BpeModel, BpeOptions, ModelVocabulary, Pipeline, PipelineError, PipelineModel, PipelineParts,
@@ -339,7 +340,7 @@ impl PipelineTrainer {
             .map(|text| {
                 counted.get(text).copied().unwrap_or_else(|| {
                     texts.push(text.clone());
-                    crate::base::num::low_u32(texts.len() as u64 - 1)
+                    low_u32(texts.len() as u64 - 1)
                 })
             })
             .collect();

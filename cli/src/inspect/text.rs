@@ -258,7 +258,7 @@ fn write_model_settings(report: &InspectReport<'_>, model: &Model, out: &mut She
 
 /// Which releases have the rules of a model, and how to train with these rules if this one has not.
 fn rules_row(rules: Option<&BuiltInRules>) -> String {
-    let recipe = "to train with them: `spiece normalize --decompile`, then `spiece train --normalization_rule_tsv`";
+    let recipe = "`spiece train --like` this model trains with them";
     match rules {
         Some(rules) if rules.are_current() => rules.to_string(),
         Some(rules) => format!("{rules}, not of 0.2.3; {recipe}"),

@@ -183,8 +183,7 @@ fn the_releases_that_have_the_rules_of_a_model_are_named() {
         (
             "golden/rule_files.model",
             Some(
-                "none of those of SentencePiece 0.0.6 to 0.2.3; to train with them: `spiece normalize --decompile`, then \
-                 `spiece train --normalization_rule_tsv`",
+                "none of those of SentencePiece 0.0.6 to 0.2.3; `spiece train --like` this model trains with them",
             ),
         ),
         ("golden/llama2.model", None),

@@ -14,6 +14,8 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
+use crate::base::num::low_u32;
+
 /// A word: its symbols, each with the number of units that it stands for.
 struct Word {
     symbols: Vec<(u32, u32)>,
@@ -107,7 +109,7 @@ impl PlainMerger<'_> {
             }
             let joined = self.joined(best.pair);
             // The caller has room for as many symbols.
-            let next = crate::base::num::low_u32(self.texts.len() as u64);
+            let next = low_u32(self.texts.len() as u64);
             let id = *ids.entry(joined.clone()).or_insert(next);
             if id == next {
                 self.texts.push(joined);

@@ -16,6 +16,7 @@ use std::collections::hash_map::Entry;
 use std::num::NonZeroUsize;
 
 use crate::base::byte_chars::{byte_char, byte_of};
+use crate::base::num::low_u32;
 use crate::train::bpe::word_buffer::{WordSlot, WordSpelling};
 use crate::train::word_table::WordTable;
 
@@ -250,7 +251,7 @@ impl Spelling {
                 Some(symbol) => *symbol,
                 None => {
                     // There are four for each character.
-                    let symbol = crate::base::num::low_u32(spelling.texts.len() as u64);
+                    let symbol = low_u32(spelling.texts.len() as u64);
                     symbols.insert(text.clone(), symbol);
                     spelling.texts.push(text);
                     symbol
