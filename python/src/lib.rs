@@ -8,7 +8,7 @@
 //! tiktoken: tiktoken
 //! tokenizers: tokenizers
 //! rustbpe:  byte_training
-//! modern:   tokenizer, byte_training, editing, counts
+//! modern:   tokenizer, pipeline_training -> byte_training, editing, counts, saving
 //! all:      loaded (tokenizer and ready objects), byte_level, tokens, spans, text, ids, buffer, pool, random, trainer,
 //!           training_flags, errors
 //! ```
@@ -28,11 +28,13 @@ mod ids;
 mod loaded;
 mod nbest;
 mod normalizer;
+mod pipeline_training;
 mod pool;
 mod processor;
 mod random;
 mod row_counts;
 mod row_reader;
+mod saving;
 mod scored;
 mod settings;
 mod spans;
@@ -81,10 +83,13 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DecodeStreamOfTokenizers", stream)?;
     module.add_function(wrap_pyfunction!(trainer::_train, module)?)?;
     module.add_function(wrap_pyfunction!(training_flags::_options, module)?)?;
-    module.add_function(wrap_pyfunction!(trainer::_save_with_vocab, module)?)?;
-    module.add_function(wrap_pyfunction!(byte_training::_train_byte_bpe, module)?)?;
+    module.add_function(wrap_pyfunction!(
+        pipeline_training::_train_pipeline,
+        module
+    )?)?;
     module.add_function(wrap_pyfunction!(byte_training::_train_rustbpe, module)?)?;
-    module.add_function(wrap_pyfunction!(byte_training::_save_byte_level, module)?)?;
+    module.add_function(wrap_pyfunction!(saving::_save_with_vocab, module)?)?;
+    module.add_function(wrap_pyfunction!(saving::_save_pipeline, module)?)?;
     module.add_class::<counts::PyWordCounter>()?;
     module.add_class::<counts::PyCountRows>()?;
     module.add_function(wrap_pyfunction!(counts::_train_counts, module)?)?;

@@ -194,6 +194,18 @@ impl PyTokenizer {
         self.loaded.tokenizer.model_type_name()
     }
 
+    /// Whether there is a pipeline, as of a tokenizer.json, and not only a SentencePiece model.
+    #[getter]
+    fn _has_pipeline(&self) -> bool {
+        self.loaded.tokenizer.pipeline().is_some()
+    }
+
+    /// Whether there is a SentencePiece model; a pipeline can be equal to one.
+    #[getter]
+    fn _has_model(&self) -> bool {
+        self.loaded.tokenizer.model().is_some()
+    }
+
     /// The id of the unknown piece, or None.
     #[getter]
     fn unk_id(&self) -> Option<u32> {

@@ -17,11 +17,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyString};
 use spiece::input::Document;
 use spiece::train::{Event, Observer, Summary};
-use spiece::{Corpus, Model, NormalizerSpec, TrainError, TrainFlags};
+use spiece::{Corpus, NormalizerSpec, TrainError, TrainFlags};
 
 use crate::errors;
 use crate::text::Text;
-use crate::tokenizer::threads_or_all;
+use crate::tokenizer::{PyTokenizer, threads_or_all};
 use crate::training_flags::{flags_like, set_flags};
 
 /// The number of sentences that are taken from an iterator at once, unless they are long.
@@ -335,8 +335,8 @@ pub struct Request<'py> {
     pub progress: Option<Bound<'py, PyAny>>,
     /// The number of threads that run; it does not change the model.
     pub threads: Option<Bound<'py, PyAny>>,
-    /// The bytes of a model, whose options are the defaults.
-    like: Option<Bound<'py, PyBytes>>,
+    /// What has the options that are the defaults.
+    pub like: Option<Bound<'py, PyTokenizer>>,
     /// Whether the flags have the reference's defaults.
     for_schema: bool,
 }
@@ -369,7 +369,7 @@ impl Request<'_> {
 
     fn flags(&self, py: Python<'_>) -> PyResult<TrainFlags> {
         let mut flags = match &self.like {
-            Some(file) => flags_like(py, file.as_bytes(), &self.flags)?,
+            Some(like) => flags_like(py, like.get().loaded.model(py)?, &self.flags)?,
             None => {
                 let mut flags = match self.for_schema {
                     true => TrainFlags::for_schema(),
@@ -465,16 +465,4 @@ pub fn _train<'py>(
         PyBytes::new(py, &model.to_bytes()),
         summary_dict(py, &summary)?,
     ))
-}
-
-/// Writes PREFIX.model and PREFIX.vocab together.
-#[pyfunction]
-pub fn _save_with_vocab(
-    py: Python<'_>,
-    model: &Bound<'_, PyBytes>,
-    prefix: std::path::PathBuf,
-) -> PyResult<()> {
-    let model = Model::from_bytes(model.as_bytes()).map_err(|error| errors::of_open(py, &error))?;
-    let saved = py.detach(|| model.save_with_vocab(prefix));
-    saved.map_err(|error| errors::of_write(py, &error))
 }

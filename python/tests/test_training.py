@@ -235,10 +235,15 @@ def test_a_model_is_trained_like_another_one_but_for_the_options_that_are_given(
         smaller = spiece.train(corpus, like=like, vocab_size=len(old) - 10)
         assert len(smaller) == len(old) - 10
         assert smaller.pieces()[:5] == old.pieces()[:5]
+        assert spiece.train(corpus, like=spiece.Tokenizer(like)).pieces() == old.pieces()
     (tmp_path / "a.json").write_text('{"version": "1.0"}')
-    with pytest.raises(ValueError, match="like: a file of the format tokenizer.json"):
+    with pytest.raises(spiece.ModelError, match="a.json"):
         spiece.train(corpus, like=tmp_path / "a.json")
-    with pytest.raises(TypeError, match="byte-level"):
+    with pytest.raises(FileNotFoundError, match="missing.model"):
+        spiece.train(corpus, like=tmp_path / "missing.model")
+    with pytest.raises(ValueError, match="limit_alphabet is for training like a tokenizer.json; add like="):
+        spiece.train(corpus, like=old, limit_alphabet=40)
+    with pytest.raises(TypeError, match="leave model_type='byte_bpe' out"):
         spiece.train(corpus, like=old, model_type="byte_bpe")
 
 

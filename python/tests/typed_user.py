@@ -79,6 +79,7 @@ def byte_level(files: list[pathlib.Path], texts: Iterator[str]) -> spiece.Model:
     options: dict[str, Any] = {"pattern": "o200k", "special_tokens": ["<|end|>"]}
     model = spiece.train(texts, model_type="byte_bpe", vocab_size=1000, tie_order="rustbpe", **options)
     model.save("mine", format="tiktoken")
+    model = spiece.train(["a pen"], like=model.tokenizer(), vocab_size=300, special_ids_first=True)
     return spiece.train(files=files, model_type="byte_bpe", min_frequency=2, max_token_length=None, document="file")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from . import _native
@@ -19,7 +18,7 @@ __all__ = ["Model", "Trainer", "train"]
 
 
 class Model(HasTokenizer):
-    """A model: the content of a ``.model`` file, or a byte-level vocabulary. It does not change; methods that edit it return another model.
+    """A model: the content of a ``.model`` file, a byte-level vocabulary or a ``tokenizer.json``. It does not change; methods that edit it return another model.
 
     ``summary`` has figures about the run for a model that was just trained, and is ``None`` for others.
 
@@ -54,7 +53,7 @@ class Model(HasTokenizer):
         return self
 
     def to_bytes(self) -> bytes:
-        """The bytes of the model file, or of the tokenizer.json of a byte-level vocabulary."""
+        """The bytes of the model file, or of a tokenizer.json for what is no SentencePiece model."""
         return self._tokenizer.to_bytes()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -221,14 +220,15 @@ class Model(HasTokenizer):
         return Model(Tokenizer(tokenizer)), report
 
     def save(self, prefix: str | os.PathLike[str], *, format: str | None = None) -> None:
-        """Writes PREFIX.model and PREFIX.vocab: both or, if that fails, none.
+        """Writes PREFIX.model and PREFIX.vocab: both or, if that fails, none. What is no SentencePiece model is PREFIX.json.
 
         For a byte-level vocabulary, ``format`` is ``"tokenizer.json"`` (PREFIX.json, if it is not given), ``"tiktoken"``
         (PREFIX.tiktoken, which has neither pattern nor special tokens), ``"vocab-merges"`` (PREFIX-vocab.json and
         PREFIX-merges.txt), ``"tekken"`` (PREFIX-tekken.json), ``"minbpe"`` (PREFIX.model) or ``"gguf"`` (PREFIX.gguf).
+        Others that were read from a ``tokenizer.json`` or trained like one have the first of these.
         """
-        if format is not None or self.model_type == "byte_bpe":
-            _native._save_byte_level(self._tokenizer, prefix, format or "tokenizer.json")
+        if format is not None or not self._tokenizer._has_model:
+            _native._save_pipeline(self._tokenizer, prefix, format or "tokenizer.json")
         else:
             _native._save_with_vocab(self.to_bytes(), prefix)
 
@@ -259,11 +259,23 @@ class Trainer:
     normalization rules, its special pieces with their ids and the number of its pieces, but for what belongs to its corpus.
     What cannot be like it is a ``UserWarning``.
 
+    ``like`` can also be a ``tokenizer.json`` with BPE or WordPiece: its path, that of its folder, or a tokenizer that was made
+    of it. The result then has everything of it but the vocabulary and the merges. The options are ``vocab_size`` (that of
+    ``like``, if it is not given), ``min_frequency``, ``special_tokens`` (further ones), ``limit_alphabet``,
+    ``initial_alphabet``, ``continuing_subword_prefix``, ``end_of_word_suffix``, ``max_token_length``,
+    ``split_special_tokens`` (true by default) and ``special_ids_first``, with the meaning that ``BpeTrainer``,
+    ``WordPieceTrainer`` and ``train_new_from_iterator`` of the Hugging Face libraries give them. Sentences are taken as they
+    are.
+
     >>> trainer = Trainer(vocab_size=30, hard_vocab_limit=False)
     >>> trainer
     <spiece.Trainer: vocab_size=30, hard_vocab_limit=False>
     >>> len(trainer.train(["a pen", "an apple"])) <= 30
     True
+    >>> old = train(["low lower lowest"], model_type="byte_bpe", pattern="llama3", vocab_size=258)
+    >>> new = Trainer(like=old, special_tokens=["<|end|>"], vocab_size=259).train(["new newer newest"])
+    >>> new.tokenizer().id_to_piece(257), new.tokenizer().special_tokens
+    (' new', {'<|end|>': 258})
     """
 
     def __init__(
@@ -272,11 +284,11 @@ class Trainer:
         threads: int | None = None,
         normalizer: _Normalizer | bytes | None = None,
         pretokenizer: Callable[[str], Iterable[str]] | None = None,
-        like: Model | str | os.PathLike[str] | None = None,
+        like: Model | Tokenizer | str | os.PathLike[str] | None = None,
         **options: object,
     ) -> None:
         if like is not None and is_byte_level(options):
-            raise TypeError("like: a SentencePiece model says nothing about byte-level BPE; leave model_type out")
+            raise TypeError("like: its model has the type that is trained; leave model_type='byte_bpe' out")
         self._options = options
         self._like = like
         self._threads = threads
@@ -318,21 +330,17 @@ class Trainer:
             raise TypeError("pass either sentences or files")
         if isinstance(sentences, (str, bytes)):
             raise TypeError("sentences: a text is no collection of sentences; pass [text], or files=[path]")
-        is_bytes = is_byte_level(self._options)
+        like = None if self._like is None else Tokenizer(self._like)
+        gives_pipeline = is_byte_level(self._options) if like is None else like._has_pipeline
         run: Callable[[dict[str, Any]], tuple[bytes | _native.Tokenizer, dict[str, Any]]]
-        run = _native._train_byte_bpe if is_bytes else _native._train
-        flags = flags_of(self._options)
+        run = _native._train_pipeline if gives_pipeline else _native._train
+        flags = flags_of(self._options, omits_none=gives_pipeline)
         if files is not None:
             paths = [files] if isinstance(files, (str, bytes, os.PathLike)) else files
             flags["input"] = flag_text([os.fsdecode(path) for path in paths])
         normalizer = self._normalizer
         if normalizer is not None and not isinstance(normalizer, bytes):
             normalizer = normalizer.serialized_normalizer_spec()
-        like = self._like
-        if isinstance(like, Model):
-            like = like.to_bytes()
-        elif like is not None:
-            like = Path(like).read_bytes()
         with callback(progress) as call:
             trained = run(
                 request(
@@ -356,7 +364,7 @@ def train(
     threads: int | None = None,
     normalizer: _Normalizer | bytes | None = None,
     pretokenizer: Callable[[str], Iterable[str]] | None = None,
-    like: Model | str | os.PathLike[str] | None = None,
+    like: Model | Tokenizer | str | os.PathLike[str] | None = None,
     **options: object,
 ) -> Model:
     """A model of the sentences of an iterable, or of the lines of files; see :class:`Trainer` for the options.
@@ -372,13 +380,12 @@ def train(
     return trainer.train(sentences, files=files, progress=progress)
 
 
-def flags_of(options: Mapping[str, object]) -> dict[str, str]:
-    """Options as flags. Sets are sorted, since the order of symbols decides their ids. With byte-level BPE, ``None`` is an
+def flags_of(options: Mapping[str, object], *, omits_none: bool) -> dict[str, str]:
+    """Options as flags. Sets are sorted, since the order of symbols decides their ids. With ``omits_none``, ``None`` is an
     option that is not given."""
-    is_bytes = is_byte_level(options)
     flags = {}
     for name, value in options.items():
-        if is_bytes and value is None:
+        if omits_none and value is None:
             continue
         if isinstance(value, (set, frozenset)):
             value = sorted(value)
@@ -388,5 +395,7 @@ def flags_of(options: Mapping[str, object]) -> dict[str, str]:
             value = list(value)
         if name == "forbidden_tokens" and isinstance(value, list):
             value = "\n".join(str(line) for line in value)
+        elif name == "initial_alphabet" and isinstance(value, list):
+            value = "".join(str(character) for character in value)
         flags[name] = flag_text(value)
     return flags

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import _native
 
 
 def flag_text(value: object) -> str:
@@ -32,11 +35,11 @@ def request(
     normalizer: bytes | None = None,
     progress: Callable[[dict[str, Any]], object] | None = None,
     threads: int | None = None,
-    like: bytes | None = None,
+    like: _native.Tokenizer | None = None,
     for_schema: bool = False,
 ) -> dict[str, Any]:
-    """The argument of ``_native._train``. The defaults are those of the model file ``like``, or with ``for_schema`` those
-    of the reference."""
+    """The argument of ``_native._train`` and ``_native._train_pipeline``. The defaults are those of the model or pipeline of
+    ``like``, or with ``for_schema`` those of the reference."""
     return {
         "flags": list(flags.items()),
         "sentences": sentences,

@@ -56,8 +56,8 @@ class Counter:
 
     def __init__(self, **options: object) -> None:
         options.pop("vocab_size", None)
-        flags = list(flags_of(options).items())
         is_bytes = is_byte_level(options)
+        flags = list(flags_of(options, omits_none=is_bytes).items())
         self._counter = _native.WordCounter.of_bytes(flags) if is_bytes else _native.WordCounter(flags)
 
     def __repr__(self) -> str:
@@ -175,8 +175,9 @@ def train_counts(table: Any, *, progress: Progress = None, **options: object) ->
             raise ValueError("table: a row has NULL; make the table with spiece, and add only its counts")
         if len(words):
             rows.add(*_bytes_and_offsets(words), _numbers(numbers))
-    flags = list(flags_of(options).items())
+    is_bytes = is_byte_level(options)
+    flags = list(flags_of(options, omits_none=is_bytes).items())
     with callback(progress) as call:
-        if is_byte_level(options):
+        if is_bytes:
             return Model._trained(*_native._train_byte_counts(rows, flags, call))
         return Model._trained(*_native._train_counts(rows, flags, call))
