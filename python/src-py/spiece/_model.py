@@ -272,8 +272,8 @@ class Trainer:
     <spiece.Trainer: vocab_size=30, hard_vocab_limit=False>
     >>> len(trainer.train(["a pen", "an apple"])) <= 30
     True
-    >>> old = train(["low lower lowest"], model_type="byte_bpe", pattern="llama3", vocab_size=258)
-    >>> new = Trainer(like=old, special_tokens=["<|end|>"], vocab_size=259).train(["new newer newest"])
+    >>> file = train(["low lower lowest"], model_type="byte_bpe", pattern="llama3", vocab_size=258).to_bytes()
+    >>> new = Trainer(like=Tokenizer.from_bytes(file), special_tokens=["<|end|>"], vocab_size=259).train(["new newer newest"])
     >>> new.tokenizer().id_to_piece(257), new.tokenizer().special_tokens
     (' new', {'<|end|>': 258})
     """
