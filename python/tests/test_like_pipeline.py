@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import shutil
 
 import pytest
 
@@ -61,10 +60,12 @@ def test_the_vocabulary_is_that_of_tokenizers_for_wordpiece(wordpiece, small_cor
     like = tmp_path / "tokenizer.json"
     like.write_text(json.dumps(parts))
     lines = small_corpus.read_text(encoding="utf-8").splitlines(keepends=True)
-    expected = trained_by_tokenizers(like, lines, lambda it: it.trainers.WordPieceTrainer, vocab_size=500)
+    # With a prefix, tokenizers numbers the characters within words in another order in each run.
+    options = {"vocab_size": 500, "continuing_subword_prefix": ""}
+    expected = trained_by_tokenizers(like, lines, lambda it: it.trainers.WordPieceTrainer, **options)
     for folder_or_file in (like, str(like), tmp_path, spiece.Tokenizer.open(like)):
         model = spiece.train(
-            lines, like=folder_or_file, vocab_size=500, split_special_tokens=False, special_ids_first=True
+            lines, like=folder_or_file, split_special_tokens=False, special_ids_first=True, **options
         )
         assert json.loads(model.to_bytes())["model"]["vocab"] == expected["vocab"]
 
@@ -105,11 +106,10 @@ def test_special_tokens_are_added_to_those_of_the_file(gpt2, small_corpus):
 
 
 def test_special_tokens_are_cut_out_unless_they_are_text(gpt2):
-    learned = [
-        {spiece.train(TEXTS, like=gpt2, vocab_size=400, split_special_tokens=split).tokenizer().id_to_piece(id) for id in range(300)}
-        for split in (True, False)
-    ]
-    assert " <" not in learned[0] and " <" in learned[1]
+    model = spiece.train(TEXTS, like=gpt2, vocab_size=400)
+    as_text = spiece.train(TEXTS, like=gpt2, vocab_size=400, split_special_tokens=False)
+    assert model.tokenizer().count(" <") == 2 and as_text.tokenizer().count(" <") == 1
+    assert model.summary["special_tokens"] == 5 and as_text.summary["special_tokens"] == 0
 
 
 def test_characters_are_limited_and_required(wordpiece):
@@ -211,9 +211,3 @@ def test_progress_is_reported(gpt2, small_corpus):
     model = spiece.train(files=small_corpus, like=gpt2, progress=events.append)
     assert [event["stage"] for event in events if event["event"] == "started"][:2] == ["reading", "merging"]
     assert [event["done"] for event in events if event["event"] == "merged"][-1] == model.summary["merges"]
-
-
-def test_a_folder_with_a_sentencepiece_model_is_like_that_model(corpus, bpe_path, tmp_path):
-    shutil.copy(bpe_path, tmp_path / "tokenizer.model")
-    options = {"vocab_size": 500, "hard_vocab_limit": False}
-    assert spiece.train(corpus, like=tmp_path, **options) == spiece.train(corpus, like=bpe_path, **options)
