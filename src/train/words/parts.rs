@@ -1,5 +1,5 @@
 //! Chunks -> words: a chunk is prepared, divided at its boundaries, and its parts are added to the
-//! table. Most chunks are short and of plain ASCII; their parts are cut out of two registers.
+//! table. Most chunks are of plain ASCII, which needs no normalization and no decoding.
 //!
 //! For example, in "the cat and the dog" the chunk "the" occurs twice. It is prepared and split
 //! once, and its part `▁the` is added with 2. For a char model the parts are characters, which a
@@ -202,6 +202,7 @@ struct Preparer<'c> {
     /// The counts of parts of one byte: punctuation, and digits if they are divided, are most of the
     /// parts of words that have more than one.
     single_bytes: [u64; 256],
+    /// Short parts of plain chunks: "the" is a part of chunks such as "(the", which occur rarely.
     cache: ShortTextCache<PART_SETS>,
 }
 
@@ -228,23 +229,24 @@ impl<'c> Preparer<'c> {
     ) -> Result<(), TrainError> {
         let spaces = leading_spaces(chunk);
         let word = &chunk[spaces..];
-        let UnitCounter::Parts(PartSplitter::Boundaries(splitter)) = &self.unit else {
-            return self.add_prepared(&self.text.chunk_preparation, chunk, count, words);
-        };
         if !self.text.plain.make_up(word) {
             return self.add_prepared(&self.text.chunk_preparation, chunk, count, words);
         }
         // Preparing plain bytes, which are ASCII, only writes whitespace marks before them.
         let marks = self.text.chunk_rule.whitespace_marks(spaces);
-        self.buffer.clear();
+        let text = &mut self.buffer;
+        text.clear();
         for _ in 0..marks {
-            self.buffer
-                .extend_from_slice(WHITESPACE_MARK_STR.as_bytes());
+            text.extend_from_slice(WHITESPACE_MARK_STR.as_bytes());
         }
-        self.buffer.extend_from_slice(word);
+        text.extend_from_slice(word);
+        let splitter = match &mut self.unit {
+            UnitCounter::Parts(PartSplitter::Boundaries(splitter)) => splitter,
+            unit => return unit.add(std::str::from_utf8(text).unwrap_or_default(), count, words),
+        };
         let mut result = Ok(());
         splitter.split_ascii(marks, word, |part| {
-            let part = &self.buffer[part];
+            let part = &text[part];
             if let [byte] = part {
                 let sum = &mut self.single_bytes[usize::from(*byte)];
                 *sum = sum.saturating_add(count);
