@@ -141,7 +141,7 @@ def test_offsets_outside_of_the_bytes_are_refused():
     from spiece import _native
 
     for offsets in [[0, 4], [0, 3, 2], [2, 1], [-(2**63), 2**63 - 1]]:
-        for rows in [_native.WordCounter([]).add_rows, lambda *rows: _native.CountRows(False).add(*rows, array("q", [1]), None)]:
+        for rows in [_native.WordCounter([]).add_rows, lambda *rows: _native.CountRows().add(*rows, array("q", [1]))]:
             with pytest.raises(BufferError, match="outside"):
                 rows(b"abc", array("q", offsets))
 

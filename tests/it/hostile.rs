@@ -121,6 +121,12 @@ fn random_byte_level_trainings_keep_the_promises() {
     run("byte_train", 300, 200);
 }
 
+#[cfg(feature = "formats")]
+#[test]
+fn random_trainings_like_a_file_keep_the_promises() {
+    run("train_like", 200, 300);
+}
+
 #[test]
 fn random_ids_decode_alike_at_once_and_one_by_one() {
     run("decode_ids", 1000, 200);

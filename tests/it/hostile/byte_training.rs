@@ -34,6 +34,7 @@ fn case(input: &mut Unstructured<'_>) -> Result<(ByteTrainOptions, Vec<u8>)> {
         ByteTieOrder::Tokenizers,
         ByteTieOrder::Rustbpe,
         ByteTieOrder::Minbpe,
+        ByteTieOrder::Greatest,
     ])?;
     let pattern = input.choose(PATTERNS)?;
     let pretokenizer = order.pretokenizer(pattern).expect("a valid pattern");
@@ -47,6 +48,14 @@ fn case(input: &mut Unstructured<'_>) -> Result<(ByteTrainOptions, Vec<u8>)> {
     for _ in 0..input.int_in_range(0..=3)? {
         let text = input.choose(&["<s>", "a", "ab", "abab", "\u{120}", "\u{e9}", "", "x y"])?;
         options.special_tokens.push((*text).to_owned());
+    }
+    for _ in 0..input.int_in_range(0..=3)? {
+        let text = input.choose(&["ab", "aba", " a", "\u{e9}\u{e9}", "b\n", "", "x"])?;
+        match input.int_in_range(0..=3)? {
+            0 => options.never_made.push(text.as_bytes().to_vec()),
+            1 => options.never_merged.push(text.as_bytes().to_vec()),
+            _ => options.required_tokens.push((*text).to_owned()),
+        }
     }
     Ok((options, input.bytes(input.len())?.to_vec()))
 }

@@ -66,7 +66,8 @@ fn json_file(input: &mut Unstructured<'_>) -> Result<String> {
     Ok(file.to_string())
 }
 
-fn recorded_file(input: &mut Unstructured<'_>) -> Result<String> {
+/// The file of a recorded pipeline, perhaps with changes.
+pub fn recorded_file(input: &mut Unstructured<'_>) -> Result<String> {
     let lines: Vec<&str> = RECORDED.lines().collect();
     let line: Value = serde_json::from_str(input.choose(&lines)?).expect("the line is JSON");
     let mut file = line["file"].clone();

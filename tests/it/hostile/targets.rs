@@ -19,6 +19,7 @@
 //! | `byte_formats.rs` | files of byte-level vocabularies |
 //! | `pipelines.rs` | `tokenizer.json` and `vocab.txt` as pipelines |
 //! | `byte_training.rs` | training of byte-level BPE |
+//! | `training_like.rs` | training like a pipeline or a model |
 //! | `byte_adapting.rs` | extension, pruning and merging of byte-level vocabularies |
 //! | `patterns.rs` | expressions that cut texts |
 //! | `converting.rs` | `tokenizer.json` in both directions |
@@ -46,6 +47,8 @@ mod records;
 pub mod seeds;
 #[cfg(feature = "formats")]
 mod pipelines;
+#[cfg(feature = "formats")]
+mod training_like;
 
 use arbitrary::Unstructured;
 pub use byte_adapting::{byte_extend, byte_merge, byte_prune};
@@ -59,6 +62,8 @@ pub use patterns::pattern;
 pub use pipelines::pipelines;
 use spiece::inspect::{ComparisonCounter, Inspection, TextCounter};
 use spiece::{Corpus, Model, PieceId, TextNormalizer, Tokenizer, TrainFlags};
+#[cfg(feature = "formats")]
+pub use training_like::train_like;
 
 use checks::exercise;
 
@@ -72,6 +77,8 @@ pub const ALL: &[Target] = &[
     ("text", text),
     ("train", train),
     ("byte_train", byte_train),
+    #[cfg(feature = "formats")]
+    ("train_like", train_like),
     ("round_trip", round_trip),
     ("rules", rules),
     ("decode_ids", decode_ids),
