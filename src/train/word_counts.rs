@@ -26,11 +26,12 @@
 //! Ties between candidates with equal scores are broken by their positions in the corpus, which a
 //! table of words does not have.
 //!
-//! A table takes 32 to 48 bytes for each distinct word, and the text of words of more than 15
+//! A table takes 32 to 40 bytes for each distinct word, and the text of words of more than 15
 //! bytes.
 
 mod count_words;
 mod counter;
+mod counts_texts;
 mod error;
 #[cfg(feature = "parquet")]
 mod file;
@@ -45,8 +46,9 @@ use std::num::NonZeroU64;
 use rayon::prelude::*;
 
 pub use self::count_words::CountWords;
-pub(in crate::train) use self::count_words::{CountsTexts, check_fits};
+pub(in crate::train) use self::count_words::check_fits;
 pub use self::counter::WordCounter;
+pub(in crate::train) use self::counts_texts::CountsTexts;
 pub use self::error::CountsError;
 pub use self::fingerprint::CountFingerprint;
 pub use self::rows::CountRows;

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["count", "encode", "train"]
 
-# Distinct words that a task holds, 32 to 48 bytes each besides long texts, before it yields them.
+# Distinct words that a task holds, 32 to 40 bytes each besides long texts, before it yields them.
 MAX_WORDS = 4_000_000
 
 

@@ -1,38 +1,10 @@
 //! The one way in which corpora are counted, whatever their words are.
 
+use super::counts_texts::CountsTexts;
 use super::{CountFingerprint, CountsError, WordCounter, WordCounts};
 use crate::train::TrainError;
-use crate::train::batch::Batch;
 use crate::train::corpus::Corpus;
 use crate::train::observer::{Observer, Reporter, SilentObserver};
-use crate::train::sentence_counts::SentenceCounts;
-use crate::train::word_table::WordTable;
-
-/// What trainers do differently when they count. No other type has it, so that its methods can have
-/// types of this crate.
-#[allow(private_interfaces)]
-pub trait CountsTexts: Send + Sync {
-    /// Whether the line feed at the end of a line belongs to it.
-    fn line_feeds_are_text(&self) -> bool;
-
-    /// Whether words can be counted, of a corpus or of a part of one.
-    fn check_counts(&self, of_part: bool) -> Result<(), CountsError>;
-
-    /// Adds the words of some texts to `counts`. Returns the texts, by what became of them.
-    fn count_batches(
-        &self,
-        batches: Vec<Batch>,
-        counts: &mut WordTable,
-    ) -> Result<SentenceCounts, TrainError>;
-
-    /// Adds the words of a corpus to `counts`. Returns the texts, by what became of them.
-    fn count_corpus(
-        &self,
-        corpus: Corpus<'_>,
-        counts: &mut WordTable,
-        reporter: &mut Reporter<'_>,
-    ) -> Result<SentenceCounts, TrainError>;
-}
 
 /// Counts the words that a trainer trains on: the words of a [`Trainer`](crate::Trainer), the
 /// pretokens of a [`ByteTrainer`](crate::train::ByteTrainer). Tables of the parts of a corpus can be

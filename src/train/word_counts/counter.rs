@@ -6,7 +6,8 @@
 
 use std::fmt;
 
-use super::{CountsTexts, WordCounts};
+use super::WordCounts;
+use super::counts_texts::CountsTexts;
 use crate::train::TrainError;
 use crate::train::batch::Batch;
 use crate::train::execution_config::BATCH_BYTES;

@@ -49,7 +49,7 @@ fn case(input: &mut Unstructured<'_>) -> Result<Case> {
     Ok(Case {
         file,
         options,
-        corpus: input.take_rest().to_vec(),
+        corpus: input.bytes(input.len())?.to_vec(),
     })
 }
 
