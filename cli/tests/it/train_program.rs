@@ -737,7 +737,7 @@ fn a_model_is_trained_like_another_one_but_for_the_flags_that_are_given() {
 }
 
 #[test]
-fn only_models_say_how_another_one_is_trained() {
+fn a_file_that_is_no_tokenizer_is_refused_as_one_to_train_like() {
     let folder = folder_with(&[
         ("in.txt", TEXT.as_bytes()),
         ("a.json", b"{\"version\": \"1.0\"}"),
@@ -746,9 +746,9 @@ fn only_models_say_how_another_one_is_trained() {
         (
             "a.json",
             &[],
-            "--like: a.json is of the format tokenizer.json",
+            "a.json: not a tokenizer",
         ),
-        (".", &[], "--like: . is of the format folder"),
+        (".", &[], "the folder"),
         ("no.model", &[], "no.model"),
     ];
     for (file, arguments, message) in cases {
