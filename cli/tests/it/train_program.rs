@@ -742,19 +742,17 @@ fn a_file_that_is_no_tokenizer_is_refused_as_one_to_train_like() {
         ("in.txt", TEXT.as_bytes()),
         ("a.json", b"{\"version\": \"1.0\"}"),
     ]);
-    let cases: &[(&str, &[&str], &str)] = &[
-        (
-            "a.json",
-            &[],
-            "a.json: not a tokenizer",
-        ),
-        (".", &[], "the folder"),
-        ("no.model", &[], "no.model"),
-    ];
-    for (file, arguments, message) in cases {
+    for (file, message) in [
+        ("a.json", "a.json: not a tokenizer"),
+        (".", "a folder without a tokenizer"),
+        ("in.txt", "this is a text file"),
+        ("no.model", "no.model"),
+    ] {
         let like = format!("--like={file}");
-        let fixed = ["train", &like, "--input=in.txt", "--model_prefix=m"];
-        let output = spiece_in(folder.path(), &[&fixed[..], arguments].concat());
+        let output = spiece_in(
+            folder.path(),
+            &["train", &like, "--input=in.txt", "--model_prefix=m"],
+        );
         assert_eq!(output.status.code(), Some(1), "{file}");
         assert!(stderr(&output).contains(message), "{}", stderr(&output));
     }
