@@ -108,17 +108,13 @@ def test_ids_in_a_column_are_those_of_the_tokenizer(spark, expected):
         spiece.spark.encode(df, "text", expected, output="id")
 
 
-@pytest.mark.parametrize("order", ["hf", "rustbpe", "minbpe"])
+@pytest.mark.parametrize("order", ["hf", "rustbpe", "greatest"])
 @pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
 def test_byte_level_vocabularies_have_the_bytes_of_training_without_spark(spark, rows, file, tmp_path, pattern, order):
     counting = {"model_type": "byte_bpe", "pattern": pattern, "tie_order": order}
     training = {"vocab_size": 500, "special_tokens": ["<|end|>"], **counting}
-    # minbpe merges the pair that occurs first, and repartition() changes the order of the rows.
-    numbered = spark.createDataFrame(list(enumerate(rows)), "number int, text binary").repartitionByRange(5, "number")
-    df = numbered.sortWithinPartitions("number").select("text")
-    assert df.rdd.getNumPartitions() == 5
-    lines = spark.read.option("lineSep", "\n").text(str(file))
-    lines = lines if order == "minbpe" else lines.repartition(3)
+    df = spark.createDataFrame([(row,) for row in rows], "text binary").repartition(5)
+    lines = spark.read.option("lineSep", "\n").text(str(file)).repartition(3)
     texts = spiece.train([row or b"" for row in rows], **training)
     from_file = spiece.train(files=file, **training)
     # Only cl100k has tokens of other characters and line feeds.
@@ -160,6 +156,8 @@ def test_a_wrong_option_is_named_before_a_task_begins(spark):
     df = spark.createDataFrame([("low",)], "text string")
     with pytest.raises(spiece.TrainingOptionError, match="pattern: "):
         spiece.spark.train(df, "text", model_type="byte_bpe", vocab_size=300, pattern="(")
+    with pytest.raises(spiece.TrainingError, match="have no order"):
+        spiece.spark.count(df, "text", model_type="byte_bpe", tie_order="minbpe")
 
 
 def test_spark_connect_gives_the_same():

@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use spiece::input::Document;
-use spiece::train::{CountRows, WordCounts};
+use spiece::train::{ByteTieOrder, CountRows, CountsError, WordCounts};
 use spiece::{TrainError, TrainFlags};
 
 use crate::array_rows::{ArrayRows, elements};
@@ -65,6 +65,10 @@ impl PyWordCounter {
             return Err(PyValueError::new_err(
                 "document: rows are lines (line) or texts (record), not files",
             ));
+        }
+        // Training would refuse the table, perhaps hours later.
+        if training.trainer.options().tie_order == ByteTieOrder::Minbpe {
+            return Err(errors::of_train(py, &CountsError::Order.into()));
         }
         // As above.
         let trainer = training.trainer.with_threads(NonZeroUsize::MIN);

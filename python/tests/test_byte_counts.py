@@ -85,6 +85,8 @@ def test_the_order_of_minbpe_needs_the_text():
     training = options(vocab_size=258, tie_order="minbpe")
     with pytest.raises(spiece.TrainingError, match="have no order"):
         counts.train_counts(counts.count(["ab", "cd"], **options()), **training)
+    with pytest.raises(spiece.TrainingError, match="have no order"):
+        counts.Counter(**training)
 
 
 def test_wrong_options_are_named():
