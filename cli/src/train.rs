@@ -29,7 +29,7 @@ pub(super) mod superwords;
 
 use clap::{ArgMatches, Command};
 
-use self::like::Template;
+use self::like::LikeFile;
 use self::superwords::SuperwordStage;
 use super::args;
 use super::count_tables;
@@ -101,8 +101,8 @@ pub(crate) fn with_reference_defaults(command: Command) -> Command {
 /// Trains a model, writes both files, and reports a summary.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
-    let template = Template::open(matches)?;
-    if let Some(Template::Pipeline(pipeline)) = &template {
+    let template = LikeFile::open(matches)?;
+    if let Some(LikeFile::Pipeline(pipeline)) = &template {
         return like_pipeline::run(pipeline, matches, &messages);
     }
     like_pipeline::refuse_own(matches)?;
@@ -115,8 +115,8 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         return bytes::run(matches, &messages);
     }
     let mut flags = match &template {
-        Some(Template::Model(model)) => read_flags_like(model, matches, &messages)?,
-        Some(Template::Pipeline(_)) | None => read_flags(matches, &messages)?,
+        Some(LikeFile::Model(model)) => read_flags_like(model, matches, &messages)?,
+        Some(LikeFile::Pipeline(_)) | None => read_flags(matches, &messages)?,
     };
     check_present("input", flags.input.is_empty())?;
     check_present("model_prefix", flags.model_prefix.is_empty())?;

@@ -139,7 +139,7 @@ def test_counts_of_lines_are_read(tmp_path):
     ({"vocab_size": "many"}, "vocab_size"),
     ({"vocab_size": -1}, "vocab_size"),
     ({"pattern": "("}, "pattern: "),
-    ({"tie_order": "best"}, 'tie_order: "best" is not hf, rustbpe or minbpe'),
+    ({"tie_order": "best"}, 'tie_order: "best" is not hf, rustbpe, minbpe or greatest'),
     ({"min_frequency": -1}, "min_frequency"),
     ({"max_token_length": 0}, "max_token_length"),
     ({"special_tokens": ["é"]}, "special_tokens"),

@@ -34,9 +34,6 @@ impl Pipeline {
         found: &FoundTokens,
         mut on_pretoken: impl FnMut(&[u8], Range<usize>),
     ) -> Result<u64, PipelineError> {
-        let Some(path) = &self.byte_path else {
-            return self.for_each_part(text, found, on_pretoken);
-        };
         let mut added = 0;
         let mut result = Ok(());
         let mut mapped = MappedText::default();
@@ -46,49 +43,30 @@ impl Pipeline {
                 added += 1;
                 return;
             };
-            let passed =
-                self.for_each_byte_part(&text[range], found, &mut mapped, |part, segment| {
-                    match segment {
-                        Segment::Text(range) => {
-                            path.for_each_pretoken(&part[range], &mut on_pretoken);
-                        }
-                        Segment::Special(..) => added += 1,
+            let passed = if let Some(path) = &self.byte_path {
+                let on_part = |part: &[u8], segment| match segment {
+                    Segment::Text(range) => {
+                        path.for_each_pretoken(&part[range], &mut on_pretoken);
                     }
-                });
+                    Segment::Special(..) => added += 1,
+                };
+                // The text is UTF-8, so that it always passes.
+                let passed = self.for_each_byte_part(&text[range], found, &mut mapped, on_part);
+                passed.map(|_| ())
+            } else {
+                let tracks = self.needs_origins || (range.start == 0 && self.depends_on_start);
+                let cut = self.cut(text, range, true, &scopes, tracks, &mut mapped);
+                for part in &mapped.parts {
+                    if part.added.is_some() {
+                        added += 1;
+                    } else if !part.range.is_empty() {
+                        on_pretoken(mapped.text.as_bytes(), part.range.clone());
+                    }
+                }
+                cut
+            };
             if let Err(error) = passed {
                 result = Err(error);
-            }
-        });
-        result.map(|()| added)
-    }
-
-    /// The same by the steps of the pipeline.
-    fn for_each_part(
-        &self,
-        text: &[u8],
-        found: &FoundTokens,
-        mut on_pretoken: impl FnMut(&[u8], Range<usize>),
-    ) -> Result<u64, PipelineError> {
-        let mut added = 0;
-        let mut result = Ok(());
-        let mut mapped = MappedText::default();
-        let scopes = Scope::whole(text, found);
-        self.added.cut_as_is(text, &scopes, |segment| {
-            let Segment::Text(range) = segment else {
-                added += 1;
-                return;
-            };
-            let tracks = self.needs_origins || (range.start == 0 && self.depends_on_start);
-            match self.cut(text, range, true, &scopes, tracks, &mut mapped) {
-                Ok(()) => {}
-                Err(error) => result = Err(error),
-            }
-            for part in &mapped.parts {
-                if part.added.is_some() {
-                    added += 1;
-                } else if !part.range.is_empty() {
-                    on_pretoken(mapped.text.as_bytes(), part.range.clone());
-                }
             }
         });
         result.map(|()| added)

@@ -52,7 +52,7 @@ use self::first_places::OrderedCounts;
 pub(crate) use self::options::length_limit;
 pub use self::options::{ByteTieOrder, ByteTrainOptions, ParseByteTieOrderError};
 pub(crate) use self::order::{FirstPlaces, GreatestBytes, SmallestIds};
-use self::seeds::Seeds;
+use self::seeds::SeedTokens;
 use super::TrainError;
 use super::batch::{Batch, SentenceRules};
 use super::bpe::merge::{LearnedMerge, MergeTrainer};
@@ -65,7 +65,7 @@ use super::observer::{Observer, Reporter, Run, SilentObserver, Stage, Summary};
 use super::options::{InputFormat, OptionError};
 use super::split::SplitRules;
 use super::word_table::WordTable;
-use super::words::{Counting, PretokenSource, ReadTexts, WordSource};
+use super::words::{PretokenSource, ReadTexts, WordCounting, WordSource};
 use crate::added::FoundTokens;
 use crate::byte_bpe::{ByteBpe, ByteBpeParts, ByteToken, SpecialToken};
 use crate::input::Document;
@@ -90,7 +90,7 @@ use crate::pipeline::Pipeline;
 pub struct ByteTrainer {
     options: ByteTrainOptions,
     layout: IdLayout,
-    seeds: Seeds,
+    seeds: SeedTokens,
     special: Option<SpecialSearch>,
     work: ExecutionConfig,
     /// Pretokens that occur less often are ignored.
@@ -108,7 +108,7 @@ impl ByteTrainer {
     /// be made. Also the errors of [`untrained`](Self::untrained).
     pub fn new(options: ByteTrainOptions) -> Result<Self, TrainError> {
         let mut layout = IdLayout::new(&options)?;
-        let seeds = Seeds::new(&options, &layout.bytes)?;
+        let seeds = SeedTokens::new(&options, &layout.bytes)?;
         layout.make_room(seeds.merged())?;
         if options.split_special_tokens && options.tie_order == ByteTieOrder::Minbpe {
             return Err(OptionError::Conflict {
@@ -387,7 +387,7 @@ impl<'t> PretokenReader<'t> {
         batches: impl Iterator<Item = Result<Batch, TrainError>>,
         counts: &mut WordTable,
     ) -> Result<ReadTexts, TrainError> {
-        let counting = Counting {
+        let counting = WordCounting {
             source: &WordSource::Pretokens(self.source),
             rules: self.rules(),
             threads: self.work.threads,

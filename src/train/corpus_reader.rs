@@ -29,7 +29,7 @@ use super::split::word_rules::WordRules;
 use super::unigram::sentences::CountedTexts;
 use super::unigram::word_corpus::WordCorpusRules;
 use super::word_table::WordTable;
-use super::words::{CountedUnit, Counting, PreparedText, WordSource, pieces_are_local};
+use super::words::{CountedUnit, PreparedText, WordCounting, WordSource, pieces_are_local};
 use crate::model::ModelType;
 use crate::normalize::{Normalizer, NormalizerOptions};
 use crate::train::{OptionError, TrainError};
@@ -265,7 +265,7 @@ impl<'a> CorpusReader<'a> {
         counts: &mut WordTable,
     ) -> Result<SentenceCounts, TrainError> {
         let text = PreparedText::new(self.options, self.preparation.clone(), self.meta, unit);
-        let counting = Counting {
+        let counting = WordCounting {
             source: &WordSource::Prepared(&text),
             rules: self.rules(),
             threads: self.work.threads,

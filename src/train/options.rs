@@ -31,6 +31,7 @@ mod convert;
 pub(super) mod csv;
 mod error;
 pub(super) mod flag_value;
+pub(super) mod option_text;
 mod record;
 mod validate;
 mod values;

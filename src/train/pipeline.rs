@@ -14,7 +14,7 @@
 //! `WordPieceTrainer` is a `BpeTrainer` with a prefix, of which the vocabulary counts.
 //!
 //! In a byte-level pipeline the pretokens are bytes; the texts of tokens have the characters that stand for
-//! them ([`Units`]).
+//! them ([`PretokenUnits`]).
 //!
 //! # Where the result of tokenizers is one of several
 //!
@@ -49,7 +49,7 @@ use std::sync::Arc;
 use self::ids::{KeptTokens, renumber_stages};
 pub use self::options::PipelineTrainOptions;
 use self::plain::PlainMerger;
-use self::units::{Affixes, Spelling, Units, alphabet};
+use self::units::{Affixes, PretokenUnits, Spelling, alphabet};
 use super::TrainError;
 use super::bpe::merge::MergeTrainer;
 use super::bpe::symbols::SymbolArena;
@@ -252,8 +252,8 @@ impl PipelineTrainer {
     /// Step 2.
     fn spelling(&self, words: &WordTable) -> Spelling {
         let units = match self.cutter.has_pretokens_of_bytes() {
-            true => Units::Bytes,
-            false => Units::Characters,
+            true => PretokenUnits::Bytes,
+            false => PretokenUnits::Characters,
         };
         let initial = self.initial_alphabet();
         let mut characters = alphabet(words, units, &initial, self.options.limit_alphabet);

@@ -7,13 +7,13 @@
 //!
 //! ```text
 //! batch -> sentences -> chunks -> equal chunks with their counts -> words -> table
-//!          batch        chunks    chunk_cache                       parts    counts
+//!          batch        chunks    chunk_counter                       parts    counts
 //! ```
 //!
 //! 1. A sentence is cut into *chunks* ([`chunks`]): where its words can be recognized in raw text
 //!    ([`chunk_rule`]), into these, otherwise it is one chunk. The chunks of byte-level BPE are its
 //!    pretokens ([`pretokens`]).
-//! 2. Equal chunks are counted ([`chunk_cache`]). Most of a corpus consists of a few words, so what
+//! 2. Equal chunks are counted ([`chunk_counter`]). Most of a corpus consists of a few words, so what
 //!    follows is done once for many occurrences. That is exact, because the rule guarantees that
 //!    preparing a sentence is the same as preparing its chunks one by one.
 //! 3. A chunk is prepared and divided at its boundaries (see [`crate::train::split`]) into words
@@ -29,7 +29,7 @@
 //! words    ▁to 2, ▁be 2, ▁or 2, ▁not 1, "," 1      the comma has another script than the letters
 //! ```
 
-mod chunk_cache;
+mod chunk_counter;
 mod chunk_rule;
 mod chunks;
 mod parts;
@@ -74,14 +74,14 @@ impl ReadTexts {
 }
 
 /// How texts are counted.
-pub(crate) struct Counting<'c> {
+pub(crate) struct WordCounting<'c> {
     pub(crate) source: &'c WordSource<'c>,
     /// Which sentences are counted.
     pub(crate) rules: SentenceRules,
     pub(crate) threads: usize,
 }
 
-impl Counting<'_> {
+impl WordCounting<'_> {
     /// Adds the words of the sentences of all batches to `counts`. The batches are taken on the
     /// calling thread. A single thread is the calling one, so that platforms without threads can
     /// train.
@@ -158,7 +158,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
-        /// Chunks of every length, in batches of any size, on any number of threads.
+        /// SentenceChunks of every length, in batches of any size, on any number of threads.
         #[test]
         fn counted_pretokens_are_those_of_each_text(
             sentences in proptest::collection::vec((sentence(), 1u64..50), 0..60),
@@ -184,7 +184,7 @@ mod tests {
                 sentences.iter().for_each(|(text, count)| batch.push(text, *count));
                 Ok(batch)
             });
-            let counting = Counting {
+            let counting = WordCounting {
                 source: &WordSource::Pretokens(PretokenSource::Pattern(&pretokenizer)),
                 rules: SentenceRules::new(&TrainOptions::default()),
                 threads,

@@ -36,12 +36,12 @@ pub(crate) fn flag() -> Arg {
 }
 
 /// What is trained like something.
-pub(crate) enum Template {
+pub(crate) enum LikeFile {
     Model(Box<Model>),
     Pipeline(Arc<Pipeline>),
 }
 
-impl Template {
+impl LikeFile {
     /// The content of the file of `--like`; `None` without it.
     pub(crate) fn open(matches: &ArgMatches) -> CliResult<Option<Self>> {
         let Some(name) = args::non_empty(matches, LIKE) else {

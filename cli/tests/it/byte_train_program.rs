@@ -145,7 +145,7 @@ fn flags_of_other_models_are_refused_with_a_remedy() {
         (&["--character_coverage=1"][..], "leave it out"),
         (&["--max_sentencepiece_length=4"], "use --max_token_length"),
         (&["--user_defined_symbols=a"], "use --special_tokens"),
-        (&["--tie_order=spm"], "hf, rustbpe or minbpe"),
+        (&["--tie_order=spm"], "hf, rustbpe, minbpe or greatest"),
         (
             &["--format=model"],
             "tokenizer.json, tiktoken, vocab-merges or minbpe",

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use crate::input::Document;
 use crate::pattern::{PatternError, PatternSyntax, Pretokenizer, Split, SplitBehavior};
 use crate::train::options::csv::split_csv;
-use crate::train::options::flag_value::FlagValue;
+use crate::train::options::option_text::OptionText;
 use crate::train::options::{InputFormat, OptionError};
 
 /// Which trainer decides between pairs that occur equally often, and in which order tokens get ids.
@@ -223,41 +223,27 @@ impl ByteTrainOptions {
         let mut pattern = "gpt2";
         let mut options = Self::new(8000, Pretokenizer::new(Vec::new()));
         for (name, value) in flags {
-            let wrong = |option, expected| OptionError::Value {
-                option,
-                value: value.to_owned(),
-                expected,
-            };
-            let number = value.trim_ascii();
+            let text = OptionText(value);
             match name {
                 "vocab_size" => {
-                    options.vocab_size = number
-                        .parse()
-                        .map_err(|_| wrong("vocab_size", "a number of tokens"))?;
+                    options.vocab_size = text.number("vocab_size", "a number of tokens")?;
                 }
                 "pattern" => pattern = value,
                 "tie_order" => {
                     options.tie_order = value
                         .parse()
-                        .map_err(|_| wrong("tie_order", "hf, rustbpe or minbpe"))?;
+                        .map_err(|_| text.wrong("tie_order", "hf, rustbpe, minbpe or greatest"))?;
                 }
                 "min_frequency" => {
-                    options.min_frequency = number
-                        .parse()
-                        .map_err(|_| wrong("min_frequency", "a number from 0"))?;
+                    options.min_frequency = text.number("min_frequency", "a number from 0")?;
                 }
                 "max_token_length" => {
-                    let length = number
-                        .parse()
-                        .map_err(|_| wrong("max_token_length", "a number from 1 to 65535"))?;
+                    let length = text.number("max_token_length", "a number from 1 to 65535")?;
                     options.max_token_length = Some(length);
                 }
                 "special_tokens" => options.special_tokens = split_csv(value),
                 "split_special_tokens" => {
-                    options.split_special_tokens =
-                        <bool as FlagValue>::parse(value).ok_or_else(|| {
-                            wrong("split_special_tokens", <bool as FlagValue>::EXPECTED)
-                        })?;
+                    options.split_special_tokens = text.switch("split_special_tokens")?;
                 }
                 "required_tokens" => options.required_tokens = split_csv(value),
                 "forbidden_tokens" => {
@@ -265,18 +251,8 @@ impl ByteTrainOptions {
                     options.never_merged.clear();
                     options.add_forbidden_lines(value)?;
                 }
-                "document" => {
-                    let document = Document::from_name(value)
-                        .ok_or_else(|| wrong("document", "line, record or file"))?;
-                    options.document = Some(document);
-                }
-                "input_format" => {
-                    options.input_format = match value {
-                        "" | "text" => InputFormat::Text,
-                        "tsv" => InputFormat::Tsv,
-                        _ => return Err(wrong("input_format", "text or tsv")),
-                    };
-                }
+                "document" => options.document = Some(text.document()?),
+                "input_format" => options.input_format = text.input_format()?,
                 _ => {
                     let option = name.to_owned();
                     return Err(OptionError::Unknown { option });

@@ -16,7 +16,7 @@
 //! others, and merges apply in their order. By the lemma of [`merge`](crate::train::bpe::merge), no
 //! text is made twice, since a text that is a token already would be segmented as that token.
 //!
-//! Training begins with words that are segmented by these merges (`impl WordSpelling for Seeds`), so that the
+//! Training begins with words that are segmented by these merges (`impl WordSpelling for SeedTokens`), so that the
 //! counts of pairs are those after them.
 
 use std::cmp::Reverse;
@@ -31,7 +31,7 @@ use crate::train::split::SplitRules;
 
 /// The tokens that exist before training: the bytes, and the parts of required tokens.
 #[derive(Debug)]
-pub(super) struct Seeds {
+pub(super) struct SeedTokens {
     /// The texts of all symbols: the bytes in the order of their ids, then one for each merge.
     texts: Vec<Box<[u8]>>,
     /// The symbol of each byte.
@@ -43,7 +43,7 @@ pub(super) struct Seeds {
     bans: TokenBans,
 }
 
-impl Seeds {
+impl SeedTokens {
     /// `bytes` are all bytes in the order of their ids.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl Seeds {
 }
 
 /// Words are segmented by the merges of the seeds.
-impl WordSpelling for Seeds {
+impl WordSpelling for SeedTokens {
     fn length(&self, word: &[u8]) -> usize {
         self.segment(word).len()
     }

@@ -4,7 +4,7 @@ use std::num::{NonZeroU16, NonZeroUsize};
 
 use crate::input::Document;
 use crate::train::options::csv::split_csv;
-use crate::train::options::flag_value::FlagValue;
+use crate::train::options::option_text::OptionText;
 use crate::train::options::{InputFormat, OptionError};
 
 /// Options of a [`PipelineTrainer`](super::PipelineTrainer), with the names of `BpeTrainer` and
@@ -121,32 +121,17 @@ impl PipelineTrainOptions {
     ) -> Result<Self, OptionError> {
         let mut options = Self::new(vocab_size);
         for (name, value) in flags {
-            let wrong = |option, expected| OptionError::Value {
-                option,
-                value: value.to_owned(),
-                expected,
-            };
-            let switch = |option| {
-                <bool as FlagValue>::parse(value)
-                    .ok_or_else(|| wrong(option, <bool as FlagValue>::EXPECTED))
-            };
-            let number = value.trim_ascii();
+            let text = OptionText(value);
             match name {
                 "vocab_size" => {
-                    options.vocab_size = number
-                        .parse()
-                        .map_err(|_| wrong("vocab_size", "a number of tokens"))?;
+                    options.vocab_size = text.number("vocab_size", "a number of tokens")?;
                 }
                 "min_frequency" => {
-                    options.min_frequency = number
-                        .parse()
-                        .map_err(|_| wrong("min_frequency", "a number from 0"))?;
+                    options.min_frequency = text.number("min_frequency", "a number from 0")?;
                 }
                 "special_tokens" => options.special_tokens = split_csv(value),
                 "limit_alphabet" => {
-                    let limit = number
-                        .parse()
-                        .map_err(|_| wrong("limit_alphabet", "a number from 1"))?;
+                    let limit = text.number("limit_alphabet", "a number from 1")?;
                     options.limit_alphabet = Some(limit);
                 }
                 "initial_alphabet" => options.initial_alphabet = Some(value.chars().collect()),
@@ -155,27 +140,17 @@ impl PipelineTrainOptions {
                 }
                 "end_of_word_suffix" => options.end_of_word_suffix = Some(value.to_owned()),
                 "max_token_length" => {
-                    let length = number
-                        .parse()
-                        .map_err(|_| wrong("max_token_length", "a number from 1 to 65535"))?;
+                    let length = text.number("max_token_length", "a number from 1 to 65535")?;
                     options.max_token_length = Some(length);
                 }
                 "split_special_tokens" => {
-                    options.split_special_tokens = switch("split_special_tokens")?;
+                    options.split_special_tokens = text.switch("split_special_tokens")?;
                 }
-                "special_ids_first" => options.special_ids_first = switch("special_ids_first")?,
-                "document" => {
-                    let document = Document::from_name(value)
-                        .ok_or_else(|| wrong("document", "line, record or file"))?;
-                    options.document = Some(document);
+                "special_ids_first" => {
+                    options.special_ids_first = text.switch("special_ids_first")?;
                 }
-                "input_format" => {
-                    options.input_format = match value {
-                        "" | "text" => InputFormat::Text,
-                        "tsv" => InputFormat::Tsv,
-                        _ => return Err(wrong("input_format", "text or tsv")),
-                    };
-                }
+                "document" => options.document = Some(text.document()?),
+                "input_format" => options.input_format = text.input_format()?,
                 _ => {
                     let option = name.to_owned();
                     return Err(OptionError::Unknown { option });

@@ -22,12 +22,12 @@ use crate::train::word_table::WordTable;
 
 /// What the tokens of a pretoken consist of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Units {
+pub(super) enum PretokenUnits {
     Bytes,
     Characters,
 }
 
-impl Units {
+impl PretokenUnits {
     /// One more than the largest code of these characters.
     fn codes(self, characters: &[char]) -> usize {
         match self {
@@ -64,11 +64,11 @@ impl Units {
 
     /// Passes the code of each unit of a word with its place.
     #[inline]
-    fn for_each(self, word: &[u8], mut on_unit: impl FnMut(usize, Place)) {
+    fn for_each(self, word: &[u8], mut on_unit: impl FnMut(usize, UnitPlace)) {
         match self {
             Self::Bytes => {
                 for (at, byte) in word.iter().enumerate() {
-                    let place = Place {
+                    let place = UnitPlace {
                         is_first: at == 0,
                         is_last: at + 1 == word.len(),
                     };
@@ -78,7 +78,7 @@ impl Units {
             Self::Characters => {
                 // Words are parts of valid text.
                 for (at, c) in std::str::from_utf8(word).unwrap_or_default().char_indices() {
-                    let place = Place {
+                    let place = UnitPlace {
                         is_first: at == 0,
                         is_last: at + c.len_utf8() == word.len(),
                     };
@@ -91,7 +91,7 @@ impl Units {
 
 /// Where a unit stands in its word.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct UnitPlace {
     is_first: bool,
     is_last: bool,
 }
@@ -116,7 +116,7 @@ impl Affixes {
 
     /// The number of the affixes of a place; 0 for none.
     #[inline]
-    fn variant(&self, place: Place) -> usize {
+    fn variant(&self, place: UnitPlace) -> usize {
         let has_prefix = !place.is_first && !self.prefix().is_empty();
         let has_suffix = place.is_last && !self.suffix().is_empty();
         usize::from(has_prefix) | usize::from(has_suffix) << 1
@@ -158,7 +158,7 @@ impl Affixes {
 /// by their counts, `limit` of them at most.
 pub(super) fn alphabet(
     words: &WordTable,
-    units: Units,
+    units: PretokenUnits,
     initial: &[char],
     limit: Option<NonZeroUsize>,
 ) -> Vec<char> {
@@ -201,7 +201,7 @@ struct FirstPlace {
 
 /// The symbols that words begin with, and how words are spelled with them.
 pub(super) struct Spelling {
-    units: Units,
+    units: PretokenUnits,
     affixes: Affixes,
     /// The number of codes.
     codes: usize,
@@ -217,12 +217,12 @@ impl Spelling {
     /// Of the characters of an alphabet, as they stand in the words.
     pub(super) fn new(
         words: &WordTable,
-        units: Units,
+        units: PretokenUnits,
         alphabet: &[char],
         affixes: Affixes,
     ) -> Self {
         let codes = units.codes(alphabet);
-        let variants = affixes.variant(Place {
+        let variants = affixes.variant(UnitPlace {
             is_first: false,
             is_last: true,
         });

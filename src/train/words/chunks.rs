@@ -16,9 +16,9 @@ const SHORT_CHUNKS: usize = 256;
 /// The number of bytes of other chunks that are passed on together.
 const OTHER_BYTES: usize = 1 << 12;
 
-/// Chunks of one sentence or more, by the way that they take.
+/// SentenceChunks of one sentence or more, by the way that they take.
 #[derive(Default)]
-pub(super) struct Chunks {
+pub(super) struct SentenceChunks {
     /// How often each of them occurs.
     pub(super) count: u64,
     /// Those of up to 15 bytes.
@@ -31,7 +31,7 @@ pub(super) struct Chunks {
     pub(super) sentences: TextArena,
 }
 
-impl Chunks {
+impl SentenceChunks {
     /// Whether chunks of texts that occur `count` times have to wait until these are passed on.
     #[inline]
     pub(super) fn is_full_for(&self, count: u64) -> bool {

@@ -1,4 +1,4 @@
-//! Chunks -> words: a chunk is prepared, divided at its boundaries, and its parts are added to the
+//! SentenceChunks -> words: a chunk is prepared, divided at its boundaries, and its parts are added to the
 //! table. Most chunks are of plain ASCII, which needs no normalization and no decoding.
 //!
 //! For example, in "the cat and the dog" the chunk "the" occurs twice. It is prepared and split
@@ -9,9 +9,9 @@ use foldhash::fast::SeedableRandomState;
 use memchr::memmem;
 
 use super::WordSource;
-use super::chunk_cache::Released;
+use super::chunk_counter::Released;
 use super::chunk_rule::{ChunkRule, PlainBytes};
-use super::chunks::{Chunks, leading_spaces};
+use super::chunks::{SentenceChunks, leading_spaces};
 use crate::base::WHITESPACE_MARK_STR;
 use crate::normalize::charsmap::Charsmap;
 use crate::train::TrainError;
@@ -89,7 +89,7 @@ impl PreparedText {
     }
 
     /// Cuts a sentence into chunks.
-    pub(super) fn cut(&self, sentence: &[u8], may_have_mark: bool, chunks: &mut Chunks) {
+    pub(super) fn cut(&self, sentence: &[u8], may_have_mark: bool, chunks: &mut SentenceChunks) {
         match self.rule_for(sentence, may_have_mark) {
             ChunkRule::Sentence => chunks.sentences.push(sentence),
             ChunkRule::Words => chunks.push_words(sentence),
@@ -155,8 +155,8 @@ impl<'c, 't> PartCounter<'c, 't> {
         Ok(())
     }
 
-    /// Adds the chunks that no [`ChunkCache`](super::chunk_cache::ChunkCache) counts.
-    pub(super) fn add_uncounted(&mut self, chunks: &Chunks) -> Result<(), TrainError> {
+    /// Adds the chunks that no [`ChunkCounter`](super::chunk_counter::ChunkCounter) counts.
+    pub(super) fn add_uncounted(&mut self, chunks: &SentenceChunks) -> Result<(), TrainError> {
         let Self { words, preparer } = self;
         for index in 0..chunks.rare.len() {
             let chunk = chunks.rare.get(index);

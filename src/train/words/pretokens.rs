@@ -1,4 +1,4 @@
-//! Chunks of byte-level BPE: the pretokens of a pattern, counted as they are.
+//! SentenceChunks of byte-level BPE: the pretokens of a pattern, counted as they are.
 //!
 //! For example, GPT-2's pattern cuts `I'm, you're` into `I`, `'m`, `,`, ` you` and `'re`.
 //!
@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::chunks::Chunks;
+use super::chunks::SentenceChunks;
 use crate::added::FoundTokens;
 use crate::pattern::Pretokenizer;
 use crate::pipeline::Pipeline;
@@ -47,7 +47,7 @@ impl PretokenSource<'_> {
     }
 
     /// Adds the pretokens of a text to `chunks`. Returns how many added tokens are found.
-    pub(super) fn cut(self, text: &[u8], chunks: &mut Chunks) -> Result<u64, TrainError> {
+    pub(super) fn cut(self, text: &[u8], chunks: &mut SentenceChunks) -> Result<u64, TrainError> {
         self.for_each(text, |text, pretoken| chunks.push_part(text, pretoken))
     }
 

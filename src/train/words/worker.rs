@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
-use super::chunk_cache::{ChunkCache, Released};
-use super::chunks::Chunks;
+use super::chunk_counter::{ChunkCounter, Released};
+use super::chunks::SentenceChunks;
 use super::parts::PartCounter;
 use super::{ReadTexts, WordSource};
 use crate::train::TrainError;
@@ -18,8 +18,8 @@ pub(super) struct Worker<'c, 't> {
     source: &'c WordSource<'c>,
     rules: SentenceRules,
     read: ReadTexts,
-    chunks: Chunks,
-    cache: ChunkCache<'t>,
+    chunks: SentenceChunks,
+    cache: ChunkCounter<'t>,
     released: Released,
     parts: PartCounter<'c, 't>,
 }
@@ -34,8 +34,8 @@ impl<'c, 't> Worker<'c, 't> {
             source,
             rules,
             read: ReadTexts::default(),
-            chunks: Chunks::default(),
-            cache: ChunkCache::new(words.hasher()),
+            chunks: SentenceChunks::default(),
+            cache: ChunkCounter::new(words.hasher()),
             released: Released::default(),
             parts: PartCounter::new(source, words),
         }

@@ -11,7 +11,7 @@ use std::mem;
 
 use foldhash::fast::SeedableRandomState;
 
-use super::chunks::Chunks;
+use super::chunks::SentenceChunks;
 use crate::train::TrainError;
 use crate::train::short_texts::{CHUNK_SETS, CountedText, ShortText, ShortTextCache};
 use crate::train::word_table::{TextCounts, TextLookup};
@@ -24,7 +24,7 @@ const MAX_HELD_BYTES: usize = 1 << 17;
 const LOOKAHEAD: usize = 32;
 
 /// The chunks that a thread holds.
-pub(super) struct ChunkCache<'h> {
+pub(super) struct ChunkCounter<'h> {
     hasher: &'h SeedableRandomState,
     short: ShortTextCache<CHUNK_SETS>,
     long: TextCounts,
@@ -37,7 +37,7 @@ pub(super) struct Released {
     pub(super) long: TextCounts,
 }
 
-impl<'h> ChunkCache<'h> {
+impl<'h> ChunkCounter<'h> {
     pub(super) fn new(hasher: &'h SeedableRandomState) -> Self {
         Self {
             hasher,
@@ -49,7 +49,7 @@ impl<'h> ChunkCache<'h> {
     /// Counts the short and the long chunks. Adds those that are no longer held to `released`.
     pub(super) fn add(
         &mut self,
-        chunks: &Chunks,
+        chunks: &SentenceChunks,
         released: &mut Released,
     ) -> Result<(), TrainError> {
         for group in chunks.short.chunks(LOOKAHEAD) {
