@@ -9,6 +9,8 @@ use std::str::FromStr;
 
 pub(crate) use self::hashes::PieceHashes;
 pub(crate) use self::index::TextIndex;
+#[cfg(feature = "formats")]
+pub(crate) use self::slots::Slots;
 use crate::base::TextArena;
 
 /// The largest number of pieces of a model; files with more are refused. Ids of 27 bits leave five

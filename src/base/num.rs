@@ -81,13 +81,13 @@ pub(crate) const fn low_u8(bits: u64) -> u8 {
     clippy::cast_possible_truncation,
     reason = "the lower half is what the name promises"
 )]
-const fn low_u64(bits: u128) -> u64 {
+pub(crate) const fn low_u64(bits: u128) -> u64 {
     bits as u64
 }
 
 /// Bits 64 to 127.
 #[inline]
-const fn high_u64(bits: u128) -> u64 {
+pub(crate) const fn high_u64(bits: u128) -> u64 {
     low_u64(bits >> 64)
 }
 

@@ -55,6 +55,10 @@
 #[cfg(feature = "formats")]
 mod byte_cuts;
 #[cfg(feature = "formats")]
+mod byte_merge;
+#[cfg(feature = "formats")]
+mod byte_pairs;
+#[cfg(feature = "formats")]
 pub(crate) mod bytes;
 mod classes;
 mod lookup;
@@ -74,6 +78,8 @@ mod trace;
 #[cfg(test)]
 pub(crate) mod tests;
 
+#[cfg(feature = "formats")]
+use std::ops::Range;
 use std::sync::Arc;
 
 use self::classes::ascii::AsciiBigrams;
@@ -120,6 +126,9 @@ pub(crate) struct BpeCache {
     full: FullMergeState,
     /// A chunk of raw text in normalized form.
     normalized: Vec<u8>,
+    /// The next pretokens of a text.
+    #[cfg(feature = "formats")]
+    pretokens: Vec<Range<usize>>,
 }
 
 impl BpeCache {
@@ -136,6 +145,8 @@ impl BpeCache {
             state: MergeState::with_max_bytes(max_bytes / 2),
             full: FullMergeState::default(),
             normalized: Vec::new(),
+            #[cfg(feature = "formats")]
+            pretokens: Vec::new(),
         }
     }
 

@@ -27,25 +27,22 @@
 mod key;
 mod table;
 
-pub(crate) use self::key::{ChunkKey, KeyedText, MAX_KEY_BYTES};
+pub(crate) use self::key::{ChunkKey, KeyedText, MAX_KEY_BYTES, MAX_SMALL_KEY_BYTES, SmallKey};
 use self::key::{KEY_WORDS, SMALL_KEY_WORDS};
-use self::table::{ChunkEntry, ChunkTable, Miss};
+use self::table::{ChunkTable, Miss};
 use crate::piece::PieceId;
 
-/// Ids of 16 bits that an entry of the table for small keys has room for; half as many of 32 bits.
-/// The entry then fills half a cache line.
-const SMALL_ENTRY_IDS: usize = 6;
-/// As [`SMALL_ENTRY_IDS`], of the other table, whose entries fill a cache line.
-const LARGE_ENTRY_IDS: usize = 18;
-
-/// An entry of the table for small keys.
-type SmallEntry = ChunkEntry<SMALL_KEY_WORDS, SMALL_ENTRY_IDS>;
+/// Elements of an entry of the table for small keys, which fills half a cache line: room for 6 ids of
+/// 16 bits, or for 3 of 32 bits.
+const SMALL_HALVES: usize = 8;
+/// As [`SMALL_HALVES`], of the other table, whose entries fill a cache line: room for 18 ids, or for 9.
+const LARGE_HALVES: usize = 20;
 
 /// Ids of chunks, each with a note of 16 bits; see the [module page](self).
 #[derive(Debug)]
 pub(crate) struct ChunkCache {
-    small: ChunkTable<SMALL_KEY_WORDS, SMALL_ENTRY_IDS>,
-    large: ChunkTable<KEY_WORDS, LARGE_ENTRY_IDS>,
+    small: ChunkTable<SMALL_KEY_WORDS, SMALL_HALVES>,
+    large: ChunkTable<KEY_WORDS, LARGE_HALVES>,
 }
 
 impl ChunkCache {
@@ -71,30 +68,27 @@ impl ChunkCache {
 
     /// Appends the ids of a chunk. Returns whether it is cached.
     pub(crate) fn get(&mut self, key: &ChunkKey, out: &mut Vec<PieceId>) -> bool {
-        self.get_first_way(key, out) || self.get_other(key, out).is_some()
+        key.small().is_some_and(|key| self.get_first_way(&key, out))
+            || self.get_other(key, out).is_some()
     }
 
     /// As [`get`](Self::get), but only finds chunks in way 0 of the table for small keys. Most hits
     /// are there.
     #[inline(always)]
-    pub(crate) fn get_first_way(&self, key: &ChunkKey, out: &mut Vec<PieceId>) -> bool {
-        let Some(entry) = self.first_entry(key) else {
+    pub(crate) fn get_first_way(&self, key: &SmallKey, out: &mut Vec<PieceId>) -> bool {
+        let Some(entry) = self.small.first_way(&key.text, key.hash) else {
             return false;
         };
         entry.append_to(out);
         true
     }
 
-    /// The entry of a chunk, if it is in way 0 of the table for small keys.
-    #[inline(always)]
-    fn first_entry(&self, key: &ChunkKey) -> Option<&SmallEntry> {
-        self.small.first_way(&key.small()?, key.hash)
-    }
-
     /// As [`get`](Self::get). Returns the note of the chunk.
     #[inline]
     pub(crate) fn get_with_note(&mut self, key: &ChunkKey, out: &mut Vec<PieceId>) -> Option<u16> {
-        if let Some(entry) = self.first_entry(key) {
+        if let Some(key) = key.small()
+            && let Some(entry) = self.small.first_way(&key.text, key.hash)
+        {
             entry.append_to(out);
             return Some(entry.note());
         }
@@ -105,8 +99,8 @@ impl ChunkCache {
     /// [`get_first_way`](Self::get_first_way) does not find.
     #[inline(never)]
     pub(crate) fn get_other(&mut self, key: &ChunkKey, out: &mut Vec<PieceId>) -> Option<u16> {
-        if let Some(text) = key.small() {
-            match self.small.promote(&text, key.hash) {
+        if let Some(key) = key.small() {
+            match self.small.promote(&key.text, key.hash) {
                 // The chunk may have too many ids for the table for small keys.
                 Err(Miss {
                     may_have_overflowed: true,
@@ -135,7 +129,7 @@ impl ChunkCache {
     pub(crate) fn insert_with_note(&mut self, key: &ChunkKey, ids: &[PieceId], note: u16) {
         let is_inserted = key
             .small()
-            .is_some_and(|text| self.small.insert(text, key.hash, ids, note));
+            .is_some_and(|key| self.small.insert(key.text, key.hash, ids, note));
         if !is_inserted {
             self.large.insert(key.text, key.hash, ids, note);
         }
@@ -221,7 +215,7 @@ mod tests {
     fn chunks_with_too_many_ids_are_not_cached() {
         let mut cache = ChunkCache::default();
         let mut found = Vec::new();
-        cache.insert(&key(b"a"), &[PieceId::new(1); LARGE_ENTRY_IDS + 1]);
+        cache.insert(&key(b"a"), &[PieceId::new(1); LARGE_HALVES - 1]);
         assert!(!cache.get(&key(b"a"), &mut found));
         cache.insert(&key(b"a"), &[PieceId::new(1)]);
         assert!(!cache.get(&key(b"a\0"), &mut found));

@@ -108,8 +108,8 @@ pub(super) fn long_character(text: &[u8], at: usize) -> Character {
         let (second, third) = (u32::from(b ^ 0x80), u32::from(c ^ 0x80));
         let lead = u32::from(*a);
         let code = (lead & 0x0F) << 12 | second << 6 | third;
-        // Three bytes, and not a surrogate.
-        if lead.wrapping_sub(0xE1) < 0x0F && second | third < 0x40 && code >> 11 != 0x1B {
+        // Three bytes, not a code point of fewer bytes, and not a surrogate.
+        if lead & 0xF0 == 0xE0 && second | third < 0x40 && code >> 11 != 0 && code >> 11 != 0x1B {
             return Character {
                 class: class(code),
                 len: 3,

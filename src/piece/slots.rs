@@ -23,7 +23,7 @@ const _: () = assert!(MAX_PIECES < 1 << NUMBER_BITS);
 
 /// The slots of the table.
 #[derive(Debug, Clone)]
-pub(super) struct Slots {
+pub(crate) struct Slots {
     /// A power of two.
     slots: Vec<u32>,
     /// A hash shifted right by this is the number of its first slot.
@@ -32,11 +32,11 @@ pub(super) struct Slots {
 
 /// A slot without a number.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FreeSlot(usize);
+pub(crate) struct FreeSlot(usize);
 
 impl Slots {
     /// An empty table for at most `numbers` numbers.
-    pub(super) fn for_numbers(numbers: usize) -> Self {
+    pub(crate) fn for_numbers(numbers: usize) -> Self {
         let slots = (numbers * 2).next_power_of_two().max(64);
         Self {
             slots: vec![FREE; slots],
@@ -60,7 +60,7 @@ impl Slots {
     /// # Errors
     /// There is none; the slot where it belongs.
     #[inline]
-    pub(super) fn find(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> Result<u32, FreeSlot> {
+    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> Result<u32, FreeSlot> {
         let tag = tag(hash);
         let mask = self.slots.len() - 1;
         let mut at = low_usize(hash >> self.shift);
@@ -79,7 +79,7 @@ impl Slots {
     }
 
     /// Sets a slot that `find` gave for this hash.
-    pub(super) fn set(&mut self, FreeSlot(at): FreeSlot, hash: u64, number: usize) {
+    pub(crate) fn set(&mut self, FreeSlot(at): FreeSlot, hash: u64, number: usize) {
         debug_assert!(number < MAX_PIECES, "{number} does not fit a slot");
         self.slots[at] = tag(hash) ^ low_u32(number as u64);
     }

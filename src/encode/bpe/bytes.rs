@@ -22,26 +22,62 @@ use std::ops::Range;
 use super::BpeCache;
 use super::PairMerger;
 use super::byte_cuts::ByteCuts;
+use super::byte_merge::UnitStarts;
 use super::lookup::ascii_pairs::AsciiCode;
 use super::lookup::symbol_table::SymbolMerge;
 use super::lookup::symbol_table::SymbolTable;
+use super::lookup::token_texts::{TokenLookup, TokenTexts};
 use super::spelling::{Spelling, Unit};
-use super::strategies::chunk_context::{ChunkContext, Strategy};
+use super::strategies::chunk_context::{ChunkContext, MergesShort, Strategy};
 use super::strategies::full_merge::FullMerge;
 use super::strategies::merge_context::MergeTables;
 use super::wide_characters::WideCharacters;
-use crate::base::num::{low_u32, mix_words};
-use crate::encode::bloom_filter::BloomFilter;
+use crate::base::num::low_u32;
 use crate::encode::chunk_cache::KeyedText;
 use crate::encode::vocabulary::NO_UNKNOWN;
 use crate::pattern::Pretokenizer;
 use crate::piece::{PieceHashes, PieceId, PieceTable};
 use crate::trie::prefix::PrefixTrie;
 
-/// The units of all bytes.
+/// Pretokens that are found before the first of them is looked up. The loop that finds them and the
+/// one that looks them up then each have the registers that they need, and loads of the second one
+/// overlap.
+const PRETOKENS_AT_ONCE: usize = 64;
+
+/// The units of all bytes, and the tokens that they merge to.
 #[derive(Debug)]
 struct Bytes {
     units: Box<[Unit; 256]>,
+    starts: UnitStarts,
+    texts: TokenTexts,
+}
+
+impl Bytes {
+    #[inline(always)]
+    fn lookup<'e>(&'e self, symbols: &'e SymbolTable, tokens: &'e PieceTable) -> TokenLookup<'e> {
+        TokenLookup {
+            texts: &self.texts,
+            symbols,
+            tokens,
+        }
+    }
+}
+
+impl MergesShort for Bytes {
+    fn encode_short(
+        context: &mut ChunkContext<'_, Self>,
+        chunk: &[u8],
+        out: &mut Vec<PieceId>,
+    ) -> bool {
+        let bytes = &context.tables.spelling;
+        let tokens = bytes.lookup(&context.tables.symbols, context.pieces);
+        let merge = &mut context.state.bytes;
+        let is_short = merge.merge_bytes(chunk, &bytes.starts, tokens);
+        if is_short {
+            out.extend(merge.symbols().map(PieceId::new));
+        }
+        is_short
+    }
 }
 
 impl Spelling for Bytes {
@@ -69,22 +105,12 @@ pub(crate) struct ByteEncoder {
     tokens: PieceTable,
     cuts: ByteCuts,
     wide_characters: WideCharacters,
-    /// The tokens of at least eight bytes, by [`ends_hash`].
-    long_tokens: BloomFilter,
     /// The ids of the tokens, in the same order.
     ids: Vec<PieceId>,
     has_other_ids: bool,
     whole_pretokens_first: bool,
     /// Empty: special tokens are no matter of this module.
     user_defined: PrefixTrie,
-}
-
-/// A hash of the first and the last eight bytes and the length; `None` for shorter texts.
-#[inline]
-fn ends_hash(bytes: &[u8]) -> Option<u64> {
-    let first = u64::from_le_bytes(*bytes.first_chunk()?);
-    let last = u64::from_le_bytes(*bytes.last_chunk()?);
-    Some(mix_words(first, last ^ bytes.len() as u64))
 }
 
 /// Why tokens are no vocabulary.
@@ -109,7 +135,7 @@ impl ByteEncoder {
         let hashes =
             PieceHashes::of_unique(&tokens, |_| false).map_err(ByteTokensError::Repeated)?;
         let ranks = (0..low_u32(tokens.len() as u64)).collect();
-        let symbols = SymbolTable::new(hashes.into(), ranks).with_short_texts(&tokens);
+        let symbols = SymbolTable::new(hashes.into(), ranks);
         let unit = |byte: u8| {
             let text = [byte];
             let symbol = symbols.find_text(&tokens, &text);
@@ -125,13 +151,15 @@ impl ByteEncoder {
         for byte in 0..=u8::MAX {
             units[usize::from(byte)] = unit(byte)?;
         }
-        let texts = (0..tokens.len()).map(|symbol| tokens.text(symbol));
-        let long_tokens: Vec<u64> = texts.filter_map(ends_hash).collect();
+        let bytes = Bytes {
+            starts: UnitStarts::new(&tokens, units.map(|unit| unit.symbol)),
+            texts: TokenTexts::new(&tokens),
+            units,
+        };
         Ok(Self {
-            long_tokens: BloomFilter::of(&long_tokens),
             cuts: ByteCuts::new(&tokens),
             wide_characters: WideCharacters::new(&tokens),
-            tables: MergeTables::new(symbols, &tokens, Bytes { units }, NO_UNKNOWN),
+            tables: MergeTables::new(symbols, &tokens, bytes, NO_UNKNOWN),
             has_other_ids: ids.iter().enumerate().any(|(at, id)| id.index() != at),
             tokens,
             ids,
@@ -188,12 +216,14 @@ impl ByteEncoder {
 
     /// The id of a token.
     pub(crate) fn id_of(&self, bytes: &[u8]) -> Option<PieceId> {
-        // The hash takes one multiplication after the other, for each byte.
-        if ends_hash(bytes).is_some_and(|hash| !self.long_tokens.may_contain(hash)) {
-            return None;
-        }
-        let symbol = self.tables.symbols.find_text(&self.tokens, bytes)?;
-        Some(self.ids[symbol as usize])
+        let token = self.lookup().find(bytes)?;
+        Some(self.ids[token as usize])
+    }
+
+    #[inline(always)]
+    fn lookup(&self) -> TokenLookup<'_> {
+        let tables = &self.tables;
+        tables.spelling.lookup(&tables.symbols, &self.tokens)
     }
 
     /// Appends the ids of the pretokens of `text`.
@@ -205,9 +235,31 @@ impl ByteEncoder {
         out: &mut Vec<PieceId>,
     ) {
         let text = KeyedText::new(text);
+        let mut found = std::mem::take(&mut cache.pretokens);
         pretokenizer.for_each(text.text(), &mut |pretoken| {
-            self.encode_pretoken(&text, pretoken, cache, out);
+            found.push(pretoken);
+            if found.len() == PRETOKENS_AT_ONCE {
+                self.encode_pretokens(&text, &found, cache, out);
+                found.clear();
+            }
         });
+        self.encode_pretokens(&text, &found, cache, out);
+        found.clear();
+        cache.pretokens = found;
+    }
+
+    /// Appends the ids of some pretokens of a text.
+    #[inline(never)]
+    fn encode_pretokens(
+        &self,
+        text: &KeyedText<'_>,
+        pretokens: &[Range<usize>],
+        cache: &mut BpeCache,
+        out: &mut Vec<PieceId>,
+    ) {
+        for pretoken in pretokens {
+            self.encode_pretoken(text, pretoken.clone(), cache, out);
+        }
     }
 
     /// Appends the ids of one pretoken.
@@ -246,7 +298,7 @@ impl ByteEncoder {
         cache: &mut BpeCache,
         out: &mut Vec<PieceId>,
     ) {
-        let key = text.key(pretoken.start, pretoken.len());
+        let key = text.small_key(pretoken.start, pretoken.len());
         if !key.is_some_and(|key| cache.chunks.get_first_way(&key, out)) {
             // With the key as an argument, it would be written to memory for every pretoken.
             self.encode_rare(text, pretoken, cache, out);
@@ -270,9 +322,13 @@ impl ByteEncoder {
         }
         let start = out.len();
         let bytes = &text.text()[pretoken.clone()];
-        let whole = self.whole_pretokens_first.then(|| self.id_of(bytes));
-        match whole.flatten() {
-            Some(id) => out.push(id),
+        let whole = match key.and_then(|key| key.small()) {
+            _ if !self.whole_pretokens_first => None,
+            Some(key) => self.lookup().find_short(&key),
+            None => self.lookup().find_long(bytes),
+        };
+        match whole {
+            Some(token) => out.push(self.ids[token as usize]),
             None => {
                 self.merge(text, pretoken, cache, out);
                 self.replace_symbols(&mut out[start..]);
@@ -332,11 +388,10 @@ impl ByteEncoder {
         out: &mut Vec<PieceId>,
     ) {
         if self.wide_characters.are_units(part) {
-            let unit_at = |text: &[u8]| self.wide_characters.unit(text, &self.tables.symbols);
-            context.state.short.clear();
-            let short = &mut context.state.short;
-            if short.push_units(part, &self.tables.symbols, unit_at) {
-                out.extend(context.merge_short().map(PieceId::new));
+            let symbols = self.wide_characters.units(part);
+            let merge = &mut context.state.bytes;
+            if merge.merge_characters(part, symbols, self.lookup()) {
+                out.extend(merge.symbols().map(PieceId::new));
                 return context.state.count(Strategy::ShortWide);
             }
         }

@@ -12,4 +12,6 @@
 pub(super) mod ascii_pairs;
 pub(super) mod pair_cache;
 pub(super) mod symbol_table;
+#[cfg(feature = "formats")]
+pub(super) mod token_texts;
 pub(super) mod token_merges;

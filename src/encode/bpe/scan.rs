@@ -354,7 +354,8 @@ impl ChunkScanner<'_> {
         let key = self.key(chunk, end);
         // Rare cases are in a function of their own, because they need many registers, which would
         // be saved and restored for every chunk.
-        if !key.is_some_and(|key| self.cache.get_first_way(&key, out)) {
+        let small = key.and_then(|key| key.small());
+        if !small.is_some_and(|key| self.cache.get_first_way(&key, out)) {
             return self.encode_rare::<RAW>(chunk, end, out);
         }
         self.context.state.count(Strategy::Cached);

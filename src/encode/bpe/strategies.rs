@@ -2,7 +2,8 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | [`short_merge`] | merges chunks of at most 32 units in arrays |
+//! | [`short_merger`] | merges chunks of at most 32 units in arrays |
+//! | [`short_merge`] | the same, with pairs that are looked up by hashes |
 //! | [`windowed`] | segments longer chunks by windows, with [`token_pairs`] as the proof that the parts fit |
 //! | [`heap_merge`] | merges chunks of any length with a priority queue |
 //! | [`long_chunks`] | caches the ids of large windows, and of chunks for which small windows do not fit together |
@@ -19,6 +20,7 @@
 
 pub(super) mod last_merge_table;
 pub(super) mod merge_context;
+pub(super) mod short_merger;
 pub(super) mod short_merge;
 pub(super) mod heap_merge;
 pub(super) mod last_merge;
@@ -28,12 +30,12 @@ pub(super) mod chunk_context;
 mod windowed;
 pub(super) mod full_merge;
 
-use self::chunk_context::{ChunkContext, MergeState, Strategy};
+use self::chunk_context::{ChunkContext, MergeState, MergesShort, Strategy};
 use self::windowed::WindowSize;
-use super::spelling::Spelling;
+use super::classes::char_table::CharTable;
 use crate::piece::PieceId;
 
-impl<S: Spelling> ChunkContext<'_, S> {
+impl<S: MergesShort> ChunkContext<'_, S> {
     /// Appends the ids of a chunk that is not cached: rows 3 to 7 of the strategy table.
     pub(super) fn encode_chunk(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) {
         if self.encode_short(chunk, out) {
@@ -58,26 +60,10 @@ impl<S: Spelling> ChunkContext<'_, S> {
         self.state.long_chunks.insert(chunk, &out[start..]);
     }
 
-    /// Appends the ids of a chunk of at most [`short_merge::MAX_UNITS`] units. Returns false,
+    /// Appends the ids of a chunk of at most [`short_merger::MAX_UNITS`] units. Returns false,
     /// and appends nothing, for a longer chunk.
     pub(super) fn encode_short(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) -> bool {
-        self.state.short.clear();
-        let is_short = self.state.short.push_text(chunk, self.tables);
-        if is_short {
-            let tables = self.tables;
-            for symbol in self.merge_short() {
-                out.push(tables.id_of(symbol));
-            }
-        }
-        is_short
-    }
-
-    /// Merges the units in the buffer for short chunks. Returns the symbols that remain.
-    #[inline]
-    pub(super) fn merge_short(&mut self) -> impl Iterator<Item = u32> {
-        let MergeState { short, pairs, .. } = &mut *self.state;
-        short.merge(&mut self.tables.pair_lookup(self.pieces, pairs));
-        short.symbols()
+        S::encode_short(self, chunk, out)
     }
 
     /// Appends the ids of a chunk of any length.
@@ -88,5 +74,33 @@ impl<S: Spelling> ChunkContext<'_, S> {
         heap.symbols.extend(tables.spelling.symbols_of(chunk));
         heap.merge(&mut tables.pair_lookup(self.pieces, pairs), &mut ());
         out.extend(heap.symbols.iter().map(|symbol| tables.id_of(*symbol)));
+    }
+}
+
+impl MergesShort for CharTable {
+    fn encode_short(
+        context: &mut ChunkContext<'_, Self>,
+        chunk: &[u8],
+        out: &mut Vec<PieceId>,
+    ) -> bool {
+        context.state.short.clear();
+        let is_short = context.state.short.push_text(chunk, context.tables);
+        if is_short {
+            let tables = context.tables;
+            for symbol in context.merge_short() {
+                out.push(tables.id_of(symbol));
+            }
+        }
+        is_short
+    }
+}
+
+impl ChunkContext<'_, CharTable> {
+    /// Merges the units in the buffer for short chunks. Returns the symbols that remain.
+    #[inline]
+    pub(super) fn merge_short(&mut self) -> impl Iterator<Item = u32> {
+        let MergeState { short, pairs, .. } = &mut *self.state;
+        short.merge(&mut self.tables.pair_lookup(self.pieces, pairs));
+        short.symbols()
     }
 }

@@ -30,9 +30,7 @@
 //! Memory: 280 KiB.
 
 use super::byte_cuts::ByteCuts;
-use super::lookup::ascii_pairs::AsciiCode;
-use super::lookup::symbol_table::{NO_SYMBOL, SymbolTable};
-use super::spelling::Unit;
+use super::lookup::symbol_table::NO_SYMBOL;
 use crate::piece::{PieceId, PieceTable};
 
 /// The characters of three bytes; see the [module page](self).
@@ -157,21 +155,12 @@ impl WideCharacters {
             && (1..characters.len()).all(|at| self.borders.is_cut(text, 3 * at))
     }
 
-    /// The unit at the start of a text for which [`are_units`](Self::are_units) holds, and its
-    /// length.
+    /// The symbols of the characters of a text for which [`are_units`](Self::are_units) holds.
     #[inline]
-    pub(super) fn unit(&self, text: &[u8], symbols: &SymbolTable) -> (Unit, usize) {
-        let index = text
-            .first_chunk()
-            .and_then(|character| index_of(*character));
-        let symbol = index.map_or(NO_SYMBOL, |index| self.tokens[index]);
-        let unit = Unit {
-            hash: symbols.hash(symbol),
-            symbol,
-            width: 3,
-            code: AsciiCode::OTHER,
-        };
-        (unit, 3)
+    pub(super) fn units<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = u32> + 't {
+        let characters = text.as_chunks::<3>().0.iter();
+        characters
+            .map(|character| index_of(*character).map_or(NO_SYMBOL, |index| self.tokens[index]))
     }
 }
 

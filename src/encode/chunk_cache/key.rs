@@ -17,6 +17,8 @@ use crate::base::num::mix_words;
 
 /// The longest chunk that has a key, in bytes.
 pub(crate) const MAX_KEY_BYTES: usize = 8 * KEY_WORDS - 1;
+/// The longest chunk that has a small key, in bytes.
+pub(crate) const MAX_SMALL_KEY_BYTES: usize = 8 * SMALL_KEY_WORDS - 1;
 /// Words of a key.
 pub(super) const KEY_WORDS: usize = 3;
 /// Words of a key with fewer than 16 bytes of text.
@@ -63,19 +65,66 @@ impl ChunkKey {
         })
     }
 
-    /// The text in two words, if it has fewer than 16 bytes.
+    /// The same key in two words, if the text has fewer than 16 bytes.
     #[inline]
-    pub(super) fn small(&self) -> Option<[u64; SMALL_KEY_WORDS]> {
+    pub(crate) fn small(&self) -> Option<SmallKey> {
         let [first, second, last] = self.text;
         // The last word of such a text contains the length only, and the last byte of the second
         // word is free.
-        (last >> 56 < 16).then_some([first, second | last])
+        (last >> 56 < 16).then_some(SmallKey {
+            text: [first, second | last],
+            hash: self.hash,
+        })
     }
 
-    /// The hash of the text of a key; all bits are well mixed.
+    /// The hash of the text of a key; all bits are well mixed. That of a small key is the hash of its
+    /// two words.
     #[inline]
     pub(super) fn hash_of(text: &[u64; KEY_WORDS]) -> u64 {
-        mix_words(text[0], text[1] ^ text[2].rotate_left(29))
+        let [first, second, last] = *text;
+        let length = last & !LOW_BYTES;
+        mix_words(first ^ (last & LOW_BYTES).rotate_left(29), second | length)
+    }
+}
+
+/// All bytes of a word but the last one.
+const LOW_BYTES: u64 = u64::MAX >> 8;
+
+/// The key of a chunk of fewer than 16 bytes, with the length in the last byte of two words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SmallKey {
+    pub(super) text: [u64; SMALL_KEY_WORDS],
+    pub(super) hash: u64,
+}
+
+impl SmallKey {
+    /// The key of a text, unless it is too long.
+    pub(crate) fn of(text: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 8 * SMALL_KEY_WORDS];
+        bytes.get_mut(..text.len())?.copy_from_slice(text);
+        Self::of_start(&bytes, text.len())
+    }
+
+    /// The words, the first byte of the text lowest.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> [u64; SMALL_KEY_WORDS] {
+        self.text
+    }
+
+    /// The key of the first `length` bytes, unless they are too many.
+    #[inline(always)]
+    pub(crate) fn of_start(bytes: &[u8; 8 * SMALL_KEY_WORDS], length: usize) -> Option<Self> {
+        if length >= 8 * SMALL_KEY_WORDS {
+            return None;
+        }
+        let masks = &MASKS[length];
+        let (words, _) = bytes.as_chunks::<8>();
+        let first = u64::from_le_bytes(words[0]) & masks[0];
+        let second = u64::from_le_bytes(words[1]) & masks[1] | (length as u64) << 56;
+        Some(Self {
+            text: [first, second],
+            hash: mix_words(first, second),
+        })
     }
 }
 
@@ -109,6 +158,14 @@ impl<'t> KeyedText<'t> {
         let bytes = self.text.get(start..)?.first_chunk();
         let at_end = || self.end_from(start)?.first_chunk();
         ChunkKey::of_start(bytes.or_else(at_end)?, length)
+    }
+
+    /// As [`key`](Self::key), for chunks of fewer than 16 bytes.
+    #[inline(always)]
+    pub(crate) fn small_key(&self, start: usize, length: usize) -> Option<SmallKey> {
+        let bytes = self.text.get(start..)?.first_chunk();
+        let at_end = || self.end_from(start)?.first_chunk();
+        SmallKey::of_start(bytes.or_else(at_end)?, length)
     }
 
     /// The key of the chunk that consists of a space and the `length` bytes at `start`, unless it

@@ -9,122 +9,106 @@
 //! Cost: a lookup reads one tag, and one entry if the tag matches.
 
 use super::key::{ChunkKey, KEY_WORDS};
-use crate::base::num::{low_u16, masked_index};
+use crate::base::num::{low_u16, low_u32, masked_index};
 use crate::piece::PieceId;
 
 /// A chunk and its ids.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ChunkEntry<const WORDS: usize, const ID_WORDS: usize> {
+pub(super) struct ChunkEntry<const WORDS: usize, const HALVES: usize> {
     text: [u64; WORDS],
     /// The ids in one element each, or, if one of them is above 65,535, in two elements each: low
-    /// half, high half.
-    ids: [u16; ID_WORDS],
-    note: u16,
-    /// The number of ids, and the flag [`WIDE`].
-    state: u16,
+    /// half, high half. Then the note, and last the number of ids with the flags [`WIDE`] and
+    /// [`MANY`].
+    halves: [u16; HALVES],
 }
 
-/// The bits of `state` that count ids.
+/// Elements of an entry that are no ids.
+const OTHER_HALVES: usize = 2;
+/// The bits of the last element that count ids.
 const COUNT: u16 = 0x1F;
-/// The flag of `state` for ids in two elements each.
+/// The flag for ids in two elements each.
 const WIDE: u16 = 0x20;
+/// The flag for more ids than [`ChunkEntry::append_to`] copies at once.
+const MANY: u16 = 0x40;
+/// So many ids are copied at once: they are in the first eight elements, whether wide or not.
+const AT_ONCE: usize = 4;
 
-impl<const WORDS: usize, const ID_WORDS: usize> ChunkEntry<WORDS, ID_WORDS> {
+impl<const WORDS: usize, const HALVES: usize> ChunkEntry<WORDS, HALVES> {
     /// No chunk: no key has this text, because its last byte is no length.
     const FREE: Self = Self {
         text: [u64::MAX; WORDS],
-        ids: [0; ID_WORDS],
-        note: 0,
-        state: 0,
+        halves: [0; HALVES],
     };
 
     /// `None` if there are too many ids.
     #[inline]
     fn new(text: [u64; WORDS], ids: &[PieceId], note: u16) -> Option<Self> {
-        // Most entries have at most four low ids, which are assembled in one word.
-        let prepend_id = |word: u64, id: &PieceId| word << 16 | u64::from(id.get());
+        let mut halves = [0; HALVES];
+        let (room, other) = halves.split_at_mut(HALVES - OTHER_HALVES);
         let all = ids.iter().fold(0, |all, id| all | id.get());
-        if ids.len() > 4 || all > u32::from(u16::MAX) {
-            return Self::of_many(text, ids, note);
-        }
-        let word = ids.iter().rev().fold(0, prepend_id);
-        let mut entry = Self {
-            text,
-            note,
-            state: u16::try_from(ids.len()).ok()?,
-            ..Self::FREE
-        };
-        for (at, half) in entry.ids.iter_mut().take(4).enumerate() {
-            *half = low_u16(word >> (16 * at));
-        }
-        Some(entry)
-    }
-
-    /// As [`new`](Self::new), for any number of ids of any size.
-    #[inline(never)]
-    fn of_many(text: [u64; WORDS], ids: &[PieceId], note: u16) -> Option<Self> {
-        let mut halves = [0; ID_WORDS];
         let low_half = |bits: u32| low_u16(u64::from(bits));
-        let is_wide = ids.iter().any(|id| id.get() > u32::from(u16::MAX));
-        if is_wide {
-            let (pairs, _) = halves.as_chunks_mut::<2>();
-            let pairs = pairs.get_mut(..ids.len())?;
-            pairs
-                .iter_mut()
-                .zip(ids)
-                .for_each(|(pair, id)| *pair = [low_half(id.get()), low_half(id.get() >> 16)]);
+        let mut flags = 0;
+        if all > u32::from(u16::MAX) {
+            let (pairs, _) = room.as_chunks_mut::<2>();
+            for (pair, id) in pairs.get_mut(..ids.len())?.iter_mut().zip(ids) {
+                *pair = [low_half(id.get()), low_half(id.get() >> 16)];
+            }
+            flags |= WIDE;
         } else {
-            let halves = halves.get_mut(..ids.len())?;
-            halves
-                .iter_mut()
-                .zip(ids)
-                .for_each(|(to, id)| *to = low_half(id.get()));
+            for (half, id) in room.get_mut(..ids.len())?.iter_mut().zip(ids) {
+                *half = low_half(id.get());
+            }
         }
-        let state = u16::try_from(ids.len()).ok()? | if is_wide { WIDE } else { 0 };
-        Some(Self {
-            text,
-            ids: halves,
-            note,
-            state,
-        })
+        if ids.len() > AT_ONCE {
+            flags |= MANY;
+        }
+        other.copy_from_slice(&[note, low_half(low_u32(ids.len() as u64)) | flags]);
+        Some(Self { text, halves })
     }
 
     /// The note of the chunk.
     #[inline]
     pub(super) fn note(&self) -> u16 {
-        self.note
+        self.halves[HALVES - OTHER_HALVES]
     }
 
     /// Appends the ids.
     #[inline(always)]
     pub(super) fn append_to(&self, out: &mut Vec<PieceId>) {
+        let state = self.halves[HALVES - 1];
+        if state & MANY != 0 || out.len() + AT_ONCE > out.capacity() {
+            return self.append_many(out);
+        }
         // Most entries have at most four ids. Always copying four and truncating is faster than a
         // copy whose length is not known at compile time. Copying three takes 1 % fewer
         // instructions for English, but 2 to 3 % more time, since entries with four ids are
-        // mispredicted.
-        match self.state & (COUNT | WIDE) {
-            count @ 0..=4 if out.len() + 4 <= out.capacity() => {
-                let length = out.len() + usize::from(count);
-                let id = |at: usize| PieceId::new(self.ids[at].into());
-                out.extend_from_slice(&[id(0), id(1), id(2), id(3)]);
-                out.truncate(length);
-            }
-            _ => self.append_many(out),
+        // mispredicted. So are wide entries, if a branch chooses between the two forms.
+        let length = out.len() + usize::from(state & COUNT);
+        let narrow = |at: usize| PieceId::new(self.halves[at].into());
+        let wide = |at: usize| {
+            let [low, high] = [self.halves[2 * at], self.halves[2 * at + 1]];
+            PieceId::new(u32::from(high) << 16 | u32::from(low))
+        };
+        match state & WIDE {
+            0 => out.extend_from_slice(&[narrow(0), narrow(1), narrow(2), narrow(3)]),
+            _ => out.extend_from_slice(&[wide(0), wide(1), wide(2), wide(3)]),
         }
+        out.truncate(length);
     }
 
     /// As [`append_to`](Self::append_to), for any number of ids of any size.
     #[inline(never)]
     fn append_many(&self, out: &mut Vec<PieceId>) {
-        let count = usize::from(self.state & COUNT);
+        let state = self.halves[HALVES - 1];
+        let count = usize::from(state & COUNT);
         let wide = |[low, high]: &[u16; 2]| PieceId::new(u32::from(*high) << 16 | u32::from(*low));
-        match self.state & WIDE {
+        match state & WIDE {
             0 => {
-                for id in self.ids.iter().take(count) {
+                for id in self.halves.iter().take(count) {
                     out.push(PieceId::new(u32::from(*id)));
                 }
             }
-            _ => out.extend(self.ids.as_chunks().0.iter().take(count).map(wide)),
+            _ => out.extend(self.halves.as_chunks().0.iter().take(count).map(wide)),
         }
     }
 }
@@ -132,7 +116,7 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkEntry<WORDS, ID_WORDS> {
 /// The two ways of a set: one or two whole cache lines.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-struct CacheSet<const WORDS: usize, const ID_WORDS: usize>([ChunkEntry<WORDS, ID_WORDS>; 2]);
+struct CacheSet<const WORDS: usize, const HALVES: usize>([ChunkEntry<WORDS, HALVES>; 2]);
 
 /// Bits of the hashes of the two ways of a set, so that most misses need not read the set.
 #[derive(Debug, Clone, Copy, Default)]
@@ -151,7 +135,7 @@ impl Tags {
     /// [`OVERFLOWED`].
     #[inline]
     fn of(hash: u64) -> u16 {
-        low_u16(hash >> 24 & 0xFFFE).max(2)
+        low_u16(hash >> 24) & !OVERFLOWED | 2
     }
 }
 
@@ -163,9 +147,9 @@ pub(super) struct Miss {
 
 /// A table of chunks whose keys have `WORDS` words.
 #[derive(Debug)]
-pub(super) struct ChunkTable<const WORDS: usize, const ID_WORDS: usize> {
+pub(super) struct ChunkTable<const WORDS: usize, const HALVES: usize> {
     /// None, or a power of two.
-    sets: Vec<CacheSet<WORDS, ID_WORDS>>,
+    sets: Vec<CacheSet<WORDS, HALVES>>,
     /// One for each set; all of them fit the second-level cache of the processor. A branch on the
     /// set itself would be mispredicted on a miss, and the processor would notice only when the
     /// memory has answered.
@@ -181,9 +165,9 @@ const MIN_BYTES: usize = 1 << 14;
 /// The factor by which tables grow.
 const GROWTH: usize = 4;
 
-impl<const WORDS: usize, const ID_WORDS: usize> ChunkTable<WORDS, ID_WORDS> {
+impl<const WORDS: usize, const HALVES: usize> ChunkTable<WORDS, HALVES> {
     /// Bytes of a set and its tags.
-    const SET_BYTES: usize = size_of::<CacheSet<WORDS, ID_WORDS>>() + size_of::<Tags>();
+    const SET_BYTES: usize = size_of::<CacheSet<WORDS, HALVES>>() + size_of::<Tags>();
 
     /// An empty table that will need at most `max_bytes` of memory.
     pub(super) fn with_max_bytes(max_bytes: usize) -> Self {
@@ -206,7 +190,7 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkTable<WORDS, ID_WORDS> {
         &self,
         text: &[u64; WORDS],
         hash: u64,
-    ) -> Option<&ChunkEntry<WORDS, ID_WORDS>> {
+    ) -> Option<&ChunkEntry<WORDS, HALVES>> {
         let set = self.set_index(hash);
         if self.tags.get(set)?.first != Tags::of(hash) {
             return None;
@@ -221,7 +205,7 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkTable<WORDS, ID_WORDS> {
         &mut self,
         text: &[u64; WORDS],
         hash: u64,
-    ) -> Result<&ChunkEntry<WORDS, ID_WORDS>, Miss> {
+    ) -> Result<&ChunkEntry<WORDS, HALVES>, Miss> {
         let set = self.set_index(hash);
         let Some(tags) = self.tags.get_mut(set) else {
             return Err(Miss {
@@ -275,7 +259,7 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkTable<WORDS, ID_WORDS> {
 
     /// Writes an entry to way 0 of a set if that is free, and to way 1 otherwise.
     #[inline]
-    fn put(&mut self, set: usize, tag: u16, entry: ChunkEntry<WORDS, ID_WORDS>) {
+    fn put(&mut self, set: usize, tag: u16, entry: ChunkEntry<WORDS, HALVES>) {
         let tags = &mut self.tags[set];
         let CacheSet([first, second]) = &mut self.sets[set];
         if tags.first == 0 {
@@ -294,7 +278,7 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkTable<WORDS, ID_WORDS> {
     fn grow(&mut self) {
         self.evictions = 0;
         let count = match self.sets.len() {
-            0 => MIN_BYTES / size_of::<CacheSet<WORDS, ID_WORDS>>(),
+            0 => MIN_BYTES / size_of::<CacheSet<WORDS, HALVES>>(),
             count => count * GROWTH,
         };
         if count > self.max_bytes / Self::SET_BYTES {
@@ -311,7 +295,7 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkTable<WORDS, ID_WORDS> {
     }
 
     /// Writes an entry of a smaller table, if there was one.
-    fn move_entry(&mut self, entry: ChunkEntry<WORDS, ID_WORDS>, tag: u16) {
+    fn move_entry(&mut self, entry: ChunkEntry<WORDS, HALVES>, tag: u16) {
         if tag != 0 {
             let set = self.set_index(ChunkKey::hash_of(&key_text(&entry.text)));
             self.put(set, tag, entry);
@@ -341,16 +325,16 @@ mod tests {
 
     #[test]
     fn a_set_fills_one_or_two_cache_lines() {
-        assert_eq!(size_of::<CacheSet<2, 6>>(), 64);
-        assert_eq!(size_of::<CacheSet<KEY_WORDS, 18>>(), 128);
+        assert_eq!(size_of::<CacheSet<2, 8>>(), 64);
+        assert_eq!(size_of::<CacheSet<KEY_WORDS, 20>>(), 128);
     }
 
     #[test]
     fn a_chunk_seen_once_does_not_evict_a_promoted_chunk() {
-        let mut table = ChunkTable::<2, 6>::with_max_bytes(MIN_BYTES * 2);
+        let mut table = ChunkTable::<2, 8>::with_max_bytes(MIN_BYTES * 2);
         // The same set and different tags: the tag starts at bit 25, the set at bit 40.
         let hash = |chunk: u64| chunk << 26;
-        let is_found = |table: &mut ChunkTable<2, 6>, chunk: u64| {
+        let is_found = |table: &mut ChunkTable<2, 8>, chunk: u64| {
             let text = [chunk, chunk];
             table.first_way(&text, hash(chunk)).is_some()
                 || table.promote(&text, hash(chunk)).is_ok()

@@ -4,14 +4,12 @@
 //!
 //! The table is direct-mapped; a new pair replaces the pair in its slot. The table fits the
 //! second-level cache of the processor, so a lookup costs less than the comparison of texts. For
-//! models with fewer than 65,535 symbols, and for byte-level vocabularies, an entry has 8 bytes
-//! instead of 16. Pairs of ASCII characters, with which most chunks begin, are in [`AsciiPairs`].
+//! models with fewer than 65,535 symbols an entry has 8 bytes instead of 16. Pairs of ASCII characters, with which most chunks begin, are in [`AsciiPairs`].
 //!
 //! Example: the pair (`th`, `e`), symbols 1 and 5, becomes symbol 2 with rank 2. The entry of 8
 //! bytes is 0x0002_0002_0001_0005: rank, symbol, left, right.
 //!
-//! Cost: one load per lookup. Memory: 256 KiB at most, 512 KiB with entries of 16 bytes, 1 MiB for
-//! byte-level vocabularies.
+//! Cost: one load per lookup. Memory: 256 KiB at most, 512 KiB with entries of 16 bytes.
 
 use super::ascii_pairs::AsciiPairs;
 use super::symbol_table::{NO_SYMBOL, SymbolMerge, SymbolTable};
@@ -20,14 +18,15 @@ use crate::piece::PieceTable;
 
 /// Slots of a table that has just received its first pair.
 const MIN_SLOTS: usize = 1 << 11;
+/// Slots of the largest table. Twice as many are no faster.
+const MAX_SLOTS: usize = 1 << 15;
 /// The factor by which tables grow; the limits are a power of it apart.
 const GROWTH: usize = 4;
 
-/// What pairs become. The symbols of the model decide which one of the first three tables is used.
+/// What pairs become. The symbols of the model decide which one of the first two tables is used.
 #[derive(Debug, Default)]
 pub(in crate::encode::bpe) struct PairCache {
     narrow: PairTable<NarrowEntry>,
-    ranked: PairTable<RankedEntry>,
     wide: PairTable<WideEntry>,
     ascii: AsciiPairs,
 }
@@ -35,10 +34,7 @@ pub(in crate::encode::bpe) struct PairCache {
 impl PairCache {
     /// The memory that the tables need now, in bytes.
     pub(in crate::encode::bpe) fn size_bytes(&self) -> usize {
-        self.narrow.size_bytes()
-            + self.ranked.size_bytes()
-            + self.wide.size_bytes()
-            + self.ascii.size_bytes()
+        self.narrow.size_bytes() + self.wide.size_bytes() + self.ascii.size_bytes()
     }
 }
 
@@ -51,8 +47,6 @@ struct SymbolPair {
 
 /// A pair and what it becomes, as a [`PairTable`] stores it.
 trait PairEntry: Copy + PartialEq {
-    /// Slots of the largest table. Twice as many are no faster.
-    const MAX_SLOTS: usize = 1 << 15;
     /// A free slot. Read as an entry, it says that a pair of no symbols does not merge, which is
     /// true.
     const FREE: Self;
@@ -151,57 +145,6 @@ impl PairEntry for NarrowEntry {
     }
 }
 
-/// An entry for models in which the rank of a merge is the id of its piece: left, right and what
-/// they become in 21 bits each, from the bottom. If the pair does not merge, all bits of the last
-/// are set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct RankedEntry(u64);
-
-impl RankedEntry {
-    const BITS: u32 = 21;
-    const MASK: u64 = (1 << Self::BITS) - 1;
-
-    /// The bits of a pair. A pair with [`NO_SYMBOL`] does not merge; its bits are the bits of no
-    /// pair of symbols.
-    #[inline]
-    fn key(pair: SymbolPair) -> u64 {
-        u64::from(pair.right) << Self::BITS & (Self::MASK << Self::BITS)
-            | u64::from(pair.left) & Self::MASK
-    }
-}
-
-impl PairEntry for RankedEntry {
-    /// Vocabularies of 100,000 tokens and more have many pairs.
-    const MAX_SLOTS: usize = 1 << 17;
-    const FREE: Self = Self(u64::MAX >> 1);
-
-    fn new(pair: SymbolPair, merge: SymbolMerge) -> Self {
-        // All bits are set if the pair does not merge.
-        let symbol = u64::from(merge.symbol()) & Self::MASK;
-        Self(symbol << (2 * Self::BITS) | Self::key(pair))
-    }
-
-    fn pair(self) -> SymbolPair {
-        SymbolPair {
-            left: low_u32(self.0 & Self::MASK),
-            right: low_u32(self.0 >> Self::BITS & Self::MASK),
-        }
-    }
-
-    #[inline]
-    fn merge(self) -> SymbolMerge {
-        match self.0 >> (2 * Self::BITS) {
-            Self::MASK => SymbolMerge::NONE,
-            symbol => SymbolMerge::new(low_u32(symbol), low_u32(symbol)),
-        }
-    }
-
-    #[inline]
-    fn is_of(self, pair: SymbolPair) -> bool {
-        self.0 & (u64::MAX >> (64 - 2 * Self::BITS)) == Self::key(pair)
-    }
-}
-
 /// A direct-mapped table of pairs.
 #[derive(Debug)]
 struct PairTable<E> {
@@ -260,8 +203,6 @@ impl PairLookup<'_> {
         let pair = SymbolPair { left, right };
         let found = if self.symbols.fits_16_bits() {
             self.cache.narrow.get(pair, hash)
-        } else if self.symbols.ranks_are_ids_of_21_bits() {
-            self.cache.ranked.get(pair, hash)
         } else {
             self.cache.wide.get(pair, hash)
         };
@@ -273,16 +214,9 @@ impl PairLookup<'_> {
     fn compute(&mut self, pair: SymbolPair, hash: u64) -> SymbolMerge {
         let symbols = [pair.left, pair.right];
         let merge = self.symbols.find_merge(self.pieces, symbols, hash);
-        let PairCache {
-            narrow,
-            ranked,
-            wide,
-            ..
-        } = &mut *self.cache;
+        let PairCache { narrow, wide, .. } = &mut *self.cache;
         if self.symbols.fits_16_bits() {
             narrow.insert(pair, merge, hash, self.symbols);
-        } else if self.symbols.ranks_are_ids_of_21_bits() {
-            ranked.insert(pair, merge, hash, self.symbols);
         } else {
             wide.insert(pair, merge, hash, self.symbols);
         }
@@ -322,7 +256,7 @@ impl<E: PairEntry> PairTable<E> {
     /// Whether half of the slots are used and the table may grow. A pair that replaces another uses
     /// no further slot, so a text that is encoded repeatedly does not make the table grow.
     fn is_full(&self) -> bool {
-        self.used >= self.slots.len() / 2 && self.slots.len() < E::MAX_SLOTS
+        self.used >= self.slots.len() / 2 && self.slots.len() < MAX_SLOTS
     }
 
     fn grow(&mut self, symbols: &SymbolTable) {
@@ -360,22 +294,16 @@ mod tests {
         let narrow = NarrowEntry::new(pair, merge);
         let wide = WideEntry::new(pair, merge);
         assert_eq!((narrow.merge(), wide.merge()), (merge, merge));
-        let ranked = RankedEntry::new(pair, merge);
-        if merge == SymbolMerge::NONE || merge.rank() == merge.symbol() {
-            assert_eq!(ranked.merge(), merge);
-        }
         assert_eq!(wide.pair(), pair);
         if is_known(pair) {
-            assert_eq!((narrow.pair(), ranked.pair()), (pair, pair));
+            assert_eq!(narrow.pair(), pair);
             assert!(narrow != NarrowEntry::FREE && wide != WideEntry::FREE);
-            assert!(ranked != RankedEntry::FREE);
         }
         for other in others {
             assert_eq!(wide.is_of(*other), *other == pair);
             // Of pairs without a known symbol it only matters that they are no known pair.
             if is_known(pair) || is_known(*other) {
                 assert_eq!(narrow.is_of(*other), *other == pair);
-                assert_eq!(ranked.is_of(*other), *other == pair);
             }
         }
     }

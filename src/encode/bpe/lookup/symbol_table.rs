@@ -61,54 +61,11 @@ impl SymbolMerge {
     }
 }
 
-/// A text of at most 15 bytes, first byte lowest, with its length in the highest byte; 0 for a
-/// longer text. Vocabularies of 100,000 tokens are larger than the caches of the processor. To
-/// compare a token with others, so many bytes at a place that its number tells are loaded at once,
-/// and otherwise where it begins, then its bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct PackedShortText(u128);
-
-impl PackedShortText {
-    const LONG: Self = Self(0);
-    const MAX_BYTES: usize = 15;
-    const LENGTH_SHIFT: u32 = 8 * 15;
-
-    #[inline]
-    fn of(text: &[u8]) -> Self {
-        if text.len() > Self::MAX_BYTES {
-            return Self::LONG;
-        }
-        let mut bytes = [0; 16];
-        bytes[..text.len()].copy_from_slice(text);
-        Self(u128::from_le_bytes(bytes) | (text.len() as u128) << Self::LENGTH_SHIFT)
-    }
-
-    /// The two texts, joined; none if one of them or the whole is long.
-    #[inline]
-    fn join(self, right: Self) -> Option<Self> {
-        let left_length = self.0 >> Self::LENGTH_SHIFT;
-        let right_length = right.0 >> Self::LENGTH_SHIFT;
-        let length = left_length + right_length;
-        if left_length == 0 || right_length == 0 || length > Self::MAX_BYTES as u128 {
-            return None;
-        }
-        let is_text = !(u128::MAX << Self::LENGTH_SHIFT);
-        let (left, right) = (self.0 & is_text, right.0 & is_text);
-        Some(Self(
-            left | right << (8 * left_length) | length << Self::LENGTH_SHIFT,
-        ))
-    }
-}
-
 /// All symbols of a model; see the [module page](self).
 #[derive(Debug)]
 pub(in crate::encode::bpe) struct SymbolTable {
     /// By piece.
     ranks: Vec<u32>,
-    /// Whether the merge rank of each piece is its id.
-    ranks_are_ids: bool,
-    /// By piece, see [`PackedShortText`]; empty if there are none.
-    short_texts: Vec<PackedShortText>,
     /// The symbols that are no pieces: their texts and hashes.
     chars: Vec<(Box<[u8]>, TextHash)>,
     /// The hashes of the pieces. Most joined texts are no pieces, and the filter answers fastest.
@@ -129,21 +86,11 @@ impl SymbolTable {
             }
         }
         Self {
-            ranks_are_ids: ranks.iter().zip(0..).all(|(rank, id)| *rank == id),
             ranks,
-            short_texts: Vec::new(),
             chars: Vec::new(),
             filter,
             pieces,
         }
-    }
-
-    /// The same table, which compares texts of pieces without reading `texts`.
-    #[cfg(feature = "formats")]
-    pub(in crate::encode::bpe) fn with_short_texts(mut self, texts: &PieceTable) -> Self {
-        let texts = (0..texts.len()).map(|id| texts.text(id));
-        self.short_texts = texts.map(PackedShortText::of).collect();
-        self
     }
 
     /// The number of symbols.
@@ -184,13 +131,8 @@ impl SymbolTable {
         text: &[u8],
         hash: u64,
     ) -> Option<u32> {
-        let id = if self.short_texts.is_empty() || text.len() > PackedShortText::MAX_BYTES {
-            let is_it = |id| pieces.text(id as usize) == text;
-            self.pieces.find(hash, is_it)?
-        } else {
-            let short = PackedShortText::of(text);
-            self.pieces.find(hash, |id| self.short_text(id) == short)?
-        };
+        let is_it = |id| pieces.text(id as usize) == text;
+        let id = self.pieces.find(hash, is_it)?;
         (self.rank(id) != NO_RANK).then_some(id)
     }
 
@@ -274,9 +216,6 @@ impl SymbolTable {
         if !self.is_known(left) || !self.is_known(right) {
             return SymbolMerge::NONE;
         }
-        if let Some(joined) = self.short_text(left).join(self.short_text(right)) {
-            return self.merge_to(self.pieces.find(hash, |id| self.short_text(id) == joined));
-        }
         // The texts are loaded only if there is a piece with the tag: if the Bloom filter was
         // wrong, there is none.
         let is_joined = |id: u32| {
@@ -286,35 +225,17 @@ impl SymbolTable {
                 && text.starts_with(left)
                 && text.ends_with(right)
         };
-        self.merge_to(self.pieces.find(hash, is_joined))
-    }
-
-    /// What two symbols become whose joined text is that of a piece, or of none.
-    #[inline]
-    fn merge_to(&self, piece: Option<u32>) -> SymbolMerge {
+        let piece = self.pieces.find(hash, is_joined);
         match piece.map(|symbol| (self.rank(symbol), symbol)) {
             None | Some((NO_RANK, _)) => SymbolMerge::NONE,
             Some((rank, symbol)) => SymbolMerge::new(rank, symbol),
         }
     }
 
-    /// The text of a symbol if it is known to be short.
-    #[inline]
-    fn short_text(&self, symbol: u32) -> PackedShortText {
-        let text = self.short_texts.get(symbol as usize).copied();
-        text.unwrap_or(PackedShortText::LONG)
-    }
-
     /// Whether all symbols, and so all ranks, are below 65,535.
     #[inline]
     pub(super) fn fits_16_bits(&self) -> bool {
         self.len() < usize::from(u16::MAX)
-    }
-
-    /// Whether the merge rank of each piece is its id, and all symbols are below 2^21 - 1.
-    #[inline]
-    pub(super) fn ranks_are_ids_of_21_bits(&self) -> bool {
-        self.ranks_are_ids && self.len() < (1 << 21) - 1
     }
 
     /// Whether it is a symbol, and not [`NO_SYMBOL`].

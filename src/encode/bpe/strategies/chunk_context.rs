@@ -8,8 +8,11 @@ use super::long_chunks::LongChunkCache;
 use super::merge_context::MergeTables;
 use super::short_merge::ShortMerge;
 use super::token_pairs::TokenPairCache;
+#[cfg(feature = "formats")]
+use crate::encode::bpe::byte_merge::ByteMerge;
 use crate::encode::bpe::lookup::pair_cache::PairCache;
 use crate::encode::bpe::lookup::symbol_table::SymbolMerge;
+use crate::encode::bpe::spelling::Spelling;
 use crate::encode::bpe::superwords::token_run::TokenRunMerge;
 use crate::encode::chunk_cache::ChunkCache;
 use crate::piece::{PieceId, PieceTable};
@@ -19,6 +22,17 @@ pub(in crate::encode::bpe) struct ChunkContext<'c, S> {
     pub(in crate::encode::bpe) tables: &'c MergeTables<S>,
     pub(in crate::encode::bpe) pieces: &'c PieceTable,
     pub(in crate::encode::bpe) state: &'c mut MergeState,
+}
+
+/// Merges short chunks of units.
+pub(in crate::encode::bpe) trait MergesShort: Spelling + Sized {
+    /// Appends the ids of a chunk that is not cached. Returns false, and appends nothing, if it has
+    /// more than [`MAX_UNITS`](super::short_merger::MAX_UNITS) units.
+    fn encode_short(
+        context: &mut ChunkContext<'_, Self>,
+        chunk: &[u8],
+        out: &mut Vec<PieceId>,
+    ) -> bool;
 }
 
 impl<S> ChunkContext<'_, S> {
@@ -32,6 +46,8 @@ impl<S> ChunkContext<'_, S> {
 #[derive(Debug)]
 pub(in crate::encode::bpe) struct MergeState {
     pub(in crate::encode::bpe) short: ShortMerge,
+    #[cfg(feature = "formats")]
+    pub(in crate::encode::bpe) bytes: ByteMerge,
     pub(in crate::encode::bpe) heap: HeapMerge,
     pub(in crate::encode::bpe) pairs: PairCache,
     pub(in crate::encode::bpe) token_pairs: TokenPairCache,
@@ -54,6 +70,8 @@ impl MergeState {
     pub(in crate::encode::bpe) fn with_max_bytes(max_bytes: usize) -> Self {
         Self {
             short: ShortMerge::default(),
+            #[cfg(feature = "formats")]
+            bytes: ByteMerge::default(),
             heap: HeapMerge::default(),
             pairs: PairCache::default(),
             token_pairs: TokenPairCache::default(),

@@ -32,11 +32,10 @@
 
 use std::ops::Range;
 
-use super::chunk_context::ChunkContext;
+use super::chunk_context::{ChunkContext, MergesShort};
 use super::merge_context::MergeContext;
-use super::short_merge::MAX_UNITS;
+use super::short_merger::MAX_UNITS;
 use super::token_pairs::is_valid_token_pair;
-use crate::encode::bpe::spelling::Spelling;
 use crate::encode::chunk_cache::{KeyedText, MAX_KEY_BYTES};
 use crate::piece::PieceId;
 
@@ -78,7 +77,7 @@ impl WindowSize {
     }
 }
 
-impl<S: Spelling> ChunkContext<'_, S> {
+impl<S: MergesShort> ChunkContext<'_, S> {
     /// Appends the ids of a chunk. Returns the size of the last window; `None`, and appends
     /// nothing, if the windows do not fit together.
     pub(super) fn encode_windowed(
