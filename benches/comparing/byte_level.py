@@ -40,8 +40,8 @@ class Peer(NamedTuple):
 class Vocabulary(NamedTuple):
     file: str
     peers: list  # the first is the reference
-    # The name of a pattern that snaptokens knows and that cuts lines like the own one, which it refuses.
-    pattern_for_snaptokens: str | None = None
+    # The name of a pattern for tokenizer.json that cuts lines like the own one, which not all peers run.
+    pattern: str | None = None
 
 
 TIKTOKEN = Peer("tiktoken", "tiktoken", "tiktoken")
@@ -52,14 +52,17 @@ OTHERS = [
     Peer("snaptokens (Rust)", "bytes:snaptokens", "snaptokens"),
     Peer("splintr (Rust)", "bytes:splintr", "source"),
     Peer("tokenizers (Rust)", "bytes:tokenizers", "json", batches=False),
-    Peer("bpe-openai (Rust)", "bytes:bpe-openai", "tiktoken", loads=False, batches=False),
     Peer("tiktoken (Rust)", "bytes:tiktoken", "tiktoken", loads=False, batches=False),
 ]
-# It has no way to load a vocabulary other than those that it contains.
-TOKTOK = Peer("toktok (Rust)", "bytes:toktok", "tiktoken", loads=False)
+# They run vocabularies of OpenAI only: toktok reads no others, and bpe, on which bpe-openai is built, panics at a token
+# that is not what its own bytes are encoded to, of which Llama 3 has some.
+OPENAI = [
+    Peer("bpe-openai (Rust)", "bytes:bpe-openai", "tiktoken", loads=False, batches=False),
+    Peer("toktok (Rust)", "bytes:toktok", "tiktoken", loads=False),
+]
 VOCABULARIES = [
-    Vocabulary("cl100k_base.tiktoken", [TIKTOKEN, *OTHERS, TOKTOK], pattern_for_snaptokens="llama3"),
-    Vocabulary("o200k_base.tiktoken", [TIKTOKEN, *OTHERS, TOKTOK]),
+    Vocabulary("cl100k_base.tiktoken", [TIKTOKEN, *OTHERS, *OPENAI], pattern="llama3"),
+    Vocabulary("o200k_base.tiktoken", [TIKTOKEN, *OTHERS, *OPENAI]),
     Vocabulary("llama3.json", [TOKENIZERS, TIKTOKEN, *OTHERS]),
 ]
 
@@ -82,19 +85,17 @@ def without_special_tokens(source, target):
 
 def files_of(vocabulary, args):
     """The files of a vocabulary: `source`, the same as `tiktoken` or `json`, the other one as spiece converts it, and
-    a tokenizer.json for `snaptokens`, which refuses ids with gaps, as OpenAI's special tokens have, and the pattern of
-    cl100k. The lines have neither special tokens nor line ends, so the ids stay the same; the digests verify it."""
+    a tokenizer.json for `snaptokens`, which refuses ids with gaps, as OpenAI's special tokens have. The lines have
+    neither special tokens nor line ends, so the ids are those of `source`; the digests verify it."""
     source = args.vocabularies / vocabulary.file
     folder = args.work / "vocabularies"
     if source.suffix == ".json":
         tiktoken = converted(source, folder / f"{source.stem}.tiktoken")
         return {"source": source, "json": source, "tiktoken": tiktoken, "snaptokens": source}
-    definition = converted(source, folder / f"{source.stem}.json")
-    snaptokens, pattern = definition, vocabulary.pattern_for_snaptokens
-    if pattern:
-        snaptokens = converted(source, folder / f"{source.stem} {pattern}.json", f"--pattern={pattern}")
-    return {"source": source, "json": definition, "tiktoken": source,
-            "snaptokens": without_special_tokens(snaptokens, folder / f"{source.stem} snaptokens.json")}
+    options = [f"--pattern={vocabulary.pattern}"] if vocabulary.pattern else []
+    definition = converted(source, folder / f"{source.stem}.json", *options)
+    snaptokens = without_special_tokens(definition, folder / f"{source.stem}_snaptokens.json")
+    return {"source": source, "json": definition, "tiktoken": source, "snaptokens": snaptokens}
 
 
 def sides(peers, work, files, args):

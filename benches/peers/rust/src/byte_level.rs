@@ -1,10 +1,8 @@
-//! Crates for byte-level vocabularies. toktok, tiktoken and, except for Llama 3's, bpe-openai contain
-//! the vocabularies, so the name of a file says which one; loading is not compared for these.
+//! Crates for byte-level vocabularies. bpe-openai, tiktoken and toktok contain the vocabularies, so the
+//! name of a file says which one; loading is not compared for these.
 
 use std::path::Path;
-use std::sync::OnceLock;
 
-use bpe_openai::byte_pair_encoding::{BytePairEncoding, find_hash_factor_for_tiktoken};
 use splintr::{AnyTokenizer, Backend, SpecialMode, SpecialPolicy};
 
 use crate::hugging_face::HuggingFace;
@@ -18,36 +16,11 @@ fn encoding(model: &str) -> &str {
 /// github/rust-gems: backtracking over valid pairs of tokens.
 pub struct BpeOpenai(&'static bpe_openai::Tokenizer);
 
-/// The expressions of Llama 3's pattern as this crate writes those of cl100k: whether the last
-/// character of a match is only looked at, not taken.
-const LLAMA3: [(&str, bool); 3] = [
-    (
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+$",
-        false,
-    ),
-    (r"\s+\s", true),
-    (r"\s+", false),
-];
-
-/// A tokenizer of Llama 3's `.tiktoken` file, made once, as are those that the crate contains.
-fn llama3(model: &str) -> Result<&'static bpe_openai::Tokenizer, Refused> {
-    static MADE: OnceLock<bpe_openai::Tokenizer> = OnceLock::new();
-    if let Some(made) = MADE.get() {
-        return Ok(made);
-    }
-    let ranks = std::fs::read_to_string(model)?;
-    let factor = find_hash_factor_for_tiktoken(&ranks)?;
-    let bpe = BytePairEncoding::from_tiktoken(&ranks, Some(factor))?;
-    let made = bpe_openai::Tokenizer::new_lookahead(bpe, &LLAMA3, false)?;
-    Ok(MADE.get_or_init(|| made))
-}
-
 impl Peer for BpeOpenai {
     fn load(model: &str) -> Result<Self, Refused> {
         match encoding(model) {
             "cl100k_base" => Ok(Self(bpe_openai::cl100k_base())),
             "o200k_base" => Ok(Self(bpe_openai::o200k_base())),
-            "llama3" => llama3(model).map(Self),
             _ => refused("has other vocabularies"),
         }
     }
