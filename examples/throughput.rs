@@ -1,6 +1,6 @@
 //! Measures the speed of one operation: `throughput OPERATION MODEL [TEXT [SECONDS]]`.
 //!
-//! Each line is one text. The operations, which all run on one thread except `batch`:
+//! Each line is one text. The operations, which all run on one thread except `batch` and `flat`:
 //!
 //! - `encode`: ids, with one encoder whose buffers are reused
 //! - `lines`: ids, by one call of `Encoder::encode_lines` for about 128 kB of lines
@@ -8,6 +8,7 @@
 //! - `call`: ids, by one call of `Tokenizer::encode` for each line, which returns a new vector
 //! - `batch`: ids of all lines by one call, on as many threads as the environment variable
 //!   RAYON_NUM_THREADS says
+//! - `flat`: like `batch`, with the ids of all lines in one vector
 //! - `decode`: the ids of each line to text
 //! - `load`: loading the model; needs no TEXT
 //!
@@ -30,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [work, model, rest @ ..] = &arguments[..] else {
         return Err(
-            "usage: throughput encode|lines|spans|call|batch|decode|load MODEL [TEXT [SECONDS]]"
+            "usage: throughput encode|lines|spans|call|batch|flat|decode|load MODEL [TEXT [SECONDS]]"
                 .into(),
         );
     };
@@ -56,6 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "spans" => measure_encoding(report, &lines, open, spans),
         "call" => measure_encoding(report, &lines, open, call),
         "batch" => measure_encoding(report, &lines, open, batch),
+        "flat" => measure_encoding(report, &lines, open, flat),
         "decode" => report.measure(
             || {
                 let tokenizer = open();
@@ -71,11 +73,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Loads the model for each round and encodes the lines of the warm-up.
-fn measure_encoding(
+fn measure_encoding<T>(
     report: Report,
     lines: &Lines<'_>,
     open: impl Fn() -> Tokenizer,
-    work: fn(&Tokenizer, &[&str], Option<&mut Digest>),
+    work: fn(&Tokenizer, &[&str], Option<&mut Digest>) -> T,
 ) {
     let prepare = || {
         let tokenizer = open();
@@ -140,12 +142,27 @@ fn call(tokenizer: &Tokenizer, lines: &[&str], mut sum: Option<&mut Digest>) {
     }
 }
 
-fn batch(tokenizer: &Tokenizer, lines: &[&str], sum: Option<&mut Digest>) {
+fn batch(tokenizer: &Tokenizer, lines: &[&str], sum: Option<&mut Digest>) -> Vec<Vec<PieceId>> {
     let batch = tokenizer.encode_batch(lines, &EncodeOptions::default());
-    let batch = black_box(batch.expect("no options ask for pieces"));
+    let batch = batch.expect("no options ask for pieces");
     if let Some(sum) = sum {
         batch.iter().for_each(|ids| sum.ids(numbers(ids)));
     }
+    batch
+}
+
+fn flat(
+    tokenizer: &Tokenizer,
+    lines: &[&str],
+    sum: Option<&mut Digest>,
+) -> (Vec<PieceId>, Vec<usize>) {
+    let flat = tokenizer.encode_batch_flat(lines, &EncodeOptions::default());
+    let (ids, offsets) = flat.expect("no options ask for pieces");
+    if let Some(sum) = sum {
+        let lines = offsets.windows(2).map(|line| &ids[line[0]..line[1]]);
+        lines.for_each(|ids| sum.ids(numbers(ids)));
+    }
+    (ids, offsets)
 }
 
 fn decode(tokenizer: &Tokenizer, ids: &[Vec<PieceId>], mut sum: Option<&mut Digest>) {

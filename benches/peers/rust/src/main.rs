@@ -1,11 +1,12 @@
 //! The peers that are Rust crates, on the same work: `peers PEER WORK MODEL [TEXT [SECONDS]]`.
 //!
-//! The works are `encode`, `decode` and `load`, on one thread; `benches/peers/measure.rs` explains
-//! the JSON object that is printed. Each peer is called the way its documentation recommends for
-//! speed, one line after another. For a peer that cannot read SentencePiece models, the model is
-//! converted to a format that it reads; a model that cannot be converted is refused with exit
-//! status 3. The peers whose names begin with `bytes:` run byte-level vocabularies, which all of
-//! them but tokenizers contain: the name of the file says which one.
+//! The works are `encode`, one line after another, `batch`, all lines by one call, `decode` and
+//! `load`, on one thread; a thread pool of rayon has the size that RAYON_NUM_THREADS says.
+//! `benches/peers/measure.rs` explains the JSON object that is printed. Each peer is called the way
+//! its documentation recommends for speed. For a peer that cannot read SentencePiece models, the
+//! model is converted to a format that it reads; a model that cannot be converted is refused with
+//! exit status 3. The peers whose names begin with `bytes:` run byte-level vocabularies, which some
+//! of them contain: the name of the file says which one.
 
 use std::hint::black_box;
 
@@ -25,14 +26,41 @@ trait Peer: Sized {
     /// Whether it decodes ids.
     const DECODES: bool = true;
 
+    /// Whether it encodes several lines by one call.
+    const BATCHES: bool = false;
+
     /// Reads a model.
     fn load(model: &str) -> Result<Self, Refused>;
 
     /// Writes the ids of a line to `ids`, which is empty.
     fn encode(&mut self, line: &str, ids: &mut Vec<u32>);
 
+    /// The ids of all lines, by one call. Only called if it `BATCHES`.
+    fn encode_batch(&mut self, _: &[&str]) -> Batch {
+        Batch::Lines(Vec::new())
+    }
+
     /// The text of `ids`.
     fn decode(&self, ids: &[u32]) -> Vec<u8>;
+}
+
+/// The ids of several lines, in the form in which a peer returns them.
+enum Batch {
+    Lines(Vec<Vec<u32>>),
+    Flat { ids: Vec<u32>, lengths: Vec<usize> },
+}
+
+impl Batch {
+    /// Adds the ids of each line to a digest.
+    fn add_to(&self, sum: &mut Digest) {
+        match self {
+            Batch::Lines(lines) => lines.iter().for_each(|line| sum.ids(line.iter().copied())),
+            Batch::Flat { ids, lengths } => {
+                let mut ids = ids.iter().copied();
+                lengths.iter().for_each(|length| sum.ids(ids.by_ref().take(*length)));
+            }
+        }
+    }
 }
 
 /// Why a peer cannot use a model.
@@ -51,7 +79,7 @@ impl<E: std::error::Error> From<E> for Refused {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [peer, job @ ..] = &arguments[..] else {
-        panic!("usage: peers PEER encode|decode|load MODEL [TEXT [SECONDS]]");
+        panic!("usage: peers PEER encode|batch|decode|load MODEL [TEXT [SECONDS]]");
     };
     let done = match peer.as_str() {
         "kitoken" => run::<kitoken::Kitoken>(peer, job),
@@ -59,6 +87,8 @@ fn main() {
         "tokenizers" => run::<hugging_face::HuggingFace>(peer, job),
         "sentencepiece-rust" => run::<sentencepiece_rust::SentencePieceRust>(peer, job),
         "bytes:bpe-openai" => run::<byte_level::BpeOpenai>(peer, job),
+        "bytes:snaptokens" => run::<byte_level::Snaptokens>(peer, job),
+        "bytes:splintr" => run::<byte_level::Splintr>(peer, job),
         "bytes:tiktoken" => run::<byte_level::Tiktoken>(peer, job),
         "bytes:toktok" => run::<byte_level::Toktok>(peer, job),
         "bytes:tokenizers" => run::<byte_level::HuggingFaceJson>(peer, job),
@@ -86,6 +116,21 @@ fn run<P: Peer>(name: &str, job: &[String]) -> Result<(), Refused> {
                 peer
             },
             |peer, sum| encode(peer, lines.unseen(), sum),
+        ),
+        "batch" if !P::BATCHES => return refused("has no call for a batch"),
+        "batch" => report.measure(
+            || {
+                let mut peer = load();
+                black_box(peer.encode_batch(lines.seen()));
+                peer
+            },
+            |peer, sum| {
+                let batch = peer.encode_batch(lines.unseen());
+                if let Some(sum) = sum {
+                    batch.add_to(sum);
+                }
+                batch
+            },
         ),
         "decode" if !P::DECODES => return refused("does not decode such ids"),
         "decode" => report.measure(
