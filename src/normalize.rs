@@ -147,6 +147,34 @@ impl Normalizer {
         self.charsmap.is_none() && keeps_spaces && self.options.escape_whitespaces
     }
 
+    /// Whether a text is normalized word by word: the parts between spaces give what they give alone,
+    /// and nothing else is added. Each begins with the mark, for the dummy prefix or for the space
+    /// before it; where a word gives nothing, or spaces at its ends, these fall together with the
+    /// mark of the next word. User-defined symbols have no spaces.
+    pub(crate) fn treats_words_alone(&self) -> bool {
+        let options = &self.options;
+        options.add_dummy_prefix
+            && options.remove_extra_whitespaces
+            && options.escape_whitespaces
+            && !options.treat_whitespace_as_suffix
+            && !self
+                .charsmap
+                .as_deref()
+                .is_some_and(Charsmap::may_join_ascii)
+    }
+
+    /// For each byte, whether it is an ASCII character that is normalized to itself before ASCII and at
+    /// the end of a text, if the normalizer [treats words alone](Self::treats_words_alone) and it is no
+    /// space.
+    pub(crate) fn plain_ascii(&self) -> [bool; 256] {
+        let mut plain = [false; 256];
+        for byte in (0..0x80).filter(|byte| *byte != b' ') {
+            let begins_symbol = self.symbols.may_begin_with(byte);
+            plain[usize::from(byte)] = !begins_symbol && self.next(&[byte]) == (&[byte], 1);
+        }
+        plain
+    }
+
     /// Whether the dummy prefix is put after the text.
     fn has_suffix(&self) -> bool {
         self.options.add_dummy_prefix && self.options.treat_whitespace_as_suffix

@@ -76,23 +76,28 @@ impl ChunkCache {
     /// are there.
     #[inline(always)]
     pub(crate) fn get_first_way(&self, key: &SmallKey, out: &mut Vec<PieceId>) -> bool {
-        let Some(entry) = self.small.first_way(&key.text, key.hash) else {
-            return false;
-        };
+        self.get_first_way_with_note(key, out).is_some()
+    }
+
+    /// As [`get_first_way`](Self::get_first_way). Returns the note of the chunk.
+    #[inline(always)]
+    pub(crate) fn get_first_way_with_note(
+        &self,
+        key: &SmallKey,
+        out: &mut Vec<PieceId>,
+    ) -> Option<u16> {
+        let entry = self.small.first_way(&key.text, key.hash)?;
         entry.append_to(out);
-        true
+        Some(entry.note())
     }
 
     /// As [`get`](Self::get). Returns the note of the chunk.
     #[inline]
     pub(crate) fn get_with_note(&mut self, key: &ChunkKey, out: &mut Vec<PieceId>) -> Option<u16> {
-        if let Some(key) = key.small()
-            && let Some(entry) = self.small.first_way(&key.text, key.hash)
-        {
-            entry.append_to(out);
-            return Some(entry.note());
-        }
-        self.get_other(key, out)
+        let first_way = key
+            .small()
+            .and_then(|key| self.get_first_way_with_note(&key, out));
+        first_way.or_else(|| self.get_other(key, out))
     }
 
     /// As [`get_with_note`](Self::get_with_note), for chunks that

@@ -42,6 +42,7 @@ mod tables;
 mod tests;
 mod trie;
 mod viterbi;
+pub(crate) mod words;
 
 use std::ops::Range;
 
@@ -54,10 +55,10 @@ use self::scored_sample::ScoredRequest;
 pub(crate) use self::tables::symbol_score;
 use self::tables::{LastPiece, UnigramTables};
 use self::viterbi::{BestPath, MAX_SUM};
-use crate::base::char_length;
 use crate::base::num::low_u16;
 use crate::base::rng::SplitMix64;
 use crate::base::utf8::is_continuation;
+use crate::base::{WHITESPACE_MARK_STR, char_length};
 use crate::encode::EncodeError;
 use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
@@ -74,6 +75,8 @@ pub(crate) struct UnigramEncoder {
     ascii: Box<[PieceId; 128]>,
     /// Whether a piece ends inside a character. Trained models have no such pieces.
     has_half_chars: bool,
+    /// Whether no piece has a whitespace mark after its beginning, so that a chunk begins at each.
+    has_single_words: bool,
 }
 
 /// The cache and the buffer of one worker, reused from text to text.
@@ -84,24 +87,35 @@ pub(crate) struct UnigramCache {
     /// The ids of chunks. The note of a chunk is the upper half of the bits of its limit, see
     /// [`margin`].
     chunks: ChunkCache,
+    /// The same of chunks of raw text, and of whole words of raw text; see [`words`].
+    words: ChunkCache,
+    other_words: ChunkCache,
+    /// A word of raw text in normalized form.
+    normalized: Vec<u8>,
     /// How often each path of the code was used.
     #[cfg(test)]
     counts: tests::PathCounts,
 }
 
 impl UnigramCache {
-    /// An empty cache. The chunk cache needs at most `max_bytes`; the buffer needs 12 bytes for
-    /// each byte of the longest chunk.
+    /// An empty cache. The caches of chunks and words need at most `max_bytes`; the buffer needs 12
+    /// bytes for each byte of the longest chunk.
     pub(crate) fn with_max_bytes(max_bytes: usize) -> Self {
         Self {
-            chunks: ChunkCache::with_max_bytes(max_bytes),
+            chunks: ChunkCache::with_max_bytes(max_bytes / 3),
+            words: ChunkCache::with_max_bytes(max_bytes / 3),
+            other_words: ChunkCache::with_max_bytes(max_bytes / 3),
             ..Self::default()
         }
     }
 
     /// The memory in use, in bytes.
     pub(crate) fn size_bytes(&self) -> usize {
-        self.best.capacity() * size_of::<BestPath>() + self.chunks.size_bytes()
+        self.best.capacity() * size_of::<BestPath>()
+            + self.chunks.size_bytes()
+            + self.words.size_bytes()
+            + self.other_words.size_bytes()
+            + self.normalized.capacity()
     }
 }
 
@@ -114,13 +128,23 @@ struct LocatedChunk<'t> {
     sum: f32,
 }
 
+/// What follows from the ids of a chunk.
+struct SegmentedChunk {
+    /// The sum of the scores after the chunk.
+    sum: f32,
+    /// The greatest magnitude of the sum before the chunk for which the ids are known to be correct.
+    limit: f32,
+}
+
 impl UnigramEncoder {
     /// An encoder for the pieces of `vocabulary`.
     pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Result<Self, TrieTooLarge> {
         let keys = text_pieces(vocabulary);
         let tables = UnigramTables::new(vocabulary, &keys)?;
         let mut texts = keys.iter().map(|(text, _)| *text);
+        let mark = WHITESPACE_MARK_STR.as_bytes();
         Ok(Self {
+            has_single_words: !texts.clone().any(|text| has_inside(text, mark)),
             ascii: tables.ascii_ids(),
             tables,
             chunk_finder: ChunkFinder::new(texts.clone()),
@@ -169,25 +193,44 @@ impl UnigramEncoder {
     pub(crate) fn encode_from(
         &self,
         text: &[u8],
-        mut sum: f32,
+        sum: f32,
         cache: &mut UnigramCache,
         out: &mut Vec<PieceId>,
     ) -> f32 {
         if self.has_half_chars {
             return viterbi::search(&self.tables, text, sum, &mut cache.best, out);
         }
+        self.encode_chunks(text, sum, cache, out, |_, _| ())
+    }
+
+    /// As [`encode_from`](Self::encode_from), for pieces of whole characters. Passes the limit of each
+    /// chunk (see [`margin`]) and its ids.
+    #[inline(always)]
+    fn encode_chunks(
+        &self,
+        text: &[u8],
+        mut sum: f32,
+        cache: &mut UnigramCache,
+        out: &mut Vec<PieceId>,
+        mut on_chunk: impl FnMut(f32, &[PieceId]),
+    ) -> f32 {
         let line = &KeyedText::new(text);
         let mut at = 0;
         while at < text.len() {
             let rest = &text[at..];
+            let first = out.len();
             match self.chunk_finder.first(rest) {
                 Chunk::Char(length) => {
                     sum = self.segment_char(&rest[..length], sum, out);
+                    on_chunk(MAX_SUM, &out[first..]);
                     at += length;
                 }
                 Chunk::Several(length) => {
                     let span = at..at + length;
-                    sum = self.segment_chunk(LocatedChunk { line, span, sum }, cache, out);
+                    let chunk = LocatedChunk { line, span, sum };
+                    let segmented = self.segment_chunk(chunk, cache, out);
+                    sum = segmented.sum;
+                    on_chunk(segmented.limit, &out[first..]);
                     at += length;
                 }
             }
@@ -230,14 +273,14 @@ impl UnigramEncoder {
         }
     }
 
-    /// Appends the ids of a chunk. Returns the sum after the chunk.
+    /// Appends the ids of a chunk.
     #[inline]
     fn segment_chunk(
         &self,
         chunk: LocatedChunk<'_>,
         cache: &mut UnigramCache,
         out: &mut Vec<PieceId>,
-    ) -> f32 {
+    ) -> SegmentedChunk {
         let LocatedChunk { line, span, sum } = chunk;
         let start = out.len();
         let key = line.key(span.start, span.len());
@@ -245,12 +288,12 @@ impl UnigramEncoder {
         if let Some(key) = key {
             let cached = cache.chunks.get_with_note(&key, out);
             let note = cached.unwrap_or_else(|| self.find_chunk(text, &key, cache, out));
-            if sum.abs() <= limit_of(note) {
+            let limit = limit_of(note);
+            if sum.abs() <= limit {
                 #[cfg(test)]
                 cache.counts.count_within_limit(cached.is_some());
-                return out[start..]
-                    .iter()
-                    .fold(sum, |sum, id| sum + self.tables.score(*id));
+                let sum = self.sum_after(sum, &out[start..]);
+                return SegmentedChunk { sum, limit };
             }
             out.truncate(start);
             #[cfg(test)]
@@ -258,7 +301,17 @@ impl UnigramEncoder {
         }
         #[cfg(test)]
         cache.counts.count_full_search();
-        viterbi::search(&self.tables, text, sum, &mut cache.best, out)
+        SegmentedChunk {
+            sum: viterbi::search(&self.tables, text, sum, &mut cache.best, out),
+            limit: margin::NO_SUM,
+        }
+    }
+
+    /// The sum after pieces that begin at `sum`.
+    #[inline]
+    fn sum_after(&self, sum: f32, ids: &[PieceId]) -> f32 {
+        let scores = ids.iter().map(|id| self.tables.score(*id));
+        scores.fold(sum, |sum, score| sum + score)
     }
 
     /// Appends the ids of a chunk that is not cached, and caches them. Returns the note of the
@@ -340,6 +393,12 @@ impl UnigramEncoder {
     fn lattice(&self, text: &[u8]) -> Result<Lattice, EncodeError> {
         Lattice::new(&self.tables, text)
     }
+}
+
+/// Whether `part` occurs in a text after its first byte.
+fn has_inside(text: &[u8], part: &[u8]) -> bool {
+    text.get(1..)
+        .is_some_and(|rest| memchr::memmem::find(rest, part).is_some())
 }
 
 /// The note of a limit: the upper half of its bits. Without the lower half a positive limit is less

@@ -322,6 +322,11 @@ impl Charsmap {
         targets.map(<[u8]>::len).max().unwrap_or(0)
     }
 
+    /// False only if no source of a rule has a space, or ASCII after its first byte.
+    pub(crate) fn may_join_ascii(&self) -> bool {
+        self.trie.may_have_ascii_inside_or_begin_with(b' ')
+    }
+
     /// The table of first bytes.
     pub(crate) fn leads(&self) -> &Leads {
         &self.leads

@@ -7,6 +7,8 @@ use super::config::TokenizerConfig;
 use super::raw_spans::RawLengths;
 use super::special_ids::byte_ids;
 use crate::encode::bpe::BpeEncoder;
+use crate::encode::unigram::UnigramEncoder;
+use crate::encode::unigram::words::NormalizesWords;
 use crate::encode::vocabulary::Vocabulary;
 use crate::encode::{EncodeError, ModelEncoder};
 use crate::model::Model;
@@ -115,9 +117,29 @@ pub(super) struct ModelStages {
     pub(super) encoder: ModelEncoder,
     /// Whether the encoder reads raw text; see [`ModelEncoder::reads_raw_text`].
     pub(super) reads_raw_text: bool,
+    /// How the normalizer treats words, if a unigram model encodes raw text word by word; see
+    /// [`UnigramEncoder::encode_words`].
+    plain_ascii: Option<Box<[bool; 256]>>,
     /// Made when tokens of raw text are first requested.
     pub(super) raw_lengths: OnceLock<RawLengths>,
     pub(super) pool: CachePool,
+}
+
+/// A normalizer that treats words alone.
+pub(super) struct WordNormalizer<'t> {
+    normalizer: &'t Normalizer,
+    plain_ascii: &'t [bool; 256],
+}
+
+impl NormalizesWords for WordNormalizer<'_> {
+    #[inline]
+    fn plain_ascii(&self) -> &[bool; 256] {
+        self.plain_ascii
+    }
+
+    fn normalize(&self, word: &[u8], out: &mut Vec<u8>) {
+        self.normalizer.normalize(word, out);
+    }
 }
 
 impl ModelStages {
@@ -130,13 +152,34 @@ impl ModelStages {
         let (encoder, symbols) = ModelEncoder::new(model, has_symbols)?;
         let normalizer = normalizer.with_symbols(symbols);
         let reads_raw_text = encoder.reads_raw_text() && normalizer.only_marks_spaces();
+        let reads_words = matches!(&encoder, ModelEncoder::Unigram(it) if it.has_single_words())
+            && normalizer.treats_words_alone()
+            && Vocabulary::new(model, has_symbols)
+                .symbols()
+                .all(|(symbol, _)| !symbol.contains(&b' '));
+        let plain_ascii = reads_words.then(|| Box::new(normalizer.plain_ascii()));
         Ok(Self {
             normalizer,
             encoder,
             reads_raw_text,
+            plain_ascii,
             raw_lengths: OnceLock::new(),
             pool: CachePool::new(Arc::default(), config),
         })
+    }
+
+    /// The encoder of words of raw text and what it needs to know of the normalizer, if the model is
+    /// encoded word by word.
+    #[inline]
+    pub(super) fn word_encoder(&self) -> Option<(&UnigramEncoder, WordNormalizer<'_>)> {
+        let normalizer = WordNormalizer {
+            normalizer: &self.normalizer,
+            plain_ascii: self.plain_ascii.as_deref()?,
+        };
+        match &self.encoder {
+            ModelEncoder::Unigram(unigram) => Some((unigram, normalizer)),
+            _ => None,
+        }
     }
 
     /// The encoder of raw text, if the model can read raw text.

@@ -39,11 +39,24 @@ impl ModelContext<'_> {
     ) {
         let start = ids.len();
         let adds_prefix = self.stages.normalizer.adds_dummy_prefix();
-        if self.encode_raw(parts, text, adds_prefix, ids) {
+        if self.encode_raw(parts, text, adds_prefix, ids) || self.encode_words(parts, text, ids) {
             self.join_unknowns(ids, start);
         } else {
             self.encode_normalized(parts, text, ids);
         }
+    }
+
+    /// Appends the ids of raw text, one unknown id for each unknown character; false if this model does
+    /// not encode word by word.
+    #[inline]
+    fn encode_words(&self, parts: &mut CacheParts, text: &[u8], ids: &mut Vec<PieceId>) -> bool {
+        // The bytes of an unknown character are those of the normalized text.
+        let words = self.stages.word_encoder();
+        let Some((unigram, normalizer)) = words.filter(|_| !self.has_byte_fallback()) else {
+            return false;
+        };
+        unigram.encode_words(text, &normalizer, &mut parts.state.unigram, ids);
+        true
     }
 
     /// Appends the ids of text without special pieces, using the normalized text.

@@ -1,6 +1,6 @@
 //! Caches: their bounds, their owners, and that they never change a result. Byte-level
 //! vocabularies, `byte_level`; segments, `segments`; text that grows,
-//! `appending`.
+//! `appending`; texts word by word, `words`.
 
 #[cfg(feature = "formats")]
 mod appending;
@@ -8,6 +8,7 @@ mod appending;
 mod byte_level;
 #[cfg(feature = "formats")]
 mod segments;
+mod words;
 
 use std::sync::Arc;
 

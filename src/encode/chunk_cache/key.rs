@@ -168,6 +168,28 @@ impl<'t> KeyedText<'t> {
         SmallKey::of_start(bytes.or_else(at_end)?, length)
     }
 
+    /// The position of the next space from `start` on, or the end of the text.
+    #[inline(always)]
+    pub(crate) fn next_space(&self, start: usize) -> usize {
+        const ONES: u64 = u64::MAX / 255;
+        let mut at = start;
+        while at < self.text.len() {
+            let bytes = self.text.get(at..).and_then(|rest| rest.first_chunk());
+            let at_end = || self.end_from(at)?.first_chunk();
+            let Some(bytes) = bytes.or_else(at_end) else {
+                break;
+            };
+            let others = u64::from_le_bytes(*bytes) ^ (ONES * u64::from(b' '));
+            // The lowest set bit is that of the first space.
+            let spaces = others.wrapping_sub(ONES) & !others & (ONES << 7);
+            if spaces != 0 {
+                return at + spaces.trailing_zeros() as usize / 8;
+            }
+            at += 8;
+        }
+        self.text.len()
+    }
+
     /// The key of the chunk that consists of a space and the `length` bytes at `start`, unless it
     /// is too long.
     #[inline]

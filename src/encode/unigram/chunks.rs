@@ -52,6 +52,13 @@ impl ChunkFinder {
         }
     }
 
+    /// Whether two ASCII characters are adjacent in some piece; a space stands for the mark.
+    #[inline(always)]
+    pub(super) fn can_be_adjacent_ascii(&self, before: u8, after: u8) -> bool {
+        self.bigrams
+            .can_be_adjacent(u32::from(before), u32::from(after))
+    }
+
     /// The first chunk of `text`, which is not empty. As a call of its own it costs 6 % of encoding.
     #[inline(always)]
     pub(super) fn first(&self, text: &[u8]) -> Chunk {

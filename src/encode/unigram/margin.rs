@@ -40,7 +40,7 @@ use crate::piece::PieceId;
 /// The number of positions, so one more than the bytes of the longest chunk that can be cached.
 const MAX_POSITIONS: usize = 24;
 /// A limit that is below the magnitude of every sum.
-const NO_SUM: f32 = -1.0;
+pub(super) const NO_SUM: f32 = -1.0;
 
 /// The two best sums of the paths to a position, and the last piece of the best path.
 #[derive(Debug, Clone, Copy)]

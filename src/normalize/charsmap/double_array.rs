@@ -73,6 +73,39 @@ impl DoubleArray {
         self.units.len()
     }
 
+    /// False only if no key has a byte of ASCII after its first one, and no key begins with `byte`. Takes two
+    /// passes over the cells, and may be true of files that the builder did not make.
+    pub(crate) fn may_have_ascii_inside_or_begin_with(&self, byte: u8) -> bool {
+        // Cells that no key has are not empty: the builder gives them the labels of a base that no state
+        // has. The empty one among them, which would be that base, is left out. If a state has an empty
+        // cell, a key has a NUL.
+        let used = || {
+            let cells = self
+                .units
+                .iter()
+                .enumerate()
+                .filter(|(_, bits)| **bits != 0);
+            let units = cells.map(|(at, bits)| (at, ArrayUnit::from_bits(*bits)));
+            units.filter(|(_, unit)| !unit.is_value())
+        };
+        let mut is_base = vec![false; self.units.len()];
+        for (at, unit) in used() {
+            if let Some(is_base) = is_base.get_mut(at ^ unit.offset()) {
+                *is_base = true;
+            }
+        }
+        let has_nul = (0..)
+            .zip(&is_base)
+            .any(|(at, is_base)| *is_base && self.units.get(at) == Some(&0));
+        let root = self.root();
+        let may_be_in_the_way = |(at, unit): (usize, ArrayUnit)| {
+            let parent = at ^ usize::from(unit.label());
+            let is_inside = parent != root || unit.label() == byte;
+            at != 0 && unit.label() < 0x80 && is_inside && is_base.get(parent) == Some(&true)
+        };
+        has_nul || used().any(may_be_in_the_way)
+    }
+
     /// Whether every cell points into the array and every value is below `value_limit`. As in the
     /// reference, this includes unreachable cells.
     pub(crate) fn validate(&self, value_limit: usize) -> bool {
