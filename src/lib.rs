@@ -1,5 +1,7 @@
-//! Trains, loads and runs [SentencePiece](https://github.com/google/sentencepiece) models, and runs
-//! byte-level vocabularies as those of GPT, Llama 3 and Qwen.
+//! Trains, loads, runs, converts and changes tokenizers:
+//! [SentencePiece](https://github.com/google/sentencepiece) models, every `tokenizer.json` of the
+//! library `tokenizers`, byte-level vocabularies as those of GPT, Llama 3 and Qwen, BERT's
+//! `vocab.txt`, and the vocabularies in GGUF files.
 //!
 //! For the same corpus and options, the trained model has the same bytes as the model of
 //! SentencePiece 0.2.3. For the same model and text, the ids, spans and decoded texts are the same.
@@ -107,6 +109,8 @@
 //! Without default features the crate loads and runs `.model` files, with few dependencies.
 
 #![forbid(unsafe_code)]
+// docs.rs labels each item with the feature that it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // Tests with the public interface are a part of the unit tests, too.
 #[cfg(all(test, feature = "train"))]

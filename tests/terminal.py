@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs at a terminal and behind named pipes answer each line when it is typed.
+"""Programs at a terminal and behind named pipes answer each line when it is typed; runs of seconds show a bar.
 
 Usage: tests/terminal.py [target/release/spiece]      Linux; needs python3 only
 """
@@ -73,6 +73,37 @@ def compressed_pipe(threads):
         check("compressed input: exit status", process.wait(LONGEST_WAIT), 0)
 
 
+def bar(arguments, expected):
+    """Messages go to a terminal, and the run is so slow that a bar appears; it is removed at the end."""
+    ours, theirs = pty.openpty()
+    with tempfile.TemporaryDirectory() as folder:
+        text = os.path.join(folder, "text")
+        with open(text, "wb") as file:
+            file.write(b"the right of the people to be heard, and of one another\n" * 2_000_000)
+        process = subprocess.Popen(
+            [SPIECE, *(argument.format(text=text, folder=folder) for argument in arguments)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                part = os.read(ours, 1 << 16)
+            except OSError:
+                break
+            if not part:
+                break
+            said += part
+        check(f"{arguments}: exit status", process.wait(LONGEST_WAIT), 0)
+    os.close(ours)
+    if expected.encode() not in said:
+        sys.exit(f"{arguments}: no {expected!r} in {said[:2000]!r}")
+
+
+# 112 MB, which take seconds on one thread.
+bar(["encode", MODEL, "--output_format=json", "--num_threads=1", "{text}"], " s left")
+bar(["inspect", MODEL[8:], "--num_threads=1", "--text={text}"], " s left")
+bar(["edit", MODEL[8:], "--add_control=<x>", "--text={text}", "--model_prefix={folder}/m"], " s left")
+bar(["train", "--input={text}", "--model_prefix={folder}/m", "--vocab_size=30"], "reading and counting words")
 for verb in VERBS:
     for threads in (1, 2):
         terminal([*verb[0], f"--num_threads={threads}"], verb[1], verb[2])

@@ -18,8 +18,9 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use clap::error::ErrorKind;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command, ValueHint};
 
+use super::headings;
 use super::io::{CliError, CliResult, is_standard_output};
 use super::progress::Messages;
 use spiece::byte_bpe::SpecialToken;
@@ -136,13 +137,23 @@ pub(crate) fn value(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name)
         .long(name)
         .help(help)
+        .value_name("VALUE")
         .allow_hyphen_values(true)
         .overrides_with(name)
 }
 
 /// A flag that names a file.
 pub(crate) fn file(name: &'static str, help: &'static str) -> Arg {
-    value(name, help).value_name("FILE")
+    value(name, help)
+        .value_name("FILE")
+        .value_hint(ValueHint::FilePath)
+}
+
+/// A flag that names a folder.
+pub(crate) fn folder(name: &'static str, help: &'static str) -> Arg {
+    value(name, help)
+        .value_name("DIR")
+        .value_hint(ValueHint::DirPath)
 }
 
 /// The flags that name a tokenizer.
@@ -159,6 +170,7 @@ pub(crate) fn unicode_flag() -> Arg {
         "The version of Unicode of the normalization forms of a tokenizer.json or vocab.txt: 9, as tokenizers up to 0.23 has them, \
          or 17, as tokenizers 1.0 has them. Without it, what the version of the file is for",
     )
+    .help_heading(headings::FILES)
 }
 
 /// The flag for the version of Unicode.
@@ -176,7 +188,11 @@ pub(crate) fn opening_flags() -> [Arg; 3] {
         "Whether text becomes lower case and loses its accents, for BERT's vocab.txt, which does not say it. Without this \
          flag it does unless a piece has a capital letter, or as tokenizer_config.json beside it says",
     );
-    [pattern, special_ids, lowercase]
+    [
+        pattern,
+        special_ids,
+        lowercase.help_heading(headings::FILES),
+    ]
 }
 
 /// The flags for what the files of some byte-level vocabularies lack.
@@ -191,7 +207,7 @@ pub(crate) fn vocabulary_flags() -> [Arg; 2] {
         "The special tokens of such a vocabulary with their ids, for example '<|bos|>=128000,<|eos|>=128001'",
     )
     .value_name("TEXT=ID,...");
-    [pattern, special_ids]
+    [pattern, special_ids].map(|flag| flag.help_heading(headings::FILES))
 }
 
 /// The flag for the pattern of a vocabulary.
@@ -400,7 +416,9 @@ pub(crate) fn with_common_flags(command: Command) -> Command {
     let help = "Messages to leave out: 0 none, 1 or more all but errors";
     let log_level = value("minloglevel", help).hide(true);
     let quiet = switch("quiet", "Write nothing to standard error but errors").short('q');
-    command.args([quiet, log_level])
+    command
+        .next_help_heading(None::<&str>)
+        .args([quiet, log_level])
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::{Arg, ArgMatches};
 
 use super::args;
+use super::headings;
 use super::io::{CliError, CliResult, flag_of};
 use super::progress::Messages;
 use spiece::adapt::IdMap;
@@ -32,13 +33,13 @@ const FORMATS: [(&str, FileFormat, &[&str]); 4] = [
     ("minbpe", FileFormat::Minbpe, &[".model"]),
 ];
 
-/// The flag for the format, with what comes before the help.
-pub(crate) fn format_flag(prefix: &'static str) -> Arg {
-    let help = "what is written: tokenizer.json (OUT.json), tiktoken (OUT.tiktoken), vocab-merges (OUT-vocab.json and \
+/// The flag for the format.
+pub(crate) fn format_flag() -> Arg {
+    let help = "What is written: tokenizer.json (OUT.json), tiktoken (OUT.tiktoken), vocab-merges (OUT-vocab.json and \
                 OUT-merges.txt), or minbpe (OUT.model) [default: tokenizer.json]";
     args::value(FORMAT, help)
-        .help(format!("{prefix}{help}"))
         .value_name("FORMAT")
+        .help_heading(headings::BYTE_LEVEL)
 }
 
 /// A byte-level vocabulary that was read.

@@ -132,9 +132,9 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
             files,
             comparison,
         };
-        output
-            .write_all(&report.in_format(format)?)
-            .map_err(output_error)
+        let messages = args::messages(matches)?;
+        let page = messages.during("comparing vocabularies", || report.in_format(format))?;
+        output.write_all(&page).map_err(output_error)
     })?;
     if has_equal_ids {
         Ok(())

@@ -66,8 +66,9 @@ pub(crate) fn command() -> Command {
             args::switch("force", "Write the output even if some texts have other ids"),
             args::switch("bos", "Put the BOS piece before every text (models, not for .model)"),
             args::switch("eos", "Put the EOS piece after every text (models, not for .model)"),
-            args::file("chat_template", "File with a chat template for tokenizer_config.json (folders)"),
         ])
+        .next_help_heading("Folders for transformers, tokenizer.json@2")
+        .arg(args::file("chat_template", "File with a chat template for tokenizer_config.json (folders)"))
         .args(TOKEN_ROLES.map(|role| {
             args::value(role, "The special token that has this role (folders, tokenizer.json@2)").value_name("TOKEN")
         }))
@@ -178,16 +179,17 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let options = json_options(matches, to, format)?;
     let file_options = file_options(&options, from.as_ref())?;
     let adds_ends = options.add_bos || options.add_eos;
-    let source = Source::open(from, &args::opening_options(matches)?, adds_ends)?;
-    let mut converted = match &source {
-        Source::Model(source) => convert_model(&source.value, to, format, &options)?,
-        Source::Bytes(source) => convert_bytes(source, to, format, &options, &file_options)?,
+    let opening = args::opening_options(matches)?;
+    let source = messages.during("reading", || Source::open(from, &opening, adds_ends))?;
+    let mut converted = messages.during("converting", || match &source {
+        Source::Model(source) => convert_model(&source.value, to, format, &options),
+        Source::Bytes(source) => convert_bytes(source, to, format, &options, &file_options),
         Source::Pipeline(pipeline) => {
             let written = pipeline.to_format(format, &file_options);
             let written = written.map_err(|error| CliError::in_file(from.as_ref(), error))?;
-            conversion_of(written, to, format)
+            Ok(conversion_of(written, to, format))
         }
-    };
+    })?;
     let read = match &source {
         Source::Model(source) => Some(&source.verdict),
         Source::Bytes(source) => Some(&source.verdict),

@@ -27,6 +27,8 @@ use spiece::{TrainError, TrainFlags};
 
 /// The flag that names tables to add.
 const MERGE: &str = "merge";
+/// The flags of the shortest command line.
+const EXAMPLE: &str = "--input=text.txt --output=counts.parquet";
 /// The `vocab_size` if none is given. Counts do not depend on it; this one has room for the ids of
 /// all special pieces.
 const ANY_VOCAB_SIZE: i32 = i32::MAX;
@@ -67,7 +69,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let stop = training_flags::stop_on_signal();
     let mut progress = Progress::new(&messages, stop);
     let counts = match merged_files(matches)? {
-        Some(files) => open_tables(&files)?,
+        Some(files) => messages.during("adding tables", || open_tables(&files))?,
         None => count(matches, &messages, &mut progress)?,
     };
     count_tables::save(&counts, output)?;
@@ -103,13 +105,13 @@ fn count(
         if trainer.options().tie_order == ByteTieOrder::Minbpe {
             return Err(args::invalid_option(CountsError::Order));
         }
-        training_flags::check_present("input", flags.input.is_empty())?;
+        training_flags::check_input(&flags, "count", EXAMPLE)?;
         let corpus = training_flags::corpus(&flags, messages)?;
         let counted = trainer.count_observed(corpus, progress);
         return finished(counted, &flags, progress);
     }
     let mut flags = training_flags::read_flags(matches, messages)?;
-    training_flags::check_present("input", flags.input.is_empty())?;
+    training_flags::check_input(&flags, "count", EXAMPLE)?;
     if !args::is_given(matches, "vocab_size") {
         flags.vocab_size = ANY_VOCAB_SIZE;
     }

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use clap::{Arg, ArgMatches};
 
 use super::args;
+use super::headings;
 use super::io::{CliError, CliResult};
 use super::progress::Messages;
 use spiece::TrainFlags;
@@ -37,9 +38,12 @@ const DOCUMENT_HELP: &str = "What is encoded as one text: line (of a file, or wi
 pub(crate) fn record_flags() -> impl Iterator<Item = Arg> {
     let options = TrainFlags::DESCRIPTORS.iter();
     let options = options.filter(|option| FLAGS.contains(&option.name));
-    options.map(|option| match option.name {
-        "json_field" => args::flag_of(option).value_name("NAME"),
-        _ => args::flag_of(option),
+    options.map(|option| {
+        let flag = args::flag_of(option).help_heading(headings::DOCUMENTS);
+        match option.name {
+            "json_field" => flag.value_name("NAME"),
+            _ => flag,
+        }
     })
 }
 

@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::args;
+use super::headings;
 use super::io::{CliError, CliResult};
 use super::list_files;
 use super::model_files::{self, OutputSet, count, listed, listed_pieces};
@@ -140,7 +141,9 @@ pub(crate) fn command() -> Command {
         .arg(model_files::model_argument("MODEL", "The .model file"))
         .arg(model_files::prefix_flag())
         .args(STEPS.map(|(name, value_name, help)| step_flag(name, value_name, help)))
+        .next_help_heading(headings::SPECIAL_PIECES)
         .args(ROLES.map(|(name, help, _)| args::value(name, help).value_name("PIECE")))
+        .next_help_heading(headings::NORMALIZATION)
         .args(RULES.map(|(name, _, help)| {
             let help = format!("Replace the normalization rules by {help}");
             args::value(name, "").help(help).value_name(source_of_rules(name))
@@ -150,6 +153,7 @@ pub(crate) fn command() -> Command {
             args::value(name, "").help(help).value_name(source_of_rules(name))
         }))
         .args(FLAGS.map(|(name, help, _)| args::switch(name, help)))
+        .next_help_heading(None::<&str>)
         .arg(model_files::text_flag());
     args::with_common_flags(command)
 }
@@ -180,10 +184,10 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let steps = Steps::new(matches, &model)?;
     let text = model_files::text(matches, &messages)?;
     let mut output = OutputSet::new(matches, &[".model", ".vocab"])?;
-    let edited = model.apply_edits(&steps.steps);
+    let edited = messages.during("editing", || model.apply_edits(&steps.steps));
     let edited = edited.map_err(|error| steps.error(error))?;
     let models = [&model, edited.model()];
-    let counts = model_files::compare_lines(text, edited.ids(), models);
+    let counts = model_files::compare_lines(text, edited.ids(), models, &messages);
     output.add_model(edited.model(), &messages);
     let written = output.write()?;
     report(&messages, &model, &edited);

@@ -121,6 +121,9 @@ pub(crate) fn command() -> Command {
                 "Special tokens, or control pieces, that are found in the text instead of being ordinary text: all, or their \
                  texts, separated by commas",
             ),
+        ])
+        .next_help_heading("Samples and best segmentations (--output_format=sample_id, nbest_id, ...)")
+        .args([
             args::value(
                 "nbest_size",
                 "nbest_ formats: how many best segmentations to write, 1 to 512; below 1 is 1. sample_ formats: how many to draw \
@@ -130,6 +133,9 @@ pub(crate) fn command() -> Command {
             args::value("alpha", "Smoothing of sampling (unigram), or how often a merge is dropped (BPE)")
                 .default_value("0.5"),
             args::value("random_seed", "Seed of sampling").default_value("4294967295"),
+        ])
+        .next_help_heading("Restriction to frequent pieces")
+        .args([
             args::switch("generate_vocabulary", "Write the pieces that occur in the text and their counts"),
             args::file(
                 "vocabulary",
@@ -140,7 +146,9 @@ pub(crate) fn command() -> Command {
                 .value_name("N"),
         ])
         .args(document_flags())
-        .args(training_data::flags());
+        .next_help_heading("Training data (--output_format=u16, u32, npy, llmc)")
+        .args(training_data::flags())
+        .next_help_heading(None::<&str>);
     with_stream_flags(command)
 }
 

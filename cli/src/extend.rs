@@ -17,6 +17,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::args;
 use super::byte_files;
 use super::documents::{record_flags, set_record_flags};
+use super::headings;
 use super::io::{CliError, CliResult};
 use super::list_files;
 use super::model_files::{self, OutputSet, count};
@@ -64,7 +65,7 @@ pub(crate) fn command() -> Command {
         .arg(model_files::model_argument("MODEL", "The .model file of a BPE model, or a byte-level vocabulary"))
         .arg(model_files::prefix_flag())
         .args([
-            args::value("input", "Files with the text to learn from; - is standard input").value_name("A,B,..."),
+            args::file("input", "Files with the text to learn from; - is standard input").value_name("A,B,..."),
             args::value("pieces", "Learn so many pieces").value_name("N"),
             args::value("vocab_size", "Learn as many pieces as make a vocabulary of this size").value_name("N"),
             args::value(
@@ -83,16 +84,20 @@ pub(crate) fn command() -> Command {
                  first; * is any text, ? any character; may be given several times")
                 .value_name("PATTERN")
                 .action(ArgAction::Append),
-            args::value("control_symbols", "Control pieces to add").value_name("A,B,..."),
-            args::file("control_symbols_file", "File with more control pieces to add, one per line"),
-            args::value("user_defined_symbols", "User-defined pieces to add").value_name("A,B,..."),
-            args::file("user_defined_symbols_file", "File with more user-defined pieces to add, one per line"),
             superwords::max_words_flag("With --split_by_whitespace=false: the most words of a learned piece [default: 4]"),
             model_files::text_flag(),
             args::value("jobs", "Number of threads; the result does not depend on it [default: all cores]").value_name("N"),
         ])
+        .next_help_heading(headings::SPECIAL_PIECES)
+        .args([
+            args::value("control_symbols", "Control pieces to add").value_name("A,B,..."),
+            args::file("control_symbols_file", "File with more control pieces to add, one per line"),
+            args::value("user_defined_symbols", "User-defined pieces to add").value_name("A,B,..."),
+            args::file("user_defined_symbols_file", "File with more user-defined pieces to add, one per line"),
+        ])
         .args(args::vocabulary_flags())
         .args(bytes::flags())
+        .next_help_heading(None::<&str>)
         .args(record_flags().filter(|flag| flag.get_id() != "document"))
         .args(TRAINING_FLAGS.iter().filter_map(|name| training_flag(name)));
     args::with_common_flags(command)
@@ -103,7 +108,7 @@ fn training_flag(name: &str) -> Option<Arg> {
     TrainFlags::DESCRIPTORS
         .iter()
         .find(|option| option.name == name)
-        .map(args::flag_of)
+        .map(|option| headings::under_training_heading(args::flag_of(option)))
 }
 
 /// Extends the model, checks, writes and reports.
@@ -123,7 +128,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     progress.finish();
     let extended = extended?;
     let models = [&model, extended.model()];
-    let counts = model_files::compare_lines(text, extended.ids(), models);
+    let counts = model_files::compare_lines(text, extended.ids(), models, &messages);
     output.add_model(extended.model(), &messages);
     output.add(".extension.tsv", extended.to_tsv());
     let written = output.write()?;

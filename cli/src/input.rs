@@ -15,7 +15,7 @@
 //! position. For example, the input `"one\ntwo\nthree\n"` with the position 5 has the parts
 //! `"one\ntwo\n"` and `"three\n"`.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -25,8 +25,8 @@ use memchr::{memchr, memchr_iter, memrchr};
 
 use super::documents::DocumentRules;
 use super::io::{self, CliError, CliResult};
-use super::progress::Messages;
-use spiece::input::{Documents, JsonField};
+use super::progress::{LineRun, Messages};
+use spiece::input::{Documents, JsonField, plain_size};
 
 /// The most bytes of one read: block and result stay in the cache of a core.
 const BLOCK_BYTES: usize = 1 << 17;
@@ -70,6 +70,11 @@ impl Block {
     /// The number of lines; at least 1 if a block was read.
     pub(crate) fn line_count(&self) -> u64 {
         self.line_count
+    }
+
+    /// The number of bytes.
+    pub(crate) fn byte_count(&self) -> u64 {
+        self.text.len() as u64
     }
 
     /// The text if each of its lines is a document.
@@ -169,6 +174,10 @@ pub(crate) struct Input {
     lines_in_file: u64,
     /// The bytes of all blocks so far.
     position: u64,
+    /// The bytes of all files, if they are known and standard error is a terminal.
+    total: Option<u64>,
+    /// Whether someone types the input.
+    is_typed: bool,
     /// Where the part ends; `None` for the end of the input.
     end: Option<u64>,
     /// The checksum of the part, if it is wanted.
@@ -222,7 +231,15 @@ impl Input {
         if files.is_empty() {
             files.push("-".into());
         }
+        // Only a bar needs the sizes, for which the files are opened once more.
+        let total = std::io::stderr().is_terminal().then(|| {
+            let sizes = files.iter().map(|path| plain_size(path));
+            sizes.sum::<Option<u64>>()
+        });
+        let has_standard_input = files.iter().any(|path| path.as_os_str() == "-");
         Self {
+            total: total.flatten(),
+            is_typed: has_standard_input && std::io::stdin().is_terminal(),
             files: files.into_iter(),
             rules: Arc::clone(rules),
             messages: *messages,
@@ -234,6 +251,15 @@ impl Input {
             position: 0,
             end: None,
             checksum: None,
+        }
+    }
+
+    /// What a report on the progress of the next run needs.
+    pub(crate) fn run(&self) -> LineRun {
+        LineRun {
+            position: self.position,
+            total: self.total,
+            shares_terminal: self.is_typed,
         }
     }
 

@@ -159,18 +159,22 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let files = text_files(matches)?;
     let wants_languages = args::is_on(matches, "languages")?;
     let wants_runtimes = args::is_on(matches, "runtimes")?;
+    let messages = args::messages(matches)?;
     let (model_name, tokenizer) = open_argument(matches, "model")?;
     let runtimes = match wants_runtimes {
-        true => Some(known_runtimes(&model_name, &tokenizer)?),
+        true => Some(messages.during("converting", || known_runtimes(&model_name, &tokenizer))?),
         false => None,
     };
     with_output(args::output_file(matches).map(str::as_ref), |output| {
-        let report = InspectReport {
-            text: text_report(matches, &files, &tokenizer)?,
-            languages: wants_languages.then(|| language_costs(&tokenizer)),
-            runtimes,
-            ..InspectReport::new(model_name, &tokenizer)?
-        };
+        let text = text_report(matches, &files, &tokenizer)?;
+        let report = messages.during("inspecting", || {
+            CliResult::Ok(InspectReport {
+                text,
+                languages: wants_languages.then(|| language_costs(&tokenizer)),
+                runtimes,
+                ..InspectReport::new(model_name, &tokenizer)?
+            })
+        })?;
         let bytes = format.render(&report);
         output.write_all(&bytes).map_err(output_error)
     })

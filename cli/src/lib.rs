@@ -18,14 +18,16 @@
 //! ```
 //!
 //! The modules besides the subcommands, in the order of the data flow: `reference` and
-//! `install_links` (names of the program), `args` and `training_flags` (flags), `documents` (what a
-//! document is), `count_tables` (words and counts instead of text), `input` (blocks of lines),
-//! `stream` (the parallel loop over blocks), `sheet` and `visible` (reports), `io` (standard streams
-//! and errors), `model_files` (changed and trained models), `progress` (messages).
+//! `install_links` (names of the program), `args` and `training_flags` (flags), `headings` (their
+//! groups in the help), `documents` (what a document is), `count_tables` (words and counts instead
+//! of text), `input` (blocks of lines), `stream` (the parallel loop over blocks), `sheet` and
+//! `visible` (reports), `io` (standard streams and errors), `model_files` (changed and trained
+//! models), `progress` (messages).
 
 mod args;
 mod byte_files;
 mod compare;
+mod completions;
 mod convert;
 mod count;
 mod count_tables;
@@ -36,11 +38,13 @@ mod encode;
 mod eval;
 mod export_vocab;
 mod extend;
+mod headings;
 mod input;
 mod inspect;
 mod install_links;
 mod io;
 mod list_files;
+mod man;
 mod merge;
 mod model_files;
 mod normalize;
@@ -154,7 +158,20 @@ const SUBCOMMANDS: &[Subcommand] = &[
         run: install_links::run,
         replaces: None,
     },
+    Subcommand {
+        command: completions::command,
+        run: completions::run,
+        replaces: None,
+    },
+    Subcommand {
+        command: man::command,
+        run: man::run,
+        replaces: None,
+    },
 ];
+
+/// The name of the program.
+const NAME: &str = "spiece";
 
 /// Runs the program with the arguments of the process.
 #[must_use]
@@ -182,14 +199,9 @@ fn run(arguments: Vec<OsString>) -> Result<CliResult, clap::Error> {
             return parse(command, arguments).map(|matches| (subcommand.run)(&matches));
         }
     }
-    let commands: Vec<Command> = SUBCOMMANDS.iter().map(|known| (known.command)()).collect();
-    let names: Vec<String> = commands.iter().map(|c| c.get_name().to_owned()).collect();
-    let program = Command::new("spiece")
-        .about("Trains, loads and runs SentencePiece models")
-        .version(env!("CARGO_PKG_VERSION"))
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommands(commands);
+    let program = program();
+    let names = program.get_subcommands().map(Command::get_name);
+    let names: Vec<String> = names.map(str::to_owned).collect();
     let matches = parse(program, arguments)?;
     // clap gives the name of the subcommand, not an alias.
     let found = matches.subcommand().and_then(|(found, matches)| {
@@ -197,6 +209,25 @@ fn run(arguments: Vec<OsString>) -> Result<CliResult, clap::Error> {
         Some((&SUBCOMMANDS[at], matches))
     });
     Ok(found.map_or(Ok(()), |(subcommand, matches)| (subcommand.run)(matches)))
+}
+
+/// The whole command line, with the subcommands in the order of [`SUBCOMMANDS`].
+fn program() -> Command {
+    Command::new(NAME)
+        .about("Trains, loads, runs, converts and changes tokenizers")
+        .long_about(
+            "Trains, loads, runs, converts and changes tokenizers: SentencePiece models, the tokenizer.json of Hugging Face, \
+             .tiktoken and other byte-level vocabularies, BERT's vocab.txt, and the vocabularies in GGUF files. The tokens are those of \
+             SentencePiece, tokenizers and tiktoken.",
+        )
+        .after_help(
+            "Begin with:\n  spiece train --input=text.txt --model_prefix=my --vocab_size=8000\n  spiece encode --model=my.model \
+             text.txt\n  spiece inspect my.model\n\nspiece COMMAND --help describes a command.",
+        )
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(SUBCOMMANDS.iter().map(|known| (known.command)()))
 }
 
 /// The SentencePiece programs that subcommands replace.

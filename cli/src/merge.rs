@@ -41,7 +41,7 @@ pub(crate) fn command() -> Command {
             args::switch("drop_unreachable", "Do not add pieces of B that no text would give"),
             args::switch("force", "Merge although B normalizes or cuts text differently; what A does is kept"),
             model_files::text_flag(),
-            byte_files::format_flag("Byte-level: "),
+            byte_files::format_flag(),
         ])
         .args(args::vocabulary_flags());
     args::with_common_flags(command)
@@ -62,9 +62,9 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let second = model_files::open_model(matches, "B")?;
     let text = model_files::text(matches, &messages)?;
     let mut output = OutputSet::new(matches, &[".model", ".vocab"])?;
-    let merged = first.merge(&second, &options)?;
+    let merged = messages.during("merging", || first.merge(&second, &options))?;
     let models = [&first, merged.model()];
-    let counts = model_files::compare_lines(text, merged.ids(), models);
+    let counts = model_files::compare_lines(text, merged.ids(), models, &messages);
     output.add_model(merged.model(), &messages);
     let written = output.write()?;
     report(&messages, &first, &merged);

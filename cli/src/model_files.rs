@@ -6,13 +6,13 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgMatches};
+use clap::{Arg, ArgMatches, ValueHint};
 use indicatif::HumanCount;
 
 use super::args;
 use super::input::line_ranges;
 use super::io::{self, CliError, CliResult};
-use super::progress::Messages;
+use super::progress::{LineCount, LineRun, Messages};
 use spiece::adapt::{IdMap, LineComparison, LineCounts};
 use spiece::output::{check_writable, write_files};
 use spiece::{Model, Piece, Tokenizer};
@@ -22,7 +22,11 @@ const MAX_LISTED: usize = 12;
 
 /// The argument for a model file.
 pub(crate) fn model_argument(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).help(help).value_name(name).required(true)
+    Arg::new(name)
+        .help(help)
+        .value_name(name)
+        .required(true)
+        .value_hint(ValueHint::AnyPath)
 }
 
 /// The flag for the names of the output files.
@@ -159,10 +163,11 @@ pub(crate) fn compare_lines(
     text: Option<Vec<u8>>,
     ids: &IdMap,
     [old, new]: [&Model; 2],
+    messages: &Messages,
 ) -> Option<LineCounts> {
     let text = text?;
     let [old, new] = [old, new].map(|model| Tokenizer::new(model.clone()));
-    Some(compare_encodings(&text, ids, [&old, &new]))
+    Some(compare_encodings(&text, ids, [&old, &new], messages))
 }
 
 /// Encodes the lines of a text with both tokenizers.
@@ -170,10 +175,15 @@ pub(crate) fn compare_encodings(
     text: &[u8],
     ids: &IdMap,
     [old, new]: [&Tokenizer; 2],
+    messages: &Messages,
 ) -> LineCounts {
+    let mut run = LineRun::default();
+    run.total = Some(text.len() as u64);
+    let mut lines = LineCount::new(messages, run);
     let mut comparison = LineComparison::new(ids, old, new);
     for line in line_ranges(text) {
-        comparison.add(&text[line]);
+        comparison.add(&text[line.clone()]);
+        lines.advance(1, line.len() as u64 + 1);
     }
     comparison.finish()
 }

@@ -2,8 +2,15 @@
 //! with `--quiet`.
 //!
 //! The messages are for people; programs must not parse them. A bar is drawn at most 10 times a
-//! second. Without a bar, each stage and iteration writes a line, and other events write one at
-//! most every 5 seconds. An event that writes nothing costs one look at the clock.
+//! second; those of other subcommands than training appear after the first second. Without a bar,
+//! each stage and iteration writes a line, and other events write one at most every 5 seconds. An
+//! event that writes nothing costs one look at the clock.
+//!
+//! | what takes long | what shows it |
+//! |---|---|
+//! | training, counting, extending | [`Progress`]: the stages of the library |
+//! | lines of text: encoding, decoding, reports on texts | [`LineCount`]: bytes and lines so far |
+//! | one step without parts: a conversion, a merge | [`Messages::during`]: the time so far |
 //!
 //! ```text
 //! $ spiece train --model_type=bpe --input=text.txt --model_prefix=my --vocab_size=20
@@ -23,8 +30,10 @@
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -35,6 +44,52 @@ use super::reference::own_name;
 
 /// Time between two plain lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// What takes less shows no bar.
+const BAR_DELAY: Duration = Duration::from_secs(1);
+
+/// Time between two drawings of a bar that nothing else moves.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What is shown of work that has no known end.
+const SPINNER: &str = "{spinner} {msg} {elapsed}";
+
+/// The bar on standard error, which there is one of. Messages are written above it.
+static SHOWN_BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// A bar on standard error, until it is dropped.
+struct Bar(ProgressBar);
+
+impl Bar {
+    /// A bar that is not drawn yet.
+    fn new(template: &str) -> Self {
+        let bar = Self(ProgressBar::hidden());
+        bar.set_template(template);
+        bar
+    }
+
+    /// Draws the bar from now on. Standard error must be a terminal.
+    fn appear(&self) {
+        if self.0.is_hidden() {
+            *SHOWN_BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.0.clone());
+            let target = ProgressDrawTarget::stderr_with_hz(10);
+            self.0.set_draw_target(target);
+        }
+    }
+
+    fn set_template(&self, template: &str) {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.0.set_style(style);
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        *SHOWN_BAR.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.0.finish_and_clear();
+    }
+}
 
 /// Writes messages to standard error unless `--quiet` is given.
 #[derive(Debug, Clone, Copy)]
@@ -51,10 +106,48 @@ impl Messages {
 
     /// Writes a line.
     pub(crate) fn say(&self, message: &str) {
-        if !self.quiet {
-            // A failure to write to standard error cannot be reported.
-            let _ = writeln!(std::io::stderr(), "{message}");
+        if self.quiet {
+            return;
         }
+        // A failure to write to standard error cannot be reported.
+        let write = || drop(writeln!(std::io::stderr(), "{message}"));
+        let bar = SHOWN_BAR.lock().unwrap_or_else(PoisonError::into_inner);
+        match bar.clone() {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+
+    /// Whether long runs show a bar.
+    fn has_bar(&self) -> bool {
+        !self.quiet && std::io::stderr().is_terminal()
+    }
+
+    /// Performs `work`, which has no parts to count. A terminal shows `what` and the time.
+    pub(crate) fn during<T>(&self, what: &'static str, work: impl FnOnce() -> T) -> T {
+        if !self.has_bar() {
+            return work();
+        }
+        let (done, end) = channel::<()>();
+        let show = move || {
+            if end.recv_timeout(BAR_DELAY) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            let bar = Bar::new(SPINNER);
+            bar.0.set_message(what);
+            bar.0.set_elapsed(BAR_DELAY);
+            bar.appear();
+            while end.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                bar.0.tick();
+            }
+        };
+        thread::scope(|scope| {
+            // Without the thread there is no bar, and the work is done.
+            let _ = thread::Builder::new().spawn_scoped(scope, show);
+            let result = work();
+            drop(done);
+            result
+        })
     }
 
     /// Writes a line that begins with `warning:`.
@@ -69,7 +162,7 @@ pub(crate) struct Progress {
     /// Set by the signal handler; read at every event.
     stop: Arc<AtomicBool>,
     /// The bar, if standard error is a terminal; lines are written otherwise.
-    bar: Option<ProgressBar>,
+    bar: Option<Bar>,
     /// The start of the run.
     started: Instant,
     /// The start of the current stage, from which the remaining time is estimated.
@@ -83,14 +176,11 @@ pub(crate) struct Progress {
 impl Progress {
     /// Starts the clock. The run stops at the next event after `stop` is set.
     pub(crate) fn new(messages: &Messages, stop: Arc<AtomicBool>) -> Self {
-        let has_bar = !messages.quiet && std::io::stderr().is_terminal();
         let now = Instant::now();
         Self {
             messages: *messages,
             stop,
-            bar: has_bar.then(|| {
-                ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10))
-            }),
+            bar: messages.has_bar().then(|| Bar::new(SPINNER)),
             started: now,
             stage_started: now,
             last_line: now,
@@ -100,9 +190,7 @@ impl Progress {
 
     /// Removes the bar. Call before other messages are written.
     pub(crate) fn finish(&mut self) {
-        if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
-        }
+        self.bar = None;
     }
 
     /// Writes the last lines: sentences, words, pieces, time, memory, and the names of the files.
@@ -224,9 +312,13 @@ impl Progress {
         let name = name(stage);
         match &self.bar {
             Some(bar) => {
-                bar.reset();
-                bar.set_message(name);
-                bar.tick();
+                // Until the first event says how much there is to do.
+                bar.set_template(SPINNER);
+                bar.0.set_message(name);
+                bar.0.unset_length();
+                bar.0.reset();
+                bar.appear();
+                bar.0.tick();
             }
             None => self.say_timed(name),
         }
@@ -237,17 +329,14 @@ impl Progress {
         if self.warned.contains(warning) {
             return;
         }
-        match &self.bar {
-            Some(bar) => bar.suspend(|| self.messages.warn(&warning.to_string())),
-            None => self.messages.warn(&warning.to_string()),
-        }
+        self.messages.warn(&warning.to_string());
         self.warned.push(warning.clone());
     }
 
     /// Reports an iteration of the estimation, which has no known end.
     fn show_iteration(&mut self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.set_message(text.to_owned()),
+            Some(Bar(bar)) => bar.set_message(text.to_owned()),
             None => self.say_timed(text),
         }
     }
@@ -262,16 +351,13 @@ impl Progress {
         line: impl Fn(f64) -> String,
     ) {
         if let Some(bar) = &self.bar {
-            // The style depends on the stage, and the total changes with the stage.
-            if bar.length() != total
-                && let Ok(style) = ProgressStyle::with_template(template)
+            if let Some(total) = total
+                && bar.0.length() != Some(total)
             {
-                bar.set_style(style);
+                bar.set_template(template);
+                bar.0.set_length(total);
             }
-            if let Some(total) = total {
-                bar.set_length(total);
-            }
-            bar.set_position(done);
+            bar.0.set_position(done);
         } else if is_line_due(&mut self.last_line) {
             let elapsed = self.stage_started.elapsed().as_secs_f64();
             self.say_timed(&line(elapsed));
@@ -332,11 +418,29 @@ impl Observer for Progress {
     }
 }
 
-/// Reports the number of processed lines every 5 seconds.
+/// Where a run on lines begins, and how far it goes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LineRun {
+    /// The bytes of the input before the run.
+    pub(crate) position: u64,
+    /// The bytes of the whole input, if they are known before it is read.
+    pub(crate) total: Option<u64>,
+    /// Whether a bar would disturb what is typed or printed at the same terminal.
+    pub(crate) shares_terminal: bool,
+}
+
+/// Reports the number of processed lines: by a bar, or every 5 seconds.
 pub(crate) struct LineCount {
     messages: Messages,
+    run: LineRun,
+    /// The bar, after the first second.
+    bar: Option<Bar>,
+    /// Whether there can be a bar.
+    may_have_bar: bool,
     /// Lines processed so far.
     lines: u64,
+    /// Bytes processed so far.
+    bytes: u64,
     /// The start of the run, from which the speed is computed.
     started: Instant,
     /// The time of the last message.
@@ -345,19 +449,31 @@ pub(crate) struct LineCount {
 
 impl LineCount {
     /// Starts the clock.
-    pub(crate) fn new(messages: &Messages) -> Self {
+    pub(crate) fn new(messages: &Messages, run: LineRun) -> Self {
         let now = Instant::now();
         Self {
             messages: *messages,
+            run,
+            bar: None,
+            may_have_bar: messages.has_bar() && !run.shares_terminal,
             lines: 0,
+            bytes: 0,
             started: now,
             last_line: now,
         }
     }
 
-    /// Adds processed lines. Called once for each block, so the clock is read rarely.
-    pub(crate) fn advance(&mut self, lines: u64) {
+    /// Adds processed lines and their bytes. Called once for each block, so the clock is read
+    /// rarely.
+    pub(crate) fn advance(&mut self, lines: u64, bytes: u64) {
         self.lines += lines;
+        self.bytes += bytes;
+        if self.may_have_bar {
+            if self.started.elapsed() >= BAR_DELAY {
+                self.draw();
+            }
+            return;
+        }
         if is_line_due(&mut self.last_line) {
             let elapsed = self.started.elapsed().as_secs_f64();
             let speed = self.lines as f64 / elapsed.max(1e-3);
@@ -366,6 +482,27 @@ impl LineCount {
                 "[{elapsed:.1} s] {lines} lines, {speed:.0} a second"
             ));
         }
+    }
+
+    /// Moves the bar, which appears at the first call.
+    fn draw(&mut self) {
+        let run = self.run;
+        let bar = self.bar.get_or_insert_with(|| match run.total {
+            Some(_) => Bar::new("{bar:20} {bytes}/{total_bytes}, {msg}"),
+            None => Bar::new("{spinner} {bytes}, {msg}"),
+        });
+        let elapsed = self.started.elapsed().as_secs_f64();
+        let speed = self.bytes as f64 / elapsed.max(1e-3) / 1e6;
+        let mut message = format!("{} lines, {speed:.0} MB/s", HumanCount(self.lines));
+        if let Some(total) = run.total {
+            bar.0.set_length(total);
+            let rest = total.saturating_sub(run.position);
+            message += ", ";
+            message += &left(self.bytes as f64, rest as f64, elapsed);
+        }
+        bar.0.set_message(message);
+        bar.0.set_position(run.position + self.bytes);
+        bar.appear();
     }
 }
 

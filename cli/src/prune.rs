@@ -56,7 +56,7 @@ pub(crate) fn command() -> Command {
             args::file("text", "With --size: remove the pieces that are rarest in this file; without, the last ids first"),
             args::switch("keep_chars", "Keep all pieces of one character [default: true]"),
             threads_flag(),
-            byte_files::format_flag("Byte-level: "),
+            byte_files::format_flag(),
         ])
         .args(args::vocabulary_flags())
         .args(document_flags());
@@ -83,7 +83,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let mut output = OutputSet::new(matches, &[".model", ".vocab", ".ids.tsv"])?;
     let tokenizer = Tokenizer::new(model.clone());
     let usage = count_pieces(&tokenizer, &task)?;
-    let pruned = model.prune(&usage, &task.options)?;
+    let pruned = messages.during("pruning", || model.prune(&usage, &task.options))?;
     let new = Tokenizer::new(pruned.model().clone());
     let counts = compare_lines((&tokenizer, &new), pruned.ids(), &task)?;
     output.add_model(pruned.model(), &messages);

@@ -74,6 +74,17 @@ pub(crate) fn own_name() -> Option<String> {
     (!is_reference).then(|| file.display().to_string())
 }
 
+/// What a user types for the subcommand `verb`: the name under which the process was started, and
+/// the verb, unless the name stands for it.
+pub(crate) fn typed_command(verb: &str) -> String {
+    match own_name() {
+        Some(program) => format!("{program} {verb}"),
+        None => std::env::args_os()
+            .next()
+            .map_or_else(|| verb.to_owned(), |name| name.display().to_string()),
+    }
+}
+
 /// Whether the path `file` names the program `name`: the last part of the path is the name, with or
 /// without `.exe`.
 pub(crate) fn is_program_file(file: &Path, name: &str) -> bool {

@@ -12,7 +12,7 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use super::documents::DocumentRules;
 pub(crate) use super::input::Block;
 use super::input::{Input, SharedInput};
 use super::io::{self, CliError, CliResult};
-use super::progress::{LineCount, Messages};
+use super::progress::{LineCount, LineRun, Messages};
 use spiece::output::OutputFile;
 
 /// The highest number of threads, as in training.
@@ -51,6 +51,7 @@ const STREAM_THREADS_HELP: &str = "Number of threads that work on lines; 0 is on
 /// The files that are given without a flag.
 fn files_argument() -> Arg {
     Arg::new("files")
+        .value_name("FILE")
         .help("Files to read, unless --input is given; none is standard input")
         .action(ArgAction::Append)
         .value_parser(clap::value_parser!(PathBuf))
@@ -80,6 +81,10 @@ pub(crate) struct Lines {
     /// At least 1.
     threads: usize,
     messages: Messages,
+    /// The messages of a bar, which a second reading of the input has, too.
+    progress: Messages,
+    /// Whether results appear at the terminal that would show a bar.
+    shares_terminal: bool,
 }
 
 /// What arrives at the thread that puts results in order.
@@ -96,19 +101,31 @@ type Job<R> = (u64, Block, R);
 impl Lines {
     /// Reads the flags of a subcommand, [`threads_flag`] among them.
     pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
+        let messages = args::messages(matches)?;
         Ok(Self {
             documents: Arc::new(DocumentRules::new(matches)?),
             threads: thread_count(matches)?,
-            messages: args::messages(matches)?,
+            messages,
+            progress: messages,
+            shares_terminal: false,
         })
     }
 
-    /// The same without messages, to read files again whose notes and warnings have been written.
+    /// The same for files that are read again: without the notes and warnings on them.
     pub(crate) fn again(&self) -> Self {
         Self {
             documents: Arc::clone(&self.documents),
-            threads: self.threads,
             messages: Messages::new(true),
+            ..*self
+        }
+    }
+
+    /// The same for results that are printed one after the other, unless there is a file for them.
+    fn printing(&self, has_file: bool) -> Self {
+        Self {
+            documents: Arc::clone(&self.documents),
+            shares_terminal: !has_file && std::io::stdout().is_terminal(),
+            ..*self
         }
     }
 
@@ -134,6 +151,8 @@ impl Lines {
         let workers = (0..self.threads).map(|_| make());
         let workers = workers.collect::<CliResult<Vec<W>>>()?;
         let (events, arrivals) = channel();
+        let mut run = input.lock().unwrap_or_else(PoisonError::into_inner).run();
+        run.shares_terminal |= self.shares_terminal;
         let empty = start_reading(input, events.clone())?;
         // One block for each thread, one that is read meanwhile, and one that is written.
         for _ in 0..2 * self.threads + 1 {
@@ -150,7 +169,7 @@ impl Lines {
             let threads = workers.into_iter().map(start);
             let threads = threads.collect::<Result<Vec<_>, _>>().map_err(no_thread)?;
             // Dropping `jobs`, which this call does, ends the threads.
-            self.take_in_order(&empty, jobs, arrivals, take)?;
+            self.take_in_order(run, &empty, jobs, arrivals, take)?;
             self.documents.report_skipped(&self.messages);
             let workers = threads.into_iter().map(thread::ScopedJoinHandle::join);
             workers.collect::<Result<_, _>>().map_err(|_| panicked())
@@ -160,12 +179,13 @@ impl Lines {
     /// Gives each block that was read to the threads, and each result to `take`.
     fn take_in_order<R: Default>(
         &self,
+        run: LineRun,
         empty: &Sender<Block>,
         jobs: Sender<Job<R>>,
         arrivals: Receiver<StreamEvent<R>>,
         take: &mut dyn FnMut(&mut R) -> CliResult,
     ) -> CliResult {
-        let mut lines = LineCount::new(&self.messages);
+        let mut lines = LineCount::new(&self.progress, run);
         let mut waiting = BTreeMap::new();
         let mut spare = Vec::new();
         let (mut read, mut taken) = (0, 0);
@@ -184,7 +204,7 @@ impl Lines {
             while let Some(mapped) = waiting.remove(&taken) {
                 let (block, mut result) = mapped?;
                 take(&mut result)?;
-                lines.advance(block.line_count());
+                lines.advance(block.line_count(), block.byte_count());
                 taken += 1;
                 spare.push(result);
                 let _ = empty.send(block);
@@ -395,7 +415,8 @@ impl Stream {
         };
         self.with_output(|output| {
             let mut write = |result: &mut Vec<u8>| write_at_once(output, result);
-            let workers = self.lines.map(&self.open_input(), &make, &map, &mut write);
+            let lines = self.lines.printing(self.output.is_some());
+            let workers = lines.map(&self.open_input(), &make, &map, &mut write);
             workers.map(drop)
         })
     }
@@ -450,6 +471,8 @@ mod tests {
             documents: Arc::new(DocumentRules::lines()),
             threads: 3,
             messages: Messages::new(true),
+            progress: Messages::new(true),
+            shares_terminal: false,
         }
     }
 

@@ -33,17 +33,21 @@ use self::like::LikeFile;
 use self::superwords::SuperwordStage;
 use super::args;
 use super::count_tables;
+use super::headings;
 use super::io::{CliError, CliResult};
 use super::model_files::{OutputSet, warn_of_older_releases};
 use super::progress::Progress;
 use super::training_flags::{
-    check_present, corpus, default_note, jobs, read_flags, read_flags_like, stop_on_signal,
-    trainer, training_flags,
+    check_input_and_output, corpus, default_note, jobs, read_flags, read_flags_like,
+    stop_on_signal, trainer, training_flags,
 };
 
 /// What is written if the command line does not choose a type of model.
 const DEFAULT_TYPE_NOTE: &str = "note: training a BPE model, the default of spiece train; the default of spm_train is \
                                  unigram. Choose with --model_type=unigram or --model_type=bpe";
+
+/// The flags of the shortest command line.
+const EXAMPLE: &str = "--input=text.txt --model_prefix=my --vocab_size=8000";
 
 /// The command line: a flag for each option, the files of lists, and retired flags, which have no
 /// effect.
@@ -64,6 +68,7 @@ pub(crate) fn command() -> Command {
         )
         .args(training_flags())
         .arg(like::flag())
+        .next_help_heading(headings::CUTTING)
         .args([
             args::value(
                 superwords::SUPERWORD_FROM,
@@ -73,6 +78,7 @@ pub(crate) fn command() -> Command {
             .value_name("N"),
             superwords::max_words_flag("With --superword_from: the most words of a piece [default: 4]"),
         ])
+        .next_help_heading(headings::SELECTION)
         .arg(
             args::value(
                 "min_word_count",
@@ -118,9 +124,12 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         Some(LikeFile::Model(model)) => read_flags_like(model, matches, &messages)?,
         Some(LikeFile::Pipeline(_)) | None => read_flags(matches, &messages)?,
     };
-    check_present("input", flags.input.is_empty())?;
-    check_present("model_prefix", flags.model_prefix.is_empty())?;
-    let counts = count_tables::counted_input(&mut flags)?;
+    let example = match &template {
+        None => EXAMPLE.to_owned(),
+        Some(_) => like::example(matches),
+    };
+    check_input_and_output(&flags, &example)?;
+    let counts = messages.during("reading tables", || count_tables::counted_input(&mut flags))?;
     let superwords = SuperwordStage::new(matches, &mut flags)?;
     if counts.is_some() && superwords.is_some() {
         return Err(superwords::needs_text());

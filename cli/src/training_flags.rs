@@ -9,13 +9,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches};
+use clap::{Arg, ArgMatches, ValueHint};
 
 use super::args::{self, RETIRED_HELP};
 use super::documents::note_json_lines;
-use super::io::CliResult;
+use super::headings;
+use super::io::{CliError, CliResult};
 use super::list_files;
 use super::progress::Messages;
+use super::reference::typed_command;
 use spiece::train::{RETIRED_OPTIONS, SpecRecording};
 use spiece::{Corpus, Model, TrainFlags, Trainer};
 
@@ -35,15 +37,15 @@ const RETIRED_SWITCHES: &[&str] = &[
 /// A flag for each option, the files of lists, the number of threads, and retired flags.
 pub(super) fn training_flags() -> impl Iterator<Item = Arg> {
     let files = [
-        args::value(
+        args::file(
             "control_symbols_file",
             "File with more control symbols, one per line",
         ),
-        args::value(
+        args::file(
             "user_defined_symbols_file",
             "File with more user-defined symbols, one per line",
         ),
-        args::value(
+        args::file(
             "required_chars_file",
             "File with the required characters; replaces required_chars",
         ),
@@ -51,7 +53,14 @@ pub(super) fn training_flags() -> impl Iterator<Item = Arg> {
     ];
     let options = TrainFlags::DESCRIPTORS.iter().map(|option| {
         let note = default_note(option.name);
-        args::flag_of(option).help(format!("{}{note}", option.help))
+        let flag = args::flag_of(option).help(format!("{}{note}", option.help));
+        match option.name.ends_with("_file")
+            || option.name.ends_with("_tsv")
+            || option.name == "input"
+        {
+            true => flag.value_hint(ValueHint::FilePath),
+            false => flag,
+        }
     });
     let retired = RETIRED_OPTIONS.iter().map(|name| {
         let make = match RETIRED_SWITCHES.contains(name) {
@@ -60,7 +69,8 @@ pub(super) fn training_flags() -> impl Iterator<Item = Arg> {
         };
         make(name, RETIRED_HELP).hide(true)
     });
-    options.chain(files).chain(retired)
+    let named = options.chain(files).map(headings::under_training_heading);
+    named.chain(retired)
 }
 
 /// The default of an option in the help; empty if the default is blank.
@@ -180,12 +190,37 @@ fn add_lists_from_files(
     Ok(())
 }
 
-/// An error if the required flag `name` has no value.
-pub(super) fn check_present(name: &str, is_missing: bool) -> CliResult {
-    if is_missing {
-        return Err(args::missing(name, "--help lists the flags"));
+/// An error if no input is given. `verb` and `example` are a subcommand and flags that would do.
+pub(super) fn check_input(flags: &TrainFlags, verb: &str, example: &str) -> CliResult {
+    if flags.input.is_empty() {
+        return Err(missing("input", "the text to learn from", verb, example));
     }
     Ok(())
+}
+
+/// An error if no input or no name of the output is given, as [`check_input`], for `spiece train`.
+pub(super) fn check_input_and_output(flags: &TrainFlags, example: &str) -> CliResult {
+    check_input(flags, "train", example)?;
+    if flags.model_prefix.is_empty() {
+        return Err(missing(
+            "model_prefix",
+            "the files to write",
+            "train",
+            example,
+        ));
+    }
+    Ok(())
+}
+
+/// The error for a flag that must be given, with a command line to type.
+fn missing(name: &str, names: &str, verb: &str, example: &str) -> CliError {
+    let command = typed_command(verb);
+    args::missing(
+        name,
+        &format!(
+            "it names {names}. For example:\n  {command} {example}\n{command} --help lists all flags"
+        ),
+    )
 }
 
 /// A flag that is set by SIGINT (Ctrl-C), SIGTERM and SIGHUP, so that training ends and removes its

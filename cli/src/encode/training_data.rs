@@ -44,17 +44,17 @@ pub(super) fn flags() -> [Arg; 3] {
     [
         args::value(
             "separator",
-            "Training data: put this piece after each document; an id, or the text of a piece",
+            "Put this piece after each document; an id, or the text of a piece",
         )
         .value_name("ID|PIECE"),
         args::value(
             "index",
-            "Training data: write where documents begin. offsets: OUTPUT.offsets, numbers of 64 bits; megatron: NAME.idx \
+            "Write where documents begin. offsets: OUTPUT.offsets, numbers of 64 bits; megatron: NAME.idx \
              beside NAME.bin; none [default: offsets for files]",
         ),
         args::value(
             "shards",
-            "Training data: write N files, NAME-00000-of-0000N.bin and so on. A run that was killed is continued by the same \
+            "Write N files, NAME-00000-of-0000N.bin and so on. A run that was killed is continued by the same \
              command",
         )
         .value_name("N"),

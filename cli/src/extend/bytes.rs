@@ -19,6 +19,7 @@ use spiece::{ByteBpe, PieceId, Tokenizer, TokenizerConfig};
 use super::{TRAINING_FLAGS, corpus, pieces_like, report_counts, size};
 use crate::args;
 use crate::byte_files::{ByteFile, ByteFormat, SPECIAL_TOKENS, format_flag, refuse};
+use crate::headings;
 use crate::io::CliResult;
 use crate::model_files::{self, OutputSet};
 use crate::progress::{Messages, Progress};
@@ -30,24 +31,25 @@ const MAX_TOKEN_LENGTH: &str = "max_token_length";
 
 /// The flags that only byte-level vocabularies have.
 pub(super) fn flags() -> [Arg; 5] {
-    [
+    let flags = [
         args::value(
             MIN_FREQUENCY,
-            "Byte-level: merge only pairs that occur so often [default: 0]",
+            "Merge only pairs that occur so often [default: 0]",
         )
         .value_name("N"),
         args::value(
             MAX_TOKEN_LENGTH,
-            "Byte-level: learned tokens have fewer bytes than this (two are always allowed) [default: no limit]",
+            "Learned tokens have fewer bytes than this (two are always allowed) [default: no limit]",
         )
         .value_name("N"),
-        args::value(SPECIAL_TOKENS, "Byte-level: special tokens to add").value_name("A,B,..."),
+        args::value(SPECIAL_TOKENS, "Special tokens to add").value_name("A,B,..."),
         superwords::pattern_flag(
-            "Byte-level, with --split_by_whitespace=false: how text is cut into the parts that no learned token crosses, which \
+            "With --split_by_whitespace=false: how text is cut into the parts that no learned token crosses, which \
              becomes the pattern of the vocabulary [default: superbpe, which cuts out numbers and runs of symbols]",
         ),
-        format_flag("Byte-level: "),
-    ]
+        format_flag(),
+    ];
+    flags.map(|flag| flag.help_heading(headings::BYTE_LEVEL))
 }
 
 /// The flags that only byte-level vocabularies have, besides those of all subcommands.
@@ -92,7 +94,7 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages, file: &ByteFile) ->
             ExtendedBytes::into_bpe(extended),
             TokenizerConfig::default(),
         );
-        model_files::compare_encodings(&text, &ids, [tokenizer, &new])
+        model_files::compare_encodings(&text, &ids, [tokenizer, &new], messages)
     });
     model_files::report_lines(messages, counts);
     messages.say(&format!("written: {written}"));

@@ -1,8 +1,8 @@
 //! What languages cost with a model, relative to English.
 //!
 //! The Universal Declaration of Human Rights has the same content in all of 28 languages, so the
-//! token counts can be compared. The texts of `testdata/` (0.5 MB) are part of the program. Nothing
-//! in them separates the languages, so a table has the number of lines of each language.
+//! token counts can be compared. The texts (0.5 MB) are part of the program. Nothing in them
+//! separates the languages, so a table has the number of lines of each language.
 //!
 //! Example: with the model of Llama 2 German takes 1.4 times as many tokens as English, Greek 5.4
 //! times.
@@ -35,7 +35,7 @@ const fn language(tag: &'static str, name: &'static str, lines: usize) -> Declar
 /// All texts. English comes first.
 const FILES: &[DeclarationFile] = &[
     DeclarationFile {
-        text: include_str!("../../../testdata/udhr.txt"),
+        text: include_str!("declaration/udhr.txt"),
         languages: &[
             language("en", "English", 92),
             language("de", "German", 91),
@@ -64,7 +64,7 @@ const FILES: &[DeclarationFile] = &[
         ],
     },
     DeclarationFile {
-        text: include_str!("../../../testdata/udhr_small.txt"),
+        text: include_str!("declaration/udhr_small.txt"),
         languages: &[
             language("fr", "French", 91),
             language("uk", "Ukrainian", 91),
@@ -72,7 +72,7 @@ const FILES: &[DeclarationFile] = &[
         ],
     },
     DeclarationFile {
-        text: include_str!("../../../testdata/comma,name.txt"),
+        text: include_str!("declaration/spanish.txt"),
         languages: &[language("es", "Spanish", 92)],
     },
 ];
@@ -133,6 +133,17 @@ mod tests {
         ("uk", "Cyrillic"),
         ("mr", "Devanagari"),
     ];
+
+    /// The package of the program has no `testdata/`, so that it has the texts once more.
+    #[test]
+    fn the_texts_are_those_of_the_test_data() {
+        let names = ["udhr.txt", "udhr_small.txt", "comma,name.txt"];
+        for (file, name) in FILES.iter().zip(names) {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/");
+            let text = std::fs::read_to_string(format!("{path}{name}")).unwrap();
+            assert!(file.text == text, "{name}");
+        }
+    }
 
     #[test]
     fn the_tables_cover_the_texts_and_each_text_begins_with_its_title() {

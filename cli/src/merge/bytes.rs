@@ -35,7 +35,7 @@ pub(super) fn run(
     let format = ByteFormat::new(matches)?;
     let text = model_files::text(matches, messages)?;
     let mut output = OutputSet::new(matches, format.endings())?;
-    let merged = a.merge(b, options)?;
+    let merged = messages.during("merging", || a.merge(b, options))?;
     let file_options = file.file_options(merged.ids(), messages);
     for (ending, content) in format.files(merged.bpe(), &file_options)? {
         output.add(ending, content);
@@ -60,7 +60,7 @@ pub(super) fn run(
     let counts = text.map(|text| {
         let ids = merged.ids().clone();
         let new = Tokenizer::from_pipeline(merged.into_bpe(), TokenizerConfig::default());
-        model_files::compare_encodings(&text, &ids, [first, &new])
+        model_files::compare_encodings(&text, &ids, [first, &new], messages)
     });
     model_files::report_lines(messages, counts);
     messages.say(&format!("written: {written}"));

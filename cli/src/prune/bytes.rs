@@ -32,7 +32,7 @@ pub(super) fn run(
     let endings = [format.endings(), &[".ids.tsv"]].concat();
     let mut output = OutputSet::new(matches, &endings)?;
     let usage = count_pieces(tokenizer, task)?;
-    let pruned = bpe.prune(&usage, task.options.target)?;
+    let pruned = messages.during("pruning", || bpe.prune(&usage, task.options.target))?;
     let file_options = file.file_options(pruned.ids(), messages);
     for (ending, content) in format.files(pruned.bpe(), &file_options)? {
         output.add(ending, content);

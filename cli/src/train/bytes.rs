@@ -17,17 +17,20 @@ use super::superwords::{self, ByteSuperwordStage, SUPERWORD_PATTERN};
 use crate::args::{self, PATTERN};
 use crate::byte_files::{self, ByteFormat, FORMAT, SPECIAL_TOKENS};
 use crate::count_tables;
+use crate::headings;
 use crate::io::{CliError, CliResult};
 use crate::list_files;
 use crate::model_files::OutputSet;
 use crate::progress::{Messages, Progress};
-use crate::training_flags::{self, check_present, set_option, stop_on_signal};
+use crate::training_flags::{self, check_input_and_output, set_option, stop_on_signal};
 use spiece::TrainFlags;
 use spiece::formats::ByteFileOptions;
 use spiece::train::{ByteTrainOptions, ByteTrainer, OptionDescriptor};
 
 /// The value of `--model_type`.
 pub(crate) const MODEL_TYPE: &str = "byte_bpe";
+/// The flags of the shortest command line.
+const EXAMPLE: &str = "--model_type=byte_bpe --input=text.txt --model_prefix=my --vocab_size=32000";
 const TIE_ORDER: &str = "tie_order";
 const MIN_FREQUENCY: &str = "min_frequency";
 const MAX_TOKEN_LENGTH: &str = "max_token_length";
@@ -63,63 +66,65 @@ pub(super) fn flags() -> impl Iterator<Item = Arg> {
     let flags = [
         args::value(
             MIN_FREQUENCY,
-            "byte_bpe, like: merge only pairs that occur so often [default: 0]",
+            "Merge only pairs that occur so often; with --like, too [default: 0]",
         )
         .value_name("N"),
         args::value(
             MAX_TOKEN_LENGTH,
-            "byte_bpe, like: tokens have fewer bytes, or characters, than this (two are always allowed) [default: no limit]",
+            "Tokens have fewer bytes, or characters, than this (two are always allowed); with --like, too [default: no limit]",
         )
         .value_name("N"),
         args::value(
             REQUIRED_TOKENS,
-            "byte_bpe: tokens that the vocabulary has whatever the text; the merges that make them come first",
+            "Tokens that the vocabulary has whatever the text; the merges that make them come first",
         )
         .value_name("A,B,..."),
         args::file(
             REQUIRED_TOKENS_FILE,
-            "byte_bpe: File with more required tokens, one per line, with \\n, \\t, \\\\ and \\x20 for bytes",
+            "File with more required tokens, one per line, with \\n, \\t, \\\\ and \\x20 for bytes",
         ),
         args::file(
             FORBIDDEN_TOKENS,
-            "byte_bpe: File of tokens that no merge makes (lines `never_made TOKEN`) or that are never a part of another \
+            "File of tokens that no merge makes (lines `never_made TOKEN`) or that are never a part of another \
              token (`never_merged TOKEN`), with bytes as in required_tokens_file; # begins a comment",
         ),
         superwords::pattern_flag(
-            "byte_bpe, with --superword_from: how text is cut into the parts that no superword crosses, which is the pattern \
+            "With --superword_from: how text is cut into the parts that no superword crosses, which is the pattern \
              of the trained vocabulary [default: superbpe, which cuts out numbers and runs of symbols]",
         ),
-        byte_files::format_flag("byte_bpe: "),
+        byte_files::format_flag(),
     ];
+    let flags = flags.map(|flag| flag.help_heading(headings::BYTE_BPE));
     cut_flags().into_iter().chain(flags)
 }
 
 /// The flags that say how text is cut, for `train` and `count`.
 pub(crate) fn cut_flags() -> [Arg; 4] {
-    [
+    let flags = [
         args::value(
             PATTERN,
-            "byte_bpe: how text is cut into the parts that no token crosses: gpt2, cl100k, o200k, llama3, qwen2, a name of \
+            "How text is cut into the parts that no token crosses: gpt2, cl100k, o200k, llama3, qwen2, a name of \
              another tokenizer, llama3-place-digits or o200k-place-digits (numbers in groups of three from the right), a regular \
              expression, or none [default: gpt2]",
         ),
         args::value(
             TIE_ORDER,
-            "byte_bpe: whose tokens and ids: hf (the library tokenizers), rustbpe, minbpe, or greatest (of pairs that occur \
+            "Whose tokens and ids: hf (the library tokenizers), rustbpe, minbpe, or greatest (of pairs that occur \
              equally often, the one with the greatest bytes) [default: hf]",
         )
         .value_name("ORDER"),
         args::value(
             SPECIAL_TOKENS,
-            "byte_bpe: the special tokens; with the order hf they have the first ids, otherwise the last. like: further special tokens",
+            "The special tokens; with the order hf they have the first ids, otherwise the last. With --like: further special tokens",
         )
         .value_name("A,B,..."),
         args::switch(
             SPLIT_SPECIAL_TOKENS,
-            "byte_bpe: cut the special tokens out of the text, so that they are not learned and no token crosses them. like: the \
+            "Cut the special tokens out of the text, so that they are not learned and no token crosses them. With --like: the \
              added tokens, which are cut out by default",
         ),
-    ]
+    ];
+    flags.map(|flag| flag.help_heading(headings::BYTE_BPE))
 }
 
 /// Adds byte-level BPE to the help of `--model_type`.
@@ -272,9 +277,8 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
         ));
     }
     let mut trainer = trainer_with(options, matches, &flags)?;
-    check_present("input", flags.input.is_empty())?;
-    check_present("model_prefix", flags.model_prefix.is_empty())?;
-    let counts = count_tables::counted_input(&mut flags)?;
+    check_input_and_output(&flags, EXAMPLE)?;
+    let counts = messages.during("reading tables", || count_tables::counted_input(&mut flags))?;
     if let Some(count) = args::given_number(matches, "min_word_count")? {
         trainer = trainer.with_min_word_count(count);
     }

@@ -35,6 +35,12 @@ pub(crate) fn flag() -> Arg {
     )
 }
 
+/// The flags of the shortest command line that trains like the file of `--like`.
+pub(super) fn example(matches: &ArgMatches) -> String {
+    let file = args::text(matches, LIKE);
+    format!("--{LIKE}={file} --input=text.txt --model_prefix=my")
+}
+
 /// What is trained like something.
 pub(crate) enum LikeFile {
     Model(Box<Model>),

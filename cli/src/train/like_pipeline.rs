@@ -12,12 +12,13 @@ use std::num::NonZeroUsize;
 
 use clap::{Arg, ArgMatches};
 
-use super::like::LIKE;
+use super::like::{LIKE, example};
 use crate::args;
+use crate::headings;
 use crate::io::{CliError, CliResult};
 use crate::model_files::OutputSet;
 use crate::progress::{Messages, Progress};
-use crate::training_flags::{self, check_present, set_option, stop_on_signal};
+use crate::training_flags::{self, check_input_and_output, set_option, stop_on_signal};
 use spiece::TrainFlags;
 use spiece::formats::{ByteFileOptions, FileFormat};
 use spiece::pipeline::Pipeline;
@@ -61,35 +62,36 @@ const OTHER_FLAGS: &[&str] = &[
 
 /// The flags that only training like a pipeline has.
 pub(super) fn flags() -> [Arg; 5] {
-    [
+    let flags = [
         args::value(
             "limit_alphabet",
-            "like: at most so many characters become tokens, the most frequent ones; others are left out of the text \
+            "At most so many characters become tokens, the most frequent ones; others are left out of the text \
              [default: no limit]",
         )
         .value_name("N"),
         args::value(
             "initial_alphabet",
-            "like: characters that become tokens although the text lacks them, one after the other [default: those of \
+            "Characters that become tokens although the text lacks them, one after the other [default: those of \
              bytes if the file is byte-level]",
         )
         .value_name("CHARS"),
         args::value(
             "continuing_subword_prefix",
-            "like: what tokens within words begin with, for example ## [default: that of the file]",
+            "What tokens within words begin with, for example ## [default: that of the file]",
         )
         .value_name("TEXT"),
         args::value(
             "end_of_word_suffix",
-            "like: what tokens at the end of words end with, for example </w> [default: that of the file]",
+            "What tokens at the end of words end with, for example </w> [default: that of the file]",
         )
         .value_name("TEXT"),
         args::switch(
             "special_ids_first",
-            "like: number the special tokens from 0, as train_new_from_iterator of transformers does; without it, ids of \
+            "Number the special tokens from 0, as train_new_from_iterator of transformers does; without it, ids of \
              the file are kept as far as the new vocabulary reaches",
         ),
-    ]
+    ];
+    flags.map(|flag| flag.help_heading(headings::LIKE))
 }
 
 /// The flags of [`flags`].
@@ -148,8 +150,7 @@ pub(super) fn run(pipeline: &Pipeline, matches: &ArgMatches, messages: &Messages
         }
     }
     training_flags::warn_of_retired(matches, messages);
-    check_present("input", flags.input.is_empty())?;
-    check_present("model_prefix", flags.model_prefix.is_empty())?;
+    check_input_and_output(&flags, &example(matches))?;
     let given = PipelineTrainOptions::FLAGS.into_iter();
     let given = given.filter(|name| has(matches, name));
     let given = given.map(|name| (name, args::text(matches, name)));

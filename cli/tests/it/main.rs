@@ -15,6 +15,7 @@
 //! | `adapt_program` | `spiece edit`, `merge`, `prune` |
 //! | `extend_program` | `spiece extend` |
 //! | `link_program` | links named `spm_train`, `spm_encode` and so on; `spiece install-links` |
+//! | `help_program` | help, completions, the manual, and what a run says that lacks a flag |
 //! | `determinism` | output depends on the input and the options only |
 //! | `support` | paths and the program, for all modules |
 
@@ -25,6 +26,7 @@ mod convert_program;
 mod count_program;
 mod determinism;
 mod extend_program;
+mod help_program;
 mod input_program;
 mod inspect_program;
 mod like_pipeline_program;
