@@ -3,7 +3,7 @@
 //! # Method
 //! A *late piece* is one that the second layer may make. Where it is made, no symbol crosses the
 //! ends of its text, neither then nor at the end of the first layer, since symbols only grow. So by
-//! locality (see `docs/DESIGN.md`) the first layer has made of this text what it makes of the text
+//! locality (see `docs/design/ADAPTING.md`) the first layer has made of this text what it makes of the text
 //! alone: the *tokens* of the piece. All symbols of the second layer consist of such tokens.
 //! Therefore
 //!
