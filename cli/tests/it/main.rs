@@ -15,6 +15,7 @@
 //! | `adapt_program` | `spiece edit`, `merge`, `prune` |
 //! | `extend_program` | `spiece extend` |
 //! | `link_program` | links named `spm_train`, `spm_encode` and so on; `spiece install-links` |
+//! | `documented_commands` | the commands in the documents have verbs and flags of the program |
 //! | `determinism` | output depends on the input and the options only |
 //! | `support` | paths and the program, for all modules |
 
@@ -24,6 +25,7 @@ mod byte_train_program;
 mod convert_program;
 mod count_program;
 mod determinism;
+mod documented_commands;
 mod extend_program;
 mod input_program;
 mod inspect_program;
