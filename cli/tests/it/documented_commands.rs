@@ -1,5 +1,6 @@
 //! The commands in the documents are ones that the program takes. Each runs in an empty folder, where it fails
-//! because its files are missing (exit status 1), and not because of its verb or its flags (exit status 2).
+//! because its files are missing (exit status 1), and not because of its verb or its flags (exit status 2). The
+//! commands of docs/BYTES.md run as they stand there, and print what stands below them.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -93,6 +94,62 @@ fn each_command_in_the_documents_has_a_verb_and_flags_of_the_program() {
     }
     assert!(count > 50, "{count} commands were found");
     assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
+
+/// The commands after `$ ` in the blocks of a page, each with the lines below it.
+#[cfg(unix)]
+fn transcripts(page: &str) -> Vec<(&str, Vec<&str>)> {
+    let (mut transcripts, mut is_block) = (Vec::<(&str, Vec<&str>)>::new(), false);
+    for line in page.lines() {
+        if line.starts_with("```") {
+            is_block = line == "```text";
+            continue;
+        }
+        match line.strip_prefix("$ ") {
+            Some(command) if is_block => transcripts.push((command, Vec::new())),
+            _ if is_block => {
+                if let Some((_, output)) = transcripts.last_mut() {
+                    output.push(line);
+                }
+            }
+            _ => {}
+        }
+    }
+    transcripts
+}
+
+#[cfg(unix)]
+#[test]
+fn each_command_of_the_page_on_byte_level_bpe_prints_what_stands_below_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let page = std::fs::read_to_string(root.join("docs/BYTES.md")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let binaries = Path::new(env!("CARGO_BIN_EXE_spiece")).parent().unwrap();
+    let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap());
+    let transcripts = transcripts(&page);
+    assert!(transcripts.len() > 10, "{transcripts:?}");
+    for (command, expected) in transcripts {
+        // The page shows a file.
+        if let Some(file) = command.strip_prefix("cat ") {
+            std::fs::write(folder.path().join(file), expected.join("\n") + "\n").unwrap();
+            continue;
+        }
+        let mut shell = std::process::Command::new("sh");
+        shell
+            .args(["-c", &format!("{{ {command}; }} 2>&1")])
+            .env("PATH", &path);
+        let output = shell.current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{command}: {output:?}");
+        let printed = String::from_utf8(output.stdout).unwrap();
+        // The page leaves out stages and times.
+        let mut printed_lines = printed.lines();
+        for line in expected {
+            assert!(
+                printed_lines.any(|printed| printed == line),
+                "{command} does not print {line:?}, but:\n{printed}"
+            );
+        }
+    }
 }
 
 #[test]
