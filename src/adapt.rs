@@ -18,7 +18,7 @@
 //! not concern.
 //!
 //! Two facts about BPE are used throughout. Both follow from the definition in `encode/bpe.rs`;
-//! `docs/DESIGN.md` has the proofs.
+//! `docs/design/ADAPTING.md` has the proofs.
 //!
 //! - *Locality*: the merges within the span of a token are the merges of the token's own text. So a
 //!   piece is found in some text if and only if its own text encodes to it.

@@ -21,7 +21,7 @@
 //! | `pipeline_files` | pipelines in the files of other programs |
 //!
 //! The verdict is derived from the model alone, before anything is written: it holds for every
-//! text, not for a sample of texts. `docs/DESIGN.md` has the argument. Where the analysis cannot
+//! text, not for a sample of texts. `docs/design/CONVERTING.md` has the argument. Where the analysis cannot
 //! prove equality, it gives a reason. So a verdict without reasons is certain, whereas a reason
 //! without an example may not apply to any text.
 pub(crate) mod bytes;

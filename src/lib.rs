@@ -116,6 +116,14 @@
 #[cfg(all(test, feature = "train"))]
 extern crate self as spiece;
 
+// The examples of two documents are run with those of the documentation.
+#[cfg(all(doctest, feature = "train"))]
+#[doc = include_str!("../README.md")]
+mod readme {}
+#[cfg(all(doctest, feature = "train"))]
+#[doc = include_str!("../docs/LIBRARY.md")]
+mod guide {}
+
 // In the order of the flow: training, the model between, running, and what all of them use.
 #[cfg(feature = "train")]
 pub mod input;

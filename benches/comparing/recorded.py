@@ -1,4 +1,4 @@
-"""Repeats the rows of the README in one run, and marks those that fell behind the ratios recorded there.
+"""Repeats the rows of docs/COMPARISON.md in one run, and marks those that fell behind the ratios recorded there.
 
 `benches/recorded.json` has a row for each of them: the work, its corpus and options, and how many times faster than
 SentencePiece the row was. A row is behind if the median ratio is more than a tenth below that.
@@ -72,7 +72,7 @@ def repeat_all(args):
             continue
         times = sides[REFERENCE] / sides[running.SPIECE]
         results.append((entry, times, "" if times >= entry["times"] * TOLERANCE else "BEHIND"))
-    head("rows of the README, times faster than SentencePiece", ["row", "recorded", "now", ""])
+    head("rows of docs/COMPARISON.md, times faster than SentencePiece", ["row", "recorded", "now", ""])
     for entry, times, remark in results:
         row([entry["name"], f"{entry['times']:.1f}", "" if times is None else f"{times:.2f}", remark])
     return not any(remark for _, _, remark in results)

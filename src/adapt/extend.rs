@@ -25,7 +25,7 @@
 //! | G6 | counts are those of the encoder: at each moment the text is segmented as the new model would do it |
 //!
 //! Tests check G0 to G3 on the model, on the text of each piece, and on lines
-//! (`tests/it/hostile/guarantees.rs`). Proofs are in `docs/DESIGN.md`. G6 holds for text without
+//! (`tests/it/hostile/guarantees.rs`). Proofs are in `docs/design/ADAPTING.md`. G6 holds for text without
 //! special pieces in it; like training, learning stops at their texts.
 //!
 //! Example: the pieces `a` `b` `c` `ab` and the text `abc abc`. The best pair is `ab` and `c`: the

@@ -2,8 +2,8 @@
 //!
 //! A piece is *found* if its own text, taken as normalized text, encodes to the piece alone. In a
 //! BPE model a piece is found in some text if and only if that holds (locality, see
-//! `docs/DESIGN.md`). In a unigram model a piece that does not encode to itself loses against the
-//! same pieces in every other text, up to the rounding of sums.
+//! `docs/design/ADAPTING.md`). In a unigram model a piece that does not encode to itself loses
+//! against the same pieces in every other text, up to the rounding of sums.
 //!
 //! Example: the BPE pieces `bc` (-2), `bcx` (-4) and `abcd` (-3). The text `bcx` merges to `bc x`
 //! and then to `bcx`, which is found. The text `abcd` merges to `a bc d`, and no further, because

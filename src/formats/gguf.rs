@@ -26,7 +26,7 @@
 //! (64 bits each). A field consists of its name, the number of its type and its value. A text is
 //! preceded by its length (64 bits).
 //!
-//! Source: `docs/gguf.md` of ggml.
+//! Source: `gguf.md` of ggml.
 mod bytes;
 mod header;
 mod import;

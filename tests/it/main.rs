@@ -10,10 +10,12 @@
 //! | `hostile` | untrusted models, texts, rules and corpora; shared with the fuzz targets |
 //! | `allocations` | a warm encoder does not allocate; readers need the documented memory |
 //! | `open` | the content of a file decides what tokenizer it is |
+//! | `documents` | links, paths and names in the documents lead to what there is |
 //! | `modules` | the modules of the library, and the files of each crate, have no cycles |
 //! | `support` | paths, for all modules |
 
 mod allocations;
+mod documents;
 #[cfg(feature = "train")]
 mod hostile;
 mod modules;

@@ -349,6 +349,26 @@ fn no_module_is_used_by_a_module_that_it_uses() {
 }
 
 #[test]
+fn each_module_stands_in_the_map_below_the_modules_that_it_uses() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let map = std::fs::read_to_string(root.join("docs/design/MAP.md")).unwrap();
+    let rows = map.lines().filter_map(|row| row.strip_prefix("| `src/"));
+    let order: Vec<&str> = rows.map(identifier).collect();
+    let graph = module_graph(&sources(&root.join("src")));
+    let mut problems = Vec::new();
+    for (module, uses) in graph {
+        let Some(place) = order.iter().position(|name| *name == module) else {
+            problems.push(format!("docs/design/MAP.md has no row for src/{module}"));
+            continue;
+        };
+        let is_above = |used: &&String| order[..place].contains(&used.as_str());
+        let below = uses.keys().filter(|used| !is_above(used));
+        problems.extend(below.map(|used| format!("{module} uses {used}, which is not above it")));
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
 fn no_file_is_used_by_a_file_that_it_uses_but_for_those_above_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     // The package of the library does not have the other crates; it has a copy of the manifest.

@@ -16,6 +16,7 @@
 //! | `extend_program` | `spiece extend` |
 //! | `link_program` | links named `spm_train`, `spm_encode` and so on; `spiece install-links` |
 //! | `help_program` | help, completions, the manual, and what a run says that lacks a flag |
+//! | `documented_commands` | the commands in the documents have verbs and flags of the program |
 //! | `determinism` | output depends on the input and the options only |
 //! | `support` | paths and the program, for all modules |
 
@@ -25,6 +26,7 @@ mod byte_train_program;
 mod convert_program;
 mod count_program;
 mod determinism;
+mod documented_commands;
 mod extend_program;
 mod help_program;
 mod input_program;

@@ -3,9 +3,9 @@
 //! # Method
 //! A *late piece* is one that the second layer may make. Where it is made, no symbol crosses the
 //! ends of its text, neither then nor at the end of the first layer, since symbols only grow. So by
-//! locality (see `docs/DESIGN.md`) the first layer has made of this text what it makes of the text
-//! alone: the *tokens* of the piece. All symbols of the second layer consist of such tokens.
-//! Therefore
+//! locality (see `docs/design/ADAPTING.md`) the first layer has made of this text what it makes of
+//! the text alone: the *tokens* of the piece. All symbols of the second layer consist of such
+//! tokens. Therefore
 //!
 //! - two tokens of the first layer are joined by a merge only if they are neighbours in the tokens
 //!   of some late piece;
