@@ -150,17 +150,17 @@ impl Normalizer {
     /// Whether a text is normalized word by word: the parts between spaces give what they give alone,
     /// and nothing else is added. Each begins with the mark, for the dummy prefix or for the space
     /// before it; where a word gives nothing, or spaces at its ends, these fall together with the
-    /// mark of the next word. User-defined symbols have no spaces.
+    /// mark of the next word. User-defined symbols have no spaces, and texts
+    /// no marks.
     pub(crate) fn treats_words_alone(&self) -> bool {
         let options = &self.options;
         options.add_dummy_prefix
             && options.remove_extra_whitespaces
             && options.escape_whitespaces
             && !options.treat_whitespace_as_suffix
-            && !self
-                .charsmap
-                .as_deref()
-                .is_some_and(Charsmap::may_join_ascii)
+            && self.charsmap.as_deref().is_none_or(|charsmap| {
+                !charsmap.may_join_ascii() && !charsmap.replacements_contain(self.mark())
+            })
     }
 
     /// For each byte, whether it is an ASCII character that is normalized to itself before ASCII and at

@@ -327,6 +327,11 @@ impl Charsmap {
         self.trie.may_have_ascii_inside_or_begin_with(b' ')
     }
 
+    /// Whether some rule's target contains `bytes` (which have no NUL).
+    pub(crate) fn replacements_contain(&self, bytes: &[u8]) -> bool {
+        memchr::memmem::find(&self.pool, bytes).is_some()
+    }
+
     /// The table of first bytes.
     pub(crate) fn leads(&self) -> &Leads {
         &self.leads
@@ -350,11 +355,6 @@ impl Charsmap {
                 value.is_some_and(|start| matches!(self.target(start).last(), None | Some(b' ')));
         });
         ends
-    }
-
-    /// Whether some rule's target contains `bytes` (which have no NUL).
-    pub(crate) fn replacements_contain(&self, bytes: &[u8]) -> bool {
-        memchr::memmem::find(&self.pool, bytes).is_some()
     }
 }
 

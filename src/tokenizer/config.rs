@@ -26,7 +26,7 @@
 pub struct TokenizerConfig {
     /// The maximum number of bytes for the chunk caches of one worker. Default: 17 MiB; larger
     /// caches were slower. BPE models need up to 2 MB more for caches of pairs, which have a
-    /// fixed size (9.5 MB with superwords); below 68 KiB (unigram: 34 KiB) no chunk is cached. Word
+    /// fixed size (9.5 MB with superwords); below 68 KiB (unigram: 102 KiB) no chunk is cached. Word
     /// and char models have no caches.
     pub max_cache_bytes: usize,
     /// The maximum number of caches that the tokenizer keeps for later workers. Further caches are

@@ -46,8 +46,8 @@ impl ModelContext<'_> {
         }
     }
 
-    /// Appends the ids of raw text, one unknown id for each unknown character; false if this model does
-    /// not encode word by word.
+    /// Appends the ids of raw text, one unknown id for each unknown character; false, and nothing is
+    /// appended, if this model or this text is not encoded word by word.
     #[inline]
     fn encode_words(&self, parts: &mut CacheParts, text: &[u8], ids: &mut Vec<PieceId>) -> bool {
         // The bytes of an unknown character are those of the normalized text.
@@ -55,8 +55,7 @@ impl ModelContext<'_> {
         let Some((unigram, normalizer)) = words.filter(|_| !self.has_byte_fallback()) else {
             return false;
         };
-        unigram.encode_words(text, &normalizer, &mut parts.state.unigram, ids);
-        true
+        unigram.encode_words(text, &normalizer, &mut parts.state.unigram, ids)
     }
 
     /// Appends the ids of text without special pieces, using the normalized text.

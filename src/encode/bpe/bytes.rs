@@ -39,9 +39,8 @@ use crate::pattern::Pretokenizer;
 use crate::piece::{PieceHashes, PieceId, PieceTable};
 use crate::trie::prefix::PrefixTrie;
 
-/// Pretokens that are found before the first of them is looked up. The loop that finds them and the
-/// one that looks them up then each have the registers that they need, and loads of the second one
-/// overlap.
+/// Pretokens that are found before the first of them is looked up, so that looking up is compiled once and
+/// not for each scanner.
 const PRETOKENS_AT_ONCE: usize = 64;
 
 /// The units of all bytes, and the tokens that they merge to.

@@ -59,14 +59,16 @@ impl UnigramEncoder {
         self.has_single_words && !self.has_half_chars
     }
 
-    /// Appends the ids of a raw text.
+    /// Appends the ids of a raw text. Returns false, and appends nothing, if a word has a whitespace mark,
+    /// which is removed at the end of a text only.
     pub(crate) fn encode_words(
         &self,
         text: &[u8],
         normalizer: &impl NormalizesWords,
         cache: &mut UnigramCache,
         out: &mut Vec<PieceId>,
-    ) {
+    ) -> bool {
+        let first = out.len();
         let mut words = WordEncoder {
             encoder: self,
             normalizer,
@@ -77,18 +79,23 @@ impl UnigramEncoder {
         };
         let mut at = 0;
         while at < text.len() {
-            at = match text[at] {
-                b' ' => at + 1,
-                _ => words.encode_word(at),
-            };
+            if text[at] == b' ' {
+                at += 1;
+            } else if let Some(end) = words.encode_word(at) {
+                at = end;
+            } else {
+                out.truncate(first);
+                return false;
+            }
         }
+        true
     }
 }
 
 impl<N: NormalizesWords> WordEncoder<'_, N> {
-    /// Appends the ids of the word that begins at `start`. Returns its end.
+    /// Appends the ids of the word that begins at `start`. Returns its end; `None` if it has a mark.
     #[inline]
-    fn encode_word(&mut self, start: usize) -> usize {
+    fn encode_word(&mut self, start: usize) -> Option<usize> {
         let text = self.text.text();
         let plain = self.normalizer.plain_ascii();
         let (first, sum) = (self.out.len(), self.sum);
@@ -117,7 +124,7 @@ impl<N: NormalizesWords> WordEncoder<'_, N> {
             at += 1;
         }
         self.encode_chunk(chunk..at, chunk == start);
-        at
+        Some(at)
     }
 
     /// Appends the ids of a chunk of plain ASCII; `begins_word`: with a mark before it.
@@ -175,18 +182,22 @@ impl<N: NormalizesWords> WordEncoder<'_, N> {
         self.cache.normalized = normalized;
     }
 
-    /// Appends the ids of the word that begins at `start`, which is not plain. Returns its end.
+    /// Appends the ids of the word that begins at `start`, which is not plain. Returns its end; `None` if
+    /// it has a mark.
     #[inline(never)]
-    fn encode_other_word(&mut self, start: usize) -> usize {
+    fn encode_other_word(&mut self, start: usize) -> Option<usize> {
         let end = self.text.next_space(start);
         let key = self.text.key(start, end - start);
         let first = self.out.len();
         let note = key.and_then(|key| self.cache.other_words.get_with_note(&key, self.out));
         if self.take_cached(note, first) {
-            return end;
+            return Some(end);
+        }
+        let word = &self.text.text()[start..end];
+        if memchr::memmem::find(word, WHITESPACE_MARK_STR.as_bytes()).is_some() {
+            return None;
         }
         let mut normalized = std::mem::take(&mut self.cache.normalized);
-        let word = &self.text.text()[start..end];
         self.normalizer.normalize(word, &mut normalized);
         let encoder = self.encoder;
         let mut limit = MAX_SUM;
@@ -203,7 +214,7 @@ impl<N: NormalizesWords> WordEncoder<'_, N> {
             let words = &mut self.cache.other_words;
             words.insert_with_note(&key, ids, note_of(limit));
         }
-        end
+        Some(end)
     }
 
     /// Adds the scores of the ids from `first` on, if the note allows them here; otherwise removes them.
