@@ -27,7 +27,9 @@
 mod key;
 mod table;
 
-pub(crate) use self::key::{ChunkKey, KeyedText, MAX_KEY_BYTES, MAX_SMALL_KEY_BYTES, SmallKey};
+#[cfg(feature = "formats")]
+pub(crate) use self::key::MAX_SMALL_KEY_BYTES;
+pub(crate) use self::key::{ChunkKey, KeyedText, MAX_KEY_BYTES, SmallKey};
 use self::key::{KEY_WORDS, SMALL_KEY_WORDS};
 use self::table::{ChunkTable, Miss};
 use crate::piece::PieceId;

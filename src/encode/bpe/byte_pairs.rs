@@ -18,8 +18,9 @@
 //! at the beginning, the pair takes no candidate away that is chosen until then, and the candidates that
 //! it adds make tokens that contain `ab` and more bytes, whose ranks are above r by 1. So the same merges
 //! are chosen. For several pairs apply this to one after the other: the conditions name bytes of the
-//! text, which a merge does not change, and two certain pairs share no byte, since r < rank of `bc` by
-//! 2 for the second, and rank of `bc` < r by 3 for the first, would contradict each other. ∎
+//! text, which a merge does not change, and two certain pairs share no byte: if `ab` and `bc` were
+//! certain, the rank of `bc` would not be below r by 3 of the first, and r would be above it by 2 of the
+//! second. ∎
 //!
 //! Example: in cl100k `·tokens` has the certain pairs `·t`, `ok` and `en`, so that its merging begins
 //! with the four symbols `·t ok en s`.

@@ -18,6 +18,7 @@ use crate::base::num::mix_words;
 /// The longest chunk that has a key, in bytes.
 pub(crate) const MAX_KEY_BYTES: usize = 8 * KEY_WORDS - 1;
 /// The longest chunk that has a small key, in bytes.
+#[cfg(feature = "formats")]
 pub(crate) const MAX_SMALL_KEY_BYTES: usize = 8 * SMALL_KEY_WORDS - 1;
 /// Words of a key.
 pub(super) const KEY_WORDS: usize = 3;
@@ -99,6 +100,7 @@ pub(crate) struct SmallKey {
 
 impl SmallKey {
     /// The key of a text, unless it is too long.
+    #[cfg(feature = "formats")]
     pub(crate) fn of(text: &[u8]) -> Option<Self> {
         let mut bytes = [0; 8 * SMALL_KEY_WORDS];
         bytes.get_mut(..text.len())?.copy_from_slice(text);
@@ -106,6 +108,7 @@ impl SmallKey {
     }
 
     /// The words, the first byte of the text lowest.
+    #[cfg(feature = "formats")]
     #[inline(always)]
     pub(crate) fn words(&self) -> [u64; SMALL_KEY_WORDS] {
         self.text

@@ -78,12 +78,14 @@ impl ShortMerger {
     }
 
     /// Writes a unit at a position; see [`set_count`](Self::set_count).
+    #[cfg(feature = "formats")]
     #[inline(always)]
     pub(in crate::encode::bpe) fn put(&mut self, at: usize, symbol: u32) {
         self.symbols[at % POSITIONS] = symbol;
     }
 
     /// Says that the first `count` units were written.
+    #[cfg(feature = "formats")]
     #[inline(always)]
     pub(in crate::encode::bpe) fn set_count(&mut self, count: usize) {
         self.count = count;
