@@ -129,9 +129,12 @@ impl CountFingerprint {
     /// Compares with the fingerprint `found` of other words.
     ///
     /// # Errors
-    /// [`CountsError::Different`] with the first option that differs.
+    /// [`CountsError::Different`] with the model type if it differs, else with the first option that
+    /// differs.
     pub fn check_equal(&self, found: &Self) -> Result<(), CountsError> {
-        for option in self.options.keys().chain(found.options.keys()) {
+        // That words are of another kind says more than an option that one kind alone has.
+        let kind = self.options.keys().filter(|name| *name == "model_type");
+        for option in kind.chain(self.options.keys()).chain(found.options.keys()) {
             let (expected, found) = (self.options.get(option), found.options.get(option));
             if expected != found {
                 return Err(CountsError::Different {
@@ -167,6 +170,23 @@ fn selection(options: &TrainOptions) -> String {
         SentenceSelection::Sample(size) => {
             let seed = options.random_seed.unwrap_or(DEFAULT_SEED);
             format!("a sample of {size} with the seed {seed}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_another_kind_are_named_as_such_whichever_came_first() {
+        let words = CountFingerprint::from_text("add_dummy_prefix=true\nmodel_type=unigram");
+        let pretokens = CountFingerprint::from_text("model_type=byte_bpe\npattern=gpt2");
+        for (own, other) in [(&words, &pretokens), (&pretokens, &words)] {
+            let error = own.check_equal(other).unwrap_err();
+            let is_model_type =
+                matches!(&error, CountsError::Different { option, .. } if option == "model_type");
+            assert!(is_model_type, "{error}");
         }
     }
 }
