@@ -78,8 +78,6 @@ mod trace;
 #[cfg(test)]
 pub(crate) mod tests;
 
-#[cfg(feature = "formats")]
-use std::ops::Range;
 use std::sync::Arc;
 
 use self::classes::ascii::AsciiBigrams;
@@ -126,9 +124,6 @@ pub(crate) struct BpeCache {
     full: FullMergeState,
     /// A chunk of raw text in normalized form.
     normalized: Vec<u8>,
-    /// The next pretokens of a text.
-    #[cfg(feature = "formats")]
-    pretokens: Vec<Range<usize>>,
 }
 
 impl BpeCache {
@@ -145,8 +140,6 @@ impl BpeCache {
             state: MergeState::with_max_bytes(max_bytes / 2),
             full: FullMergeState::default(),
             normalized: Vec::new(),
-            #[cfg(feature = "formats")]
-            pretokens: Vec::new(),
         }
     }
 

@@ -9,7 +9,7 @@
 //! tables: one for keys below 16 bytes with few ids, which most chunks have, and one for all other
 //! chunks. The smaller an entry is, the more entries the caches of the processor hold.
 //!
-//! Misses are detected by *tags*: 15 bits of the hash of each way, in a separate array that fits
+//! Misses are detected by *tags*: 14 bits of the hash of each way, in a separate array that fits
 //! the second-level cache of the processor. In text of many languages a third of the chunks are
 //! seen for the first time, and for these no lookup waits for memory.
 //!

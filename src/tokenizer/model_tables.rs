@@ -8,7 +8,7 @@ use super::raw_spans::RawLengths;
 use super::special_ids::byte_ids;
 use crate::encode::bpe::BpeEncoder;
 use crate::encode::unigram::UnigramEncoder;
-use crate::encode::unigram::words::NormalizesWords;
+use crate::encode::unigram::words::WordRules;
 use crate::encode::vocabulary::Vocabulary;
 use crate::encode::{EncodeError, ModelEncoder};
 use crate::model::Model;
@@ -125,23 +125,6 @@ pub(super) struct ModelStages {
     pub(super) pool: CachePool,
 }
 
-/// A normalizer that treats words alone.
-pub(super) struct WordNormalizer<'t> {
-    normalizer: &'t Normalizer,
-    plain_ascii: &'t [bool; 256],
-}
-
-impl NormalizesWords for WordNormalizer<'_> {
-    #[inline]
-    fn plain_ascii(&self) -> &[bool; 256] {
-        self.plain_ascii
-    }
-
-    fn normalize(&self, word: &[u8], out: &mut Vec<u8>) {
-        self.normalizer.normalize(word, out);
-    }
-}
-
 impl ModelStages {
     pub(super) fn new(
         model: &Model,
@@ -171,13 +154,13 @@ impl ModelStages {
     /// The encoder of words of raw text and what it needs to know of the normalizer, if the model is
     /// encoded word by word.
     #[inline]
-    pub(super) fn word_encoder(&self) -> Option<(&UnigramEncoder, WordNormalizer<'_>)> {
-        let normalizer = WordNormalizer {
+    pub(super) fn word_encoder(&self) -> Option<(&UnigramEncoder, WordRules<'_>)> {
+        let rules = WordRules {
             normalizer: &self.normalizer,
             plain_ascii: self.plain_ascii.as_deref()?,
         };
         match &self.encoder {
-            ModelEncoder::Unigram(unigram) => Some((unigram, normalizer)),
+            ModelEncoder::Unigram(unigram) => Some((unigram, rules)),
             _ => None,
         }
     }

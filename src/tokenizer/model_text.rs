@@ -52,10 +52,10 @@ impl ModelContext<'_> {
     fn encode_words(&self, parts: &mut CacheParts, text: &[u8], ids: &mut Vec<PieceId>) -> bool {
         // The bytes of an unknown character are those of the normalized text.
         let words = self.stages.word_encoder();
-        let Some((unigram, normalizer)) = words.filter(|_| !self.has_byte_fallback()) else {
+        let Some((unigram, rules)) = words.filter(|_| !self.has_byte_fallback()) else {
             return false;
         };
-        unigram.encode_words(text, &normalizer, &mut parts.state.unigram, ids)
+        unigram.encode_words(text, rules, &mut parts.state.unigram, ids)
     }
 
     /// Appends the ids of text without special pieces, using the normalized text.

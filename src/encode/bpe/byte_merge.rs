@@ -91,7 +91,7 @@ impl ByteMerge {
     }
 
     fn merge_units(&mut self, tokens: TokenLookup<'_>) {
-        let mut lookup = TextLookup {
+        let mut lookup = CoveredBytes {
             text: &self.text,
             starts: &self.starts,
             tokens,
@@ -131,13 +131,13 @@ impl ByteMerge {
 }
 
 /// Looks pairs up by the bytes that they cover.
-struct TextLookup<'m> {
+struct CoveredBytes<'m> {
     text: &'m [u8; MAX_BYTES + READ_BYTES],
     starts: &'m [u8; POSITIONS],
     tokens: TokenLookup<'m>,
 }
 
-impl MergesAt for TextLookup<'_> {
+impl MergesAt for CoveredBytes<'_> {
     #[inline(always)]
     fn merge_at(&mut self, _symbols: [u32; 2], positions: [usize; 2]) -> SymbolMerge {
         let [start, end] = positions.map(|at| usize::from(self.starts[at % POSITIONS]));

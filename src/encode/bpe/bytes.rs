@@ -39,10 +39,6 @@ use crate::pattern::Pretokenizer;
 use crate::piece::{PieceHashes, PieceId, PieceTable};
 use crate::trie::prefix::PrefixTrie;
 
-/// Pretokens that are found before the first of them is looked up, so that looking up is compiled once and
-/// not for each scanner.
-const PRETOKENS_AT_ONCE: usize = 64;
-
 /// The units of all bytes, and the tokens that they merge to.
 #[derive(Debug)]
 struct Bytes {
@@ -234,31 +230,9 @@ impl ByteEncoder {
         out: &mut Vec<PieceId>,
     ) {
         let text = KeyedText::new(text);
-        let mut found = std::mem::take(&mut cache.pretokens);
         pretokenizer.for_each(text.text(), &mut |pretoken| {
-            found.push(pretoken);
-            if found.len() == PRETOKENS_AT_ONCE {
-                self.encode_pretokens(&text, &found, cache, out);
-                found.clear();
-            }
+            self.encode_pretoken(&text, pretoken, cache, out);
         });
-        self.encode_pretokens(&text, &found, cache, out);
-        found.clear();
-        cache.pretokens = found;
-    }
-
-    /// Appends the ids of some pretokens of a text.
-    #[inline(never)]
-    fn encode_pretokens(
-        &self,
-        text: &KeyedText<'_>,
-        pretokens: &[Range<usize>],
-        cache: &mut BpeCache,
-        out: &mut Vec<PieceId>,
-    ) {
-        for pretoken in pretokens {
-            self.encode_pretoken(text, pretoken.clone(), cache, out);
-        }
     }
 
     /// Appends the ids of one pretoken.

@@ -12,6 +12,6 @@
 pub(super) mod ascii_pairs;
 pub(super) mod pair_cache;
 pub(super) mod symbol_table;
+pub(super) mod token_merges;
 #[cfg(feature = "formats")]
 pub(super) mod token_texts;
-pub(super) mod token_merges;

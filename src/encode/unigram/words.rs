@@ -26,25 +26,24 @@ use std::ops::Range;
 use super::{MAX_SUM, UnigramCache, UnigramEncoder, limit_of, margin, note_of, viterbi};
 use crate::base::WHITESPACE_MARK_STR;
 use crate::encode::chunk_cache::KeyedText;
+use crate::normalize::Normalizer;
 use crate::piece::PieceId;
 
 /// By how much limits are reduced, as a part of them.
 const REDUCTION: f32 = 1e-4;
 
-/// How raw text is normalized by a normalizer that treats words alone.
-pub(crate) trait NormalizesWords {
-    /// For each byte, whether it is an ASCII character that stays as it is before ASCII and at the end
-    /// of a word.
-    fn plain_ascii(&self) -> &[bool; 256];
-
-    /// Writes a word in normalized form, with its mark.
-    fn normalize(&self, word: &[u8], out: &mut Vec<u8>);
+/// A normalizer that [treats words alone](Normalizer::treats_words_alone).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WordRules<'n> {
+    pub(crate) normalizer: &'n Normalizer,
+    /// See [`Normalizer::plain_ascii`].
+    pub(crate) plain_ascii: &'n [bool; 256],
 }
 
 /// The caches and buffers of one text.
-struct WordEncoder<'e, N> {
+struct RawWords<'e> {
     encoder: &'e UnigramEncoder,
-    normalizer: &'e N,
+    rules: WordRules<'e>,
     text: KeyedText<'e>,
     cache: &'e mut UnigramCache,
     /// The sum of the scores so far.
@@ -64,14 +63,14 @@ impl UnigramEncoder {
     pub(crate) fn encode_words(
         &self,
         text: &[u8],
-        normalizer: &impl NormalizesWords,
+        rules: WordRules<'_>,
         cache: &mut UnigramCache,
         out: &mut Vec<PieceId>,
     ) -> bool {
         let first = out.len();
-        let mut words = WordEncoder {
+        let mut words = RawWords {
             encoder: self,
-            normalizer,
+            rules,
             text: KeyedText::new(text),
             cache,
             sum: 0.0,
@@ -92,12 +91,12 @@ impl UnigramEncoder {
     }
 }
 
-impl<N: NormalizesWords> WordEncoder<'_, N> {
+impl RawWords<'_> {
     /// Appends the ids of the word that begins at `start`. Returns its end; `None` if it has a mark.
     #[inline]
     fn encode_word(&mut self, start: usize) -> Option<usize> {
         let text = self.text.text();
-        let plain = self.normalizer.plain_ascii();
+        let plain = self.rules.plain_ascii;
         let (first, sum) = (self.out.len(), self.sum);
         let mut chunk = start;
         let mut before = b' ';
@@ -198,7 +197,7 @@ impl<N: NormalizesWords> WordEncoder<'_, N> {
             return None;
         }
         let mut normalized = std::mem::take(&mut self.cache.normalized);
-        self.normalizer.normalize(word, &mut normalized);
+        self.rules.normalizer.normalize(word, &mut normalized);
         let encoder = self.encoder;
         let mut limit = MAX_SUM;
         let mut magnitude = 0.0_f32;

@@ -4,7 +4,8 @@
 //!
 //! The table is direct-mapped; a new pair replaces the pair in its slot. The table fits the
 //! second-level cache of the processor, so a lookup costs less than the comparison of texts. For
-//! models with fewer than 65,535 symbols an entry has 8 bytes instead of 16. Pairs of ASCII characters, with which most chunks begin, are in [`AsciiPairs`].
+//! models with fewer than 65,535 symbols an entry has 8 bytes instead of 16. Pairs of ASCII
+//! characters, with which most chunks begin, are in [`AsciiPairs`].
 //!
 //! Example: the pair (`th`, `e`), symbols 1 and 5, becomes symbol 2 with rank 2. The entry of 8
 //! bytes is 0x0002_0002_0001_0005: rank, symbol, left, right.

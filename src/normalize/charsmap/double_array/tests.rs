@@ -362,3 +362,24 @@ proptest! {
         });
     }
 }
+
+proptest! {
+    #[test]
+    fn ascii_inside_of_keys_is_found_and_nothing_else(
+        keys in prop::collection::btree_map(
+            prop::collection::vec(prop::sample::select(&b" aZ\t\x80\xC3\xE3\xFF"[..]), 1..5),
+            0u32..9,
+            1..60,
+        ),
+        has_ascii_inside in any::<bool>(),
+    ) {
+        let mut keys = keys;
+        keys.retain(|key, _| has_ascii_inside || !key[1..].iter().any(u8::is_ascii));
+        prop_assume!(!keys.is_empty());
+        let array = DoubleArray::build(&pairs(&keys)).unwrap();
+        let expected = keys
+            .keys()
+            .any(|key| key[0] == b' ' || key[1..].iter().any(u8::is_ascii));
+        prop_assert_eq!(array.may_have_ascii_inside_or_begin_with(b' '), expected);
+    }
+}
