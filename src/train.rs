@@ -58,7 +58,6 @@ use std::sync::Arc;
 pub use bytes::{ByteTieOrder, ByteTrainOptions, ByteTrainer, ParseByteTieOrderError};
 pub use corpus::Corpus;
 pub use error::TrainError;
-pub(crate) use observer::SilentObserver;
 pub use observer::{Event, Observer, Stage, Summary};
 pub use options::{
     InputFormat, NormalizationRules, OptionDescriptor, OptionError, OptionKind, PruningMethod,
@@ -110,6 +109,7 @@ pub struct Trainer {
     pretokenizer: Option<Arc<PretokenizerCallback>>,
     allow_inconsistent_pretokenization: bool,
     work: ExecutionConfig,
+    observer: Observer,
     /// Words that occur less often are ignored.
     min_word_count: NonZeroU64,
 }
@@ -171,6 +171,7 @@ impl Trainer {
             pretokenizer: None,
             allow_inconsistent_pretokenization: false,
             work,
+            observer: Observer::default(),
             min_word_count: NonZeroU64::MIN,
         })
     }
@@ -260,6 +261,13 @@ impl Trainer {
         self
     }
 
+    /// Sets the function that is called with the events of training and counting. The default is none.
+    #[must_use]
+    pub fn with_observer(mut self, observer: Observer) -> Self {
+        self.observer = observer;
+        self
+    }
+
     /// The options.
     pub fn options(&self) -> &TrainOptions {
         &self.options
@@ -272,21 +280,9 @@ impl Trainer {
     ///
     /// # Errors
     /// The corpus cannot be read, or does not fit the options; see [`TrainError`].
+    /// [`TrainError::Cancelled`] if the observer asks to stop.
     pub fn train(&self, corpus: Corpus<'_>) -> Result<Model, TrainError> {
-        self.train_observed(corpus, &mut observer::SilentObserver)
-            .map(|(model, _)| model)
-    }
-
-    /// Trains a model, reports progress to `observer`, and returns figures about the run.
-    ///
-    /// # Errors
-    /// As [`Trainer::train`]; [`TrainError::Cancelled`] if the observer asks to stop.
-    pub fn train_observed(
-        &self,
-        corpus: Corpus<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<(Model, Summary), TrainError> {
-        let mut run = Run::new(observer, self.work.thread_pool()?);
+        let mut run = Run::new(&self.observer, self.work.thread_pool()?);
         let learned = match self.options.model_type {
             ModelType::Unigram => self.learn_unigram(corpus, &mut run)?,
             ModelType::Bpe | ModelType::Word | ModelType::Char => {
@@ -304,7 +300,7 @@ impl Trainer {
     fn learn_from_words(
         &self,
         mut words: WordTable,
-        run: &mut Run<'_>,
+        run: &mut Run,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
         // 2. Choose the characters that become pieces.
         run.reporter.start(Stage::Characters)?;
@@ -342,7 +338,7 @@ impl Trainer {
         words: WordTable,
         characters: &CharacterCounts,
         alphabet: &Alphabet,
-        run: &mut Run<'_>,
+        run: &mut Run,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
         run.reporter.start(Stage::Merging)?;
         let rules = SplitRules::new(&self.options);
@@ -376,11 +372,7 @@ impl Trainer {
     }
 
     /// Step 5: assembles the model from the learned pieces.
-    fn finish(
-        &self,
-        learned: Vec<LearnedPiece>,
-        mut run: Run<'_>,
-    ) -> Result<(Model, Summary), TrainError> {
+    fn finish(&self, learned: Vec<LearnedPiece>, mut run: Run) -> Result<Model, TrainError> {
         run.reporter.start(Stage::Assembling)?;
         // A char model may always have fewer pieces than `vocab_size`.
         let limit = VocabularyLimit {
@@ -402,7 +394,8 @@ impl Trainer {
         };
         let specs = self.specs.specs(&self.record, recorded_size);
         let model = Model::from_parts(pieces, specs)?;
-        Ok((model, run.summary))
+        run.finish()?;
+        Ok(model)
     }
 
     /// The number of pieces of the vocabulary besides the meta pieces.

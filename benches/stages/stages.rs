@@ -6,10 +6,11 @@
 //! compares spiece with other programs.
 
 use std::ops::ControlFlow;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, Criterion, Throughput};
-use spiece::train::{Event, NormalizationRules, Stage};
+use spiece::train::{Event, NormalizationRules, Observer, Stage};
 use spiece::{Corpus, Model, PieceId, TextNormalizer, Tokenizer, TrainOptions, Trainer};
 
 /// The Universal Declaration of Human Rights in 24 languages.
@@ -54,10 +55,9 @@ fn train(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("train");
     group.sample_size(20).throughput(bytes(&corpus()));
     for rules in ["identity", "nmt_nfkc"] {
-        let trainer = trainer(rules);
         for (name, stage) in [("count", Stage::Reading), ("merge", Stage::Merging)] {
             group.bench_function(format!("{name}/{rules}"), |bencher| {
-                bencher.iter_custom(|runs| (0..runs).map(|_| time_of(&trainer, stage)).sum());
+                bencher.iter_custom(|runs| (0..runs).map(|_| time_of(trainer(rules), stage)).sum());
             });
         }
     }
@@ -72,19 +72,23 @@ fn trainer(rules: &str) -> Trainer {
 }
 
 /// The time of one stage of a training run.
-fn time_of(trainer: &Trainer, wanted: Stage) -> Duration {
-    let (mut start, mut time) = (None::<Instant>, Duration::ZERO);
-    let mut observer = |event: Event<'_>| {
+fn time_of(trainer: Trainer, wanted: Stage) -> Duration {
+    let (sender, starts) = channel();
+    let observer = Observer::new(move |event| {
         if let Event::Started(stage) = event {
-            time += start.take().map_or(Duration::ZERO, |start| start.elapsed());
-            start = (stage == wanted).then(Instant::now);
+            sender
+                .send((stage, Instant::now()))
+                .expect("the receiver lives");
         }
         ControlFlow::Continue(())
-    };
+    });
+    let trainer = trainer.with_observer(observer);
     trainer
-        .train_observed(Corpus::files([CORPUS]), &mut observer)
+        .train(Corpus::files([CORPUS]))
         .expect("the corpus can be read");
-    time
+    let starts: Vec<(Stage, Instant)> = starts.try_iter().collect();
+    let times = starts.windows(2).filter(|pair| pair[0].0 == wanted);
+    times.map(|pair| pair[1].1 - pair[0].1).sum()
 }
 
 fn encode(criterion: &mut Criterion) {

@@ -22,8 +22,8 @@ use super::io::{CliError, CliResult};
 use super::progress::{Messages, Progress};
 use super::train::bytes;
 use super::training_flags;
+use spiece::TrainFlags;
 use spiece::train::{ByteTieOrder, CountWords, CountsError, Summary, WordCounts};
-use spiece::{TrainError, TrainFlags};
 
 /// The flag that names tables to add.
 const MERGE: &str = "merge";
@@ -67,10 +67,10 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let output = Path::new(output);
     spiece::output::check_writable(&[output])?;
     let stop = training_flags::stop_on_signal();
-    let mut progress = Progress::new(&messages, stop);
+    let progress = Progress::new(&messages, stop);
     let counts = match merged_files(matches)? {
         Some(files) => messages.during("adding tables", || open_tables(&files))?,
-        None => count(matches, &messages, &mut progress)?,
+        None => count(matches, &messages, &progress)?,
     };
     count_tables::save(&counts, output)?;
     let mut summary = Summary::default();
@@ -94,11 +94,7 @@ fn merged_files(matches: &ArgMatches) -> CliResult<Option<Vec<PathBuf>>> {
 }
 
 /// Counts the words of `--input`.
-fn count(
-    matches: &ArgMatches,
-    messages: &Messages,
-    progress: &mut Progress,
-) -> CliResult<WordCounts> {
+fn count(matches: &ArgMatches, messages: &Messages, progress: &Progress) -> CliResult<WordCounts> {
     if bytes::is_wanted(matches)? {
         let (trainer, flags) = bytes::trainer(matches, messages)?;
         // Training would refuse the table, perhaps hours later.
@@ -107,8 +103,10 @@ fn count(
         }
         training_flags::check_input(&flags, "count", EXAMPLE)?;
         let corpus = training_flags::corpus(&flags, messages)?;
-        let counted = trainer.count_observed(corpus, progress);
-        return finished(counted, &flags, progress);
+        let trainer = trainer.with_observer(progress.observer());
+        let counted = trainer.count(corpus);
+        progress.finish();
+        return with_inputs(counted?, &flags);
     }
     let mut flags = training_flags::read_flags(matches, messages)?;
     training_flags::check_input(&flags, "count", EXAMPLE)?;
@@ -116,19 +114,14 @@ fn count(
         flags.vocab_size = ANY_VOCAB_SIZE;
     }
     let corpus = training_flags::corpus(&flags, messages)?;
-    let trainer = training_flags::trainer(&flags, matches)?;
-    let counted = trainer.count_observed(corpus, progress);
-    finished(counted, &flags, progress)
+    let trainer = training_flags::trainer(&flags, matches)?.with_observer(progress.observer());
+    let counted = trainer.count(corpus);
+    progress.finish();
+    with_inputs(counted?, &flags)
 }
 
 /// The counts, with the names of the inputs.
-fn finished(
-    counted: Result<WordCounts, TrainError>,
-    flags: &TrainFlags,
-    progress: &mut Progress,
-) -> CliResult<WordCounts> {
-    progress.finish();
-    let mut counts = counted?;
+fn with_inputs(mut counts: WordCounts, flags: &TrainFlags) -> CliResult<WordCounts> {
     for name in &flags.input {
         counts.add_input(&flags.input_format, name)?;
     }

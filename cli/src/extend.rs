@@ -119,20 +119,21 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     }
     byte_files::refuse_for_model(matches, "MODEL", &bytes::FLAGS)?;
     let model = model_files::open_model(matches, "MODEL")?;
-    let options = options(matches, &model)?;
+    let mut options = options(matches, &model)?;
     let corpus = corpus(matches, &messages)?;
     let text = model_files::text(matches, &messages)?;
     let mut output = OutputSet::new(matches, &[".model", ".vocab", ".extension.tsv"])?;
-    let mut progress = Progress::new(&messages, stop_on_signal());
-    let extended = model.extend_observed(corpus, &options, &mut progress);
-    progress.finish();
+    let progress = Progress::new(&messages, stop_on_signal());
+    options.observer = progress.observer();
+    let extended = model.extend(corpus, &options);
+    let summary = progress.finish();
     let extended = extended?;
     let models = [&model, extended.model()];
     let counts = model_files::compare_lines(text, extended.ids(), models, &messages);
     output.add_model(extended.model(), &messages);
     output.add(".extension.tsv", extended.to_tsv());
     let written = output.write()?;
-    progress.summarize_input(extended.summary());
+    progress.summarize_input(&summary);
     report(&messages, &model, &extended);
     model_files::report_lines(&messages, counts);
     model_files::warn_of_older_releases(&messages, extended.model());

@@ -156,8 +156,16 @@ impl Messages {
     }
 }
 
-/// Reports the progress of a training run, and stops the run after a signal.
+/// Reports the progress of training, counting or extending.
 pub(crate) struct Progress {
+    messages: Messages,
+    /// The start of the run.
+    started: Instant,
+    shown: Arc<Mutex<Shown>>,
+}
+
+/// What the events of a run change.
+struct Shown {
     messages: Messages,
     /// Set by the signal handler; read at every event.
     stop: Arc<AtomicBool>,
@@ -171,13 +179,15 @@ pub(crate) struct Progress {
     last_line: Instant,
     /// The warnings that were written.
     warned: Vec<InputWarning>,
+    /// The figures of the run, after its end.
+    summary: Summary,
 }
 
 impl Progress {
     /// Starts the clock. The run stops at the next event after `stop` is set.
     pub(crate) fn new(messages: &Messages, stop: Arc<AtomicBool>) -> Self {
         let now = Instant::now();
-        Self {
+        let shown = Shown {
             messages: *messages,
             stop,
             bar: messages.has_bar().then(|| Bar::new(SPINNER)),
@@ -185,12 +195,29 @@ impl Progress {
             stage_started: now,
             last_line: now,
             warned: Vec::new(),
+            summary: Summary::default(),
+        };
+        Self {
+            messages: *messages,
+            started: now,
+            shown: Arc::new(Mutex::new(shown)),
         }
     }
 
-    /// Removes the bar. Call before other messages are written.
-    pub(crate) fn finish(&mut self) {
-        self.bar = None;
+    /// The setting of a trainer: shows its events, and stops it after a signal.
+    pub(crate) fn observer(&self) -> Observer {
+        let shown = Arc::clone(&self.shown);
+        Observer::new(move |event| {
+            let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+            shown.on_event(event)
+        })
+    }
+
+    /// Removes the bar, and returns the figures of the run. Call before other messages are written.
+    pub(crate) fn finish(&self) -> Summary {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.bar = None;
+        shown.summary.clone()
     }
 
     /// Writes the last lines: sentences, words, pieces, time, memory, and the names of the files.
@@ -298,7 +325,9 @@ impl Progress {
             ));
         }
     }
+}
 
+impl Shown {
     /// Writes a line with the time since the start of the run.
     fn say_timed(&self, message: &str) {
         let seconds = self.started.elapsed().as_secs_f64();
@@ -363,18 +392,7 @@ impl Progress {
             self.say_timed(&line(elapsed));
         }
     }
-}
 
-/// Whether the last line is old enough for another one, which is then the last line.
-fn is_line_due(last_line: &mut Instant) -> bool {
-    let is_due = last_line.elapsed() >= LINE_INTERVAL;
-    if is_due {
-        *last_line = Instant::now();
-    }
-    is_due
-}
-
-impl Observer for Progress {
     fn on_event(&mut self, event: Event<'_>) -> ControlFlow<()> {
         match event {
             Event::Started(stage) => self.start(stage),
@@ -408,6 +426,7 @@ impl Observer for Progress {
                 "iteration {iteration}: {pieces} pieces, {wanted} or fewer wanted, \
                  mean log likelihood {log_likelihood:.4}"
             )),
+            Event::Finished(summary) => self.summary = summary.clone(),
             // Events of later versions of the library.
             _ => {}
         }
@@ -416,6 +435,15 @@ impl Observer for Progress {
             false => ControlFlow::Continue(()),
         }
     }
+}
+
+/// Whether the last line is old enough for another one, which is then the last line.
+fn is_line_due(last_line: &mut Instant) -> bool {
+    let is_due = last_line.elapsed() >= LINE_INTERVAL;
+    if is_due {
+        *last_line = Instant::now();
+    }
+    is_due
 }
 
 /// Where a run on lines begins, and how far it goes.

@@ -135,8 +135,8 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         return Err(superwords::needs_text());
     }
     let stop = stop_on_signal();
-    let mut progress = Progress::new(&messages, stop);
-    let mut trainer = trainer(&flags, matches)?;
+    let progress = Progress::new(&messages, stop);
+    let mut trainer = trainer(&flags, matches)?.with_observer(progress.observer());
     if let Some(count) = args::given_number(matches, "min_word_count")? {
         trainer = trainer.with_min_word_count(count)?;
     }
@@ -145,14 +145,14 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         messages.say(DEFAULT_TYPE_NOTE);
     }
     let trained = match counts {
-        Some(counts) => trainer.train_counts_observed(counts, &mut progress),
-        None => trainer.train_observed(corpus(&flags, &messages)?, &mut progress),
+        Some(counts) => trainer.train_counts(counts),
+        None => trainer.train(corpus(&flags, &messages)?),
     };
-    progress.finish();
-    let (mut model, mut summary) = trained?;
+    let mut summary = progress.finish();
+    let mut model = trained?;
     if let Some(stage) = superwords {
         let corpus = flags.corpus().map_err(args::invalid_option)?;
-        let extended = stage.extend(&model, corpus, jobs(matches)?, &mut progress);
+        let extended = stage.extend(&model, corpus, jobs(matches)?, progress.observer());
         progress.finish();
         model = extended?;
         summary.pieces = model.len();

@@ -71,9 +71,10 @@ fn python_tokenizer(trained: impl Into<Pipeline>) -> PyTokenizer {
 /// A tokenizer and figures about the run.
 pub fn with_summary<'py>(
     py: Python<'py>,
-    (trained, summary): (impl Into<Pipeline>, Summary),
+    trained: impl Into<Pipeline>,
+    summary: &Summary,
 ) -> PyResult<(PyTokenizer, Bound<'py, PyDict>)> {
-    Ok((python_tokenizer(trained), summary_dict(py, &summary)?))
+    Ok((python_tokenizer(trained), summary_dict(py, summary)?))
 }
 
 /// The tokenizer that rustbpe trains on texts; with the bytes alone if there is none.
@@ -92,13 +93,12 @@ pub fn _train_rustbpe(
     options.tie_order = order;
     let failure = Failure::default();
     let texts = PySentences::new(texts, LineEnds::Kept, failure.clone())?;
-    let mut observer = PyObserver::new(None, failure.clone());
+    let observer = PyObserver::new(None, failure.clone());
     let trained = py.detach(|| -> Result<ByteBpe, TrainError> {
-        let trainer = ByteTrainer::new(options)?;
-        match trainer.train_observed(Corpus::texts(texts), &mut observer) {
-            Ok((trained, _)) => Ok(trained),
+        let trainer = ByteTrainer::new(options)?.with_observer(observer.observer());
+        match trainer.train(Corpus::texts(texts)) {
             Err(TrainError::NoText { .. }) => trainer.untrained(),
-            Err(error) => Err(error),
+            trained => trained,
         }
     });
     Ok(python_tokenizer(failure.or(py, trained)?))

@@ -211,12 +211,13 @@ pub fn _train_counts<'py>(
     let trainer = py.detach(|| flags.trainer());
     let trainer = trainer.map_err(|error| errors::of_train(py, &error))?;
     let failure = Failure::default();
-    let mut observer = PyObserver::new(progress.map(Bound::unbind), failure.clone());
-    let trained = py.detach(|| trainer.train_counts_observed(counts, &mut observer));
-    let (model, summary) = failure.or(py, trained)?;
+    let observer = PyObserver::new(progress.map(Bound::unbind), failure.clone());
+    let trainer = trainer.with_observer(observer.observer());
+    let trained = py.detach(|| trainer.train_counts(counts));
+    let model = failure.or(py, trained)?;
     Ok((
         PyBytes::new(py, &model.to_bytes()),
-        summary_dict(py, &summary)?,
+        summary_dict(py, &observer.summary())?,
     ))
 }
 
@@ -231,7 +232,8 @@ pub fn _train_byte_counts<'py>(
     let ByteTraining { trainer, .. } = ByteTraining::new(py, &flags)?;
     let counts = rows.take_counts(py)?;
     let failure = Failure::default();
-    let mut observer = PyObserver::new(progress.map(Bound::unbind), failure.clone());
-    let trained = py.detach(|| trainer.train_counts_observed(counts, &mut observer));
-    with_summary(py, failure.or(py, trained)?)
+    let observer = PyObserver::new(progress.map(Bound::unbind), failure.clone());
+    let trainer = trainer.with_observer(observer.observer());
+    let trained = py.detach(|| trainer.train_counts(counts));
+    with_summary(py, failure.or(py, trained)?, &observer.summary())
 }

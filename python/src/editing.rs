@@ -361,13 +361,14 @@ pub fn _extend<'py>(
     });
     let reuse = reuse.collect::<PyResult<Vec<_>>>()?;
     let failure = Failure::default();
-    let mut observer = PyObserver::new(progress, failure.clone());
+    let observer = PyObserver::new(progress, failure.clone());
     if let Some(bpe) = loaded.tokenizer.byte_bpe() {
         let mut options = ByteExtendOptions::new(size);
         options.multiple_of = multiple_of;
         options.special_tokens = request.special_tokens;
         options.reuse = reuse;
         options.threads = threads;
+        options.observer = observer.observer();
         if let Some(number) = request.min_frequency {
             options.min_frequency = to_int_in("min_frequency", &number, (0, u64::MAX))?;
         }
@@ -377,14 +378,12 @@ pub fn _extend<'py>(
         }
         let sentences = PySentences::new(sentences, LineEnds::Kept, failure.clone())?;
         let corpus = Corpus::texts(sentences);
-        let extended = py.detach(|| bpe.extend_observed(corpus, &options, &mut observer));
+        let extended = py.detach(|| bpe.extend(corpus, &options));
         failure.check()?;
         let extended = extended.map_err(|error| errors::of_extend(py, &error))?;
-        observer.finish(py)?;
         let (ids, tokens) = (extended.ids().clone(), extended.tokens().to_vec());
-        let summary = extended.summary().clone();
         let change = changed_bytes(py, extended.into_bpe(), &ids)?;
-        set_learned(py, &change.1, &tokens, &summary)?;
+        set_learned(py, &change.1, &tokens, &observer.summary())?;
         return Ok(change);
     }
     for (name, is_given) in [
@@ -402,15 +401,15 @@ pub fn _extend<'py>(
     options.control = request.special_tokens;
     options.reuse = reuse;
     options.threads = threads;
+    options.observer = observer.observer();
     let sentences = PySentences::new(sentences, LineEnds::Removed, failure.clone())?;
     let corpus = Corpus::texts(sentences);
-    let extended = py.detach(|| model.extend_observed(corpus, &options, &mut observer));
+    let extended = py.detach(|| model.extend(corpus, &options));
     failure.check()?;
     let extended = extended.map_err(|error| errors::of_extend(py, &error))?;
-    observer.finish(py)?;
     let text_change = Some(extended.text_change());
     let change = changed(py, extended.model(), extended.ids(), text_change)?;
-    set_learned(py, &change.1, extended.pieces(), extended.summary())?;
+    set_learned(py, &change.1, extended.pieces(), &observer.summary())?;
     Ok(change)
 }
 

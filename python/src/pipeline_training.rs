@@ -8,7 +8,7 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spiece::pipeline::Pipeline;
-use spiece::train::{PipelineTrainOptions, PipelineTrainer, Summary};
+use spiece::train::{Observer, PipelineTrainOptions, PipelineTrainer, Summary};
 use spiece::{Corpus, TrainError, TrainFlags};
 
 use crate::byte_training::{BYTE_LEVEL, ByteTraining, most_threads, with_summary};
@@ -87,10 +87,11 @@ pub fn _train_pipeline<'py>(
             trainer = trainer.with_threads(threads);
         }
         let has_document = trainer.options().document.is_some();
-        let trained = run(py, &request, (&flags, has_document), |corpus, observer| {
-            trainer.train_observed(corpus, observer)
-        })?;
-        return with_summary(py, trained);
+        let run = run(py, &request, (&flags, has_document), |corpus, observer| {
+            trainer.with_observer(observer).train(corpus)
+        });
+        let (trained, summary) = run?;
+        return with_summary(py, trained, &summary);
     };
     let pipeline = like.get().loaded.tokenizer.pipeline().ok_or_else(|| {
         let message = "like: a SentencePiece model has no pipeline; pass a tokenizer.json";
@@ -102,11 +103,13 @@ pub fn _train_pipeline<'py>(
         trainer = trainer.with_threads(threads);
     }
     let has_document = trainer.options().document.is_some();
-    let trained = run(py, &request, (&flags, has_document), |corpus, observer| {
-        trainer.train_observed(corpus, observer)
-    })?;
-    warn_of_size(py, trainer.options().vocab_size, trained.1.pieces)?;
-    with_summary(py, trained)
+    let wanted = trainer.options().vocab_size;
+    let run = run(py, &request, (&flags, has_document), |corpus, observer| {
+        trainer.with_observer(observer).train(corpus)
+    });
+    let (trained, summary) = run?;
+    warn_of_size(py, wanted, summary.pieces)?;
+    with_summary(py, trained, &summary)
 }
 
 /// Refuses what is no flag.
@@ -118,19 +121,20 @@ fn refuse_callables(py: Python<'_>, request: &Request<'_>, options: &OwnOptions)
     }
 }
 
-/// The result of `train` for what a request reads, while other threads of Python run.
+/// The result of `train` for what a request reads, and figures about the run. Other threads of Python run
+/// meanwhile.
 fn run<T: Send>(
     py: Python<'_>,
     request: &Request<'_>,
     (flags, has_document): (&TrainFlags, bool),
-    train: impl FnOnce(Corpus<'_>, &mut PyObserver) -> Result<(T, Summary), TrainError> + Send,
+    train: impl FnOnce(Corpus<'_>, Observer) -> Result<T, TrainError> + Send,
 ) -> PyResult<(T, Summary)> {
     let failure = Failure::default();
     let corpus = request.corpus(py, flags, has_document, LineEnds::Kept, &failure)?;
     let progress = request.progress.clone().map(Bound::unbind);
-    let mut observer = PyObserver::new(progress, failure.clone());
-    let trained = py.detach(|| train(corpus, &mut observer));
-    failure.or(py, trained)
+    let observer = PyObserver::new(progress, failure.clone());
+    let trained = py.detach(|| train(corpus, observer.observer()));
+    Ok((failure.or(py, trained)?, observer.summary()))
 }
 
 /// Warns if there are more tokens than asked for.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
@@ -156,13 +156,44 @@ fn without_line_end(text: &[u8]) -> &[u8] {
     &text[..length]
 }
 
-/// Reports progress to a callable and checks for signals.
-pub struct PyObserver {
+/// Reports progress to a callable, checks for signals, and keeps the figures of the run.
+pub struct PyObserver(Arc<Mutex<Progress>>);
+
+impl PyObserver {
+    pub fn new(progress: Option<Py<PyAny>>, failure: Failure) -> PyObserver {
+        PyObserver(Arc::new(Mutex::new(Progress {
+            progress,
+            failure,
+            looked: None,
+            held: None,
+            summary: Summary::default(),
+        })))
+    }
+
+    /// The setting of a trainer.
+    pub fn observer(&self) -> Observer {
+        let progress = Arc::clone(&self.0);
+        Observer::new(move |event| lock(&progress).on_event(event))
+    }
+
+    /// The figures of the run, after its end.
+    pub fn summary(&self) -> Summary {
+        lock(&self.0).summary.clone()
+    }
+}
+
+fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The state of an observer.
+struct Progress {
     progress: Option<Py<PyAny>>,
     failure: Failure,
     looked: Option<Instant>,
     /// The last event of the stage, if it came too soon after another one to be reported.
     held: Option<HeldEvent>,
+    summary: Summary,
 }
 
 /// An event that is reported if its stage ends before another one is.
@@ -198,20 +229,13 @@ impl HeldEvent {
     }
 }
 
-impl PyObserver {
-    pub fn new(progress: Option<Py<PyAny>>, failure: Failure) -> PyObserver {
-        PyObserver {
-            progress,
-            failure,
-            looked: None,
-            held: None,
-        }
-    }
-
+impl Progress {
     fn report(&mut self, py: Python<'_>, event: Event<'_>) -> PyResult<()> {
         py.check_signals()?;
-        if matches!(event, Event::Started(_)) {
-            self.finish(py)?;
+        if matches!(event, Event::Started(_) | Event::Finished(_))
+            && let Some(held) = self.held.take()
+        {
+            self.call(py, held.event())?;
         }
         if let Event::Warned(warning) = event {
             let message = CString::new(warning.to_string()).unwrap_or_default();
@@ -219,14 +243,6 @@ impl PyObserver {
         }
         self.held = None;
         self.call(py, event)
-    }
-
-    /// Reports the event that was held. At the end of a run whose last stage has no end.
-    pub fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
-        match self.held.take() {
-            Some(held) => self.call(py, held.event()),
-            None => Ok(()),
-        }
     }
 
     fn call(&self, py: Python<'_>, event: Event<'_>) -> PyResult<()> {
@@ -237,9 +253,7 @@ impl PyObserver {
         }
         Ok(())
     }
-}
 
-impl Observer for PyObserver {
     fn on_event(&mut self, event: Event<'_>) -> ControlFlow<()> {
         if self.failure.is_set() {
             return ControlFlow::Break(());
@@ -247,8 +261,14 @@ impl Observer for PyObserver {
         let is_time = self
             .looked
             .is_none_or(|looked| looked.elapsed() >= SIGNAL_PERIOD);
+        if let Event::Finished(summary) = event {
+            self.summary = summary.clone();
+        }
         // Iterations of unigram training are few.
-        let is_rare = matches!(event, Event::Started(_) | Event::Estimated { .. });
+        let is_rare = matches!(
+            event,
+            Event::Started(_) | Event::Estimated { .. } | Event::Finished(_)
+        );
         let is_warning = matches!(event, Event::Warned(_));
         if is_time || is_warning || (self.progress.is_some() && is_rare) {
             self.looked = Some(Instant::now());
@@ -458,11 +478,12 @@ pub fn _train<'py>(
         .progress
         .as_ref()
         .map(|progress| progress.clone().unbind());
-    let mut observer = PyObserver::new(progress, failure.clone());
-    let trained = py.detach(|| trainer.train_observed(corpus, &mut observer));
-    let (model, summary) = failure.or(py, trained)?;
+    let observer = PyObserver::new(progress, failure.clone());
+    let trainer = trainer.with_observer(observer.observer());
+    let trained = py.detach(|| trainer.train(corpus));
+    let model = failure.or(py, trained)?;
     Ok((
         PyBytes::new(py, &model.to_bytes()),
-        summary_dict(py, &summary)?,
+        summary_dict(py, &observer.summary())?,
     ))
 }

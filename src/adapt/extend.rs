@@ -50,7 +50,7 @@ use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::{ModelTables, NormalizedEncoder, TokenizerConfig};
 use crate::train::bpe::merge::LearnedMerge;
-use crate::train::{Corpus, Observer, SilentObserver, Summary, TrainOptions};
+use crate::train::{Corpus, Event, Observer, Summary, TrainOptions};
 
 /// How many pieces an extension learns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +111,8 @@ pub struct ExtendOptions {
     pub user_defined: Vec<String>,
     /// The number of threads; `None` is as in training. The result does not depend on it.
     pub threads: Option<NonZeroUsize>,
+    /// What is told of the progress.
+    pub observer: Observer,
 }
 
 impl ExtendOptions {
@@ -128,6 +130,7 @@ impl ExtendOptions {
             control: Vec::new(),
             user_defined: Vec::new(),
             threads: None,
+            observer: Observer::default(),
         }
     }
 }
@@ -153,7 +156,6 @@ pub struct ExtendedModel {
     ids: IdMap,
     text_change: TextChange,
     pieces: Vec<ExtensionPiece>,
-    summary: Summary,
 }
 
 impl Model {
@@ -177,24 +179,11 @@ impl Model {
     /// # Errors
     /// The model is no BPE model, the corpus cannot be read or does not give as many pieces, there
     /// is no score below those of the model, or the options do not fit the model.
+    /// [`TrainError::Cancelled`](crate::TrainError::Cancelled) if the observer asks to stop.
     pub fn extend(
         &self,
         corpus: Corpus<'_>,
         options: &ExtendOptions,
-    ) -> Result<ExtendedModel, ExtendError> {
-        self.extend_observed(corpus, options, &mut SilentObserver)
-    }
-
-    /// As [`Model::extend`]; reports progress to `observer`.
-    ///
-    /// # Errors
-    /// As [`Model::extend`]; [`TrainError::Cancelled`](crate::TrainError::Cancelled) if the
-    /// observer asks to stop.
-    pub fn extend_observed(
-        &self,
-        corpus: Corpus<'_>,
-        options: &ExtendOptions,
-        observer: &mut dyn Observer,
     ) -> Result<ExtendedModel, ExtendError> {
         let model_type = self.model_type();
         if model_type != ModelType::Bpe {
@@ -203,19 +192,19 @@ impl Model {
         let base = slots::base_model(self, options)?;
         let reused = slots::reusable(self, options);
         let wanted = options.size.learned(base.len(), reused.len())?;
-        let (learned, summary) = learn(&base, corpus, options, wanted, observer)?;
+        let (learned, summary) = learn(&base, corpus, options, wanted)?;
         let texts = slots::texts(&base);
         let base_len = (base.len(), &texts);
         let slots = IdSlots::new(base_len, reused, learned.len(), options.multiple_of);
         let model = with_learned(&base, &learned, &slots)?;
         let ids = slots.id_map(self.len(), model.len());
+        options.observer.report(Event::Finished(&summary))?;
         Ok(ExtendedModel {
             text_change: TextChange::between(&base, &model),
             pieces: extension_pieces(self, &learned, &slots),
             ids,
             model,
             base,
-            summary,
         })
     }
 }
@@ -226,7 +215,6 @@ fn learn(
     corpus: Corpus<'_>,
     options: &ExtendOptions,
     wanted: usize,
-    observer: &mut dyn Observer,
 ) -> Result<(Vec<LearnedMerge>, Summary), ExtendError> {
     if wanted == 0 {
         return Ok((Vec::new(), Summary::default()));
@@ -236,7 +224,7 @@ fn learn(
     if let Some(threads) = options.threads {
         trainer = trainer.with_threads(threads);
     }
-    let learned = trainer.learn(corpus, wanted, observer)?;
+    let learned = trainer.learn(corpus, wanted, &options.observer)?;
     let available = learned.pieces.len();
     if available < wanted {
         return Err(ExtendError::TooFewPieces { wanted, available });
@@ -312,11 +300,6 @@ impl ExtendedModel {
     /// For which texts the pieces can differ from those of the base.
     pub fn text_change(&self) -> &TextChange {
         &self.text_change
-    }
-
-    /// What was read.
-    pub fn summary(&self) -> &Summary {
-        &self.summary
     }
 
     /// Whether G2 applies: no text has a new boundary.

@@ -61,7 +61,7 @@ use super::bpe::symbols::SymbolArena;
 use super::bpe::word_buffer::{ByteSpelling, WordBuffer};
 use super::corpus::{Batches, Corpus, ReadAs};
 use super::execution_config::ExecutionConfig;
-use super::observer::{Observer, Reporter, Run, SilentObserver, Stage, Summary};
+use super::observer::{Observer, Reporter, Run, Stage, Summary};
 use super::options::{InputFormat, OptionError};
 use super::split::SplitRules;
 use super::word_table::WordTable;
@@ -93,6 +93,7 @@ pub struct ByteTrainer {
     seeds: SeedTokens,
     special: Option<SpecialSearch>,
     work: ExecutionConfig,
+    observer: Observer,
     /// Pretokens that occur less often are ignored.
     min_word_count: NonZeroU64,
 }
@@ -124,6 +125,7 @@ impl ByteTrainer {
             options,
             special: None,
             work: ExecutionConfig::of_machine(),
+            observer: Observer::default(),
             min_word_count: NonZeroU64::MIN,
         };
         if !trainer.layout.special.is_empty() {
@@ -137,6 +139,13 @@ impl ByteTrainer {
     #[must_use]
     pub fn with_threads(mut self, threads: NonZeroUsize) -> Self {
         self.work.set_threads(threads);
+        self
+    }
+
+    /// Sets the function that is called with the events of training and counting. The default is none.
+    #[must_use]
+    pub fn with_observer(mut self, observer: Observer) -> Self {
+        self.observer = observer;
         self
     }
 
@@ -165,23 +174,10 @@ impl ByteTrainer {
     /// that are not UTF-8 are read as U+FFFD.
     ///
     /// # Errors
-    /// The corpus cannot be read, or has no text.
+    /// The corpus cannot be read, or has no text. [`TrainError::Cancelled`] if the observer asks to
+    /// stop.
     pub fn train(&self, corpus: Corpus<'_>) -> Result<ByteBpe, TrainError> {
-        self.train_observed(corpus, &mut SilentObserver)
-            .map(|(trained, _)| trained)
-    }
-
-    /// As [`train`](Self::train), reports progress to `observer`, and returns figures about the
-    /// run.
-    ///
-    /// # Errors
-    /// As [`train`](Self::train); [`TrainError::Cancelled`] if the observer asks to stop.
-    pub fn train_observed(
-        &self,
-        corpus: Corpus<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<(ByteBpe, Summary), TrainError> {
-        let mut run = Run::new(observer, self.work.thread_pool()?);
+        let mut run = Run::new(&self.observer, self.work.thread_pool()?);
         let reader = self.reader();
         // Step 1 reads the corpus, and counts its pretokens.
         let merges = match self.options.tie_order {
@@ -226,7 +222,7 @@ impl ByteTrainer {
     fn merge_counted(
         &self,
         mut words: WordTable,
-        run: &mut Run<'_>,
+        run: &mut Run,
     ) -> Result<Vec<LearnedMerge>, TrainError> {
         words.remove_rare(self.min_word_count.get());
         run.reporter.start(Stage::Merging)?;
@@ -249,7 +245,7 @@ impl ByteTrainer {
     fn merge_in_order(
         &self,
         words: &OrderedCounts,
-        run: &mut Run<'_>,
+        run: &mut Run,
     ) -> Result<Vec<LearnedMerge>, TrainError> {
         let words = words.frequent(self.min_word_count.get());
         run.reporter.start(Stage::Merging)?;
@@ -267,7 +263,7 @@ impl ByteTrainer {
         order: impl TieOrder,
         symbols: SymbolArena,
         words: WordBuffer,
-        run: &mut Run<'_>,
+        run: &mut Run,
     ) -> Result<Vec<LearnedMerge>, TrainError> {
         let wanted = self.layout.room;
         run.reporter.expect_merges(wanted);
@@ -290,15 +286,12 @@ impl ByteTrainer {
     }
 
     /// Step 4: gives the tokens their ids.
-    fn finish(
-        &self,
-        merges: Vec<LearnedMerge>,
-        mut run: Run<'_>,
-    ) -> Result<(ByteBpe, Summary), TrainError> {
+    fn finish(&self, merges: Vec<LearnedMerge>, mut run: Run) -> Result<ByteBpe, TrainError> {
         run.reporter.start(Stage::Assembling)?;
         let trained = self.vocabulary(merges)?;
         run.summary.pieces = trained.vocab_size();
-        Ok((trained, run.summary))
+        run.finish()?;
+        Ok(trained)
     }
 
     fn vocabulary(&self, merges: Vec<LearnedMerge>) -> Result<ByteBpe, TrainError> {
@@ -356,11 +349,7 @@ pub(crate) struct PretokenReader<'t> {
 
 impl<'t> PretokenReader<'t> {
     /// The pretokens of the corpus.
-    pub(crate) fn count(
-        &self,
-        corpus: Corpus<'_>,
-        run: &mut Run<'_>,
-    ) -> Result<WordTable, TrainError> {
+    pub(crate) fn count(&self, corpus: Corpus<'_>, run: &mut Run) -> Result<WordTable, TrainError> {
         let mut words = WordTable::new(self.work.hasher.clone());
         let read = self.count_into(corpus, &mut words, &mut run.reporter)?;
         read.summarize(words.len(), &mut run.summary)?;
@@ -372,7 +361,7 @@ impl<'t> PretokenReader<'t> {
         &self,
         corpus: Corpus<'_>,
         counts: &mut WordTable,
-        reporter: &mut Reporter<'_>,
+        reporter: &mut Reporter,
     ) -> Result<ReadTexts, TrainError> {
         let mut batches = self.batches(corpus, reporter)?;
         let read = iter::from_fn(|| batches.next(reporter).transpose());
@@ -403,7 +392,7 @@ impl<'t> PretokenReader<'t> {
     fn batches<'c>(
         &self,
         corpus: Corpus<'c>,
-        reporter: &mut Reporter<'_>,
+        reporter: &mut Reporter,
     ) -> Result<Batches<'c>, TrainError>
     where
         't: 'c,

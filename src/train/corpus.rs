@@ -315,10 +315,7 @@ impl<'a> Batches<'a> {
     }
 
     /// The next batch; `None` at the end, or if all wanted sentences were found.
-    pub(crate) fn next(
-        &mut self,
-        reporter: &mut Reporter<'_>,
-    ) -> Result<Option<Batch>, TrainError> {
+    pub(crate) fn next(&mut self, reporter: &mut Reporter) -> Result<Option<Batch>, TrainError> {
         let selection = self.selection.as_ref();
         if selection.is_some_and(|(selection, _)| selection.is_complete()) {
             return Ok(None);
@@ -343,7 +340,7 @@ impl<'a> Batches<'a> {
     pub(crate) fn next_group(
         &mut self,
         size: usize,
-        reporter: &mut Reporter<'_>,
+        reporter: &mut Reporter,
     ) -> Result<Vec<Batch>, TrainError> {
         let mut group = Vec::new();
         while group.len() < size

@@ -107,7 +107,7 @@ impl<'a> CorpusReader<'a> {
     pub(crate) fn count_words(
         &self,
         corpus: Corpus<'_>,
-        reporter: &mut Reporter<'_>,
+        reporter: &mut Reporter,
     ) -> Result<(WordTable, SentenceCounts), TrainError> {
         let mut words = WordTable::new(self.work.hasher.clone());
         let unit = match self.options.model_type {
@@ -124,7 +124,7 @@ impl<'a> CorpusReader<'a> {
         &self,
         corpus: Corpus<'_>,
         counts: &mut WordTable,
-        reporter: &mut Reporter<'_>,
+        reporter: &mut Reporter,
     ) -> Result<SentenceCounts, TrainError> {
         let unit = CountedUnit::Parts(self.word_rules());
         self.count_units_into(unit, corpus, counts, reporter)
@@ -137,7 +137,7 @@ impl<'a> CorpusReader<'a> {
         unit: CountedUnit,
         corpus: Corpus<'_>,
         counts: &mut WordTable,
-        reporter: &mut Reporter<'_>,
+        reporter: &mut Reporter,
     ) -> Result<SentenceCounts, TrainError> {
         let mut batches = self.selected_batches(corpus, reporter)?;
         let read = std::iter::from_fn(|| batches.next(reporter).transpose());
@@ -161,7 +161,7 @@ impl<'a> CorpusReader<'a> {
     pub(super) fn read_sentences(
         &self,
         corpus: Corpus<'_>,
-        run: &mut Run<'_>,
+        run: &mut Run,
     ) -> Result<CountedTexts, TrainError> {
         let mut texts = CountedTexts::default();
         self.for_each_group(corpus, run, |group| {
@@ -196,7 +196,7 @@ impl<'a> CorpusReader<'a> {
     pub(super) fn for_each_group(
         &self,
         corpus: Corpus<'_>,
-        run: &mut Run<'_>,
+        run: &mut Run,
         mut add: impl FnMut(Vec<CountedTexts>) -> Result<(), TrainError> + Send,
     ) -> Result<(), TrainError> {
         let mut batches = self.selected_batches(corpus, &mut run.reporter)?;
@@ -224,7 +224,7 @@ impl<'a> CorpusReader<'a> {
     fn selected_batches<'c>(
         &self,
         corpus: Corpus<'c>,
-        reporter: &mut Reporter<'_>,
+        reporter: &mut Reporter,
     ) -> Result<Batches<'c>, TrainError> {
         if self.options.input_format == InputFormat::Tsv && corpus.has_records() {
             return Err(OptionError::Conflict {
@@ -282,7 +282,7 @@ impl<'a> CorpusReader<'a> {
         &self,
         stage: Stage,
         corpus: Corpus<'c>,
-        reporter: &mut Reporter<'_>,
+        reporter: &mut Reporter,
     ) -> Result<Batches<'c>, TrainError> {
         reporter.start(stage)?;
         reporter.expect_bytes(corpus.total_bytes());
@@ -305,7 +305,7 @@ impl<'a> CorpusReader<'a> {
         &self,
         size: u64,
         corpus: Corpus<'c>,
-        reporter: &mut Reporter<'_>,
+        reporter: &mut Reporter,
     ) -> Result<Batches<'c>, TrainError> {
         let seed = self.options.random_seed.unwrap_or(DEFAULT_SEED);
         match corpus.reread() {
@@ -338,7 +338,7 @@ impl<'a> CorpusReader<'a> {
     fn for_each_used(
         &self,
         corpus: Corpus<'_>,
-        reporter: &mut Reporter<'_>,
+        reporter: &mut Reporter,
         mut use_sentence: impl FnMut(&[u8], u64),
     ) -> Result<SentenceCounts, TrainError> {
         let mut batches = self.batches(Stage::Sampling, corpus, reporter)?;

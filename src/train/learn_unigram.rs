@@ -26,7 +26,7 @@ impl Trainer {
     pub(super) fn learn_unigram(
         &self,
         corpus: Corpus<'_>,
-        run: &mut Run<'_>,
+        run: &mut Run,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
         // First, so that a missing file is reported before the corpus is read.
         let seed_file = self.read_seed_file()?;
@@ -46,7 +46,7 @@ impl Trainer {
         &self,
         corpus: Corpus<'_>,
         chunk_bytes: u64,
-        run: &mut Run<'_>,
+        run: &mut Run,
     ) -> Result<(UnigramTexts, Alphabet), TrainError> {
         let reader = self.reader()?;
         let Some(rules) = reader.word_corpus_rules(chunk_bytes) else {
@@ -95,7 +95,7 @@ impl Trainer {
     fn ordered_texts(
         &self,
         corpus: Corpus<'_>,
-        run: &mut Run<'_>,
+        run: &mut Run,
     ) -> Result<(UnigramTexts, Alphabet), TrainError> {
         let sentences = self.reader()?.read_sentences(corpus, run)?;
         run.reporter.start(Stage::Characters)?;

@@ -1,6 +1,8 @@
 //! Progress events of a training run, and a summary at its end.
 
+use std::fmt;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::input::InputWarning;
 use crate::train::TrainError;
@@ -67,58 +69,102 @@ pub enum Event<'a> {
         /// iteration.
         log_likelihood: f64,
     },
+    /// The run is done; its result is returned next.
+    Finished(&'a Summary),
 }
 
-/// Receives the events of a training run, on the thread that called
-/// [`Trainer::train_observed`](crate::Trainer::train_observed). Closures are observers.
+/// A function that is called with the events of training, counting and extending, on the thread that
+/// calls these. It is a setting of a trainer
+/// ([`Trainer::with_observer`](crate::Trainer::with_observer)) and of
+/// [`ExtendOptions`](crate::adapt::ExtendOptions). The default ignores all events. Two observers are
+/// equal if one is a clone of the other, or if they ignore all events.
 ///
 /// ```
 /// use std::ops::ControlFlow;
+/// use std::sync::mpsc::channel;
 ///
-/// use spiece::train::Event;
+/// use spiece::train::{Event, Observer};
 /// use spiece::{Corpus, TrainError, TrainOptions, Trainer};
 ///
 /// let mut options = TrainOptions::default();
 /// options.vocab_size = 40;
 /// options.hard_vocab_limit = false;
-/// let trainer = Trainer::new(options)?;
-///
-/// let mut bytes_read = 0;
-/// let mut observer = |event: Event<'_>| {
-///     if let Event::Read { bytes, .. } = event {
-///         bytes_read = bytes;
+/// let (sender, summaries) = channel();
+/// let observer = Observer::new(move |event| {
+///     if let Event::Finished(summary) = event {
+///         sender.send(summary.clone()).expect("the receiver lives");
 ///     }
 ///     ControlFlow::Continue(())
-/// };
-/// let (model, summary) = trainer.train_observed(Corpus::texts(["pen", "apple"]), &mut observer)?;
-/// assert_eq!(bytes_read, 8);
-/// assert_eq!(summary.pieces, model.len());
+/// });
+/// let trainer = Trainer::new(options)?.with_observer(observer);
+/// let model = trainer.train(Corpus::texts(["pen", "apple"]))?;
+/// assert_eq!(summaries.recv().map(|summary| summary.pieces), Ok(model.len()));
 ///
 /// // An observer can stop the run.
-/// let mut stop = |_: Event<'_>| ControlFlow::Break(());
-/// let stopped = trainer.train_observed(Corpus::texts(["pen", "apple"]), &mut stop);
+/// let trainer = trainer.with_observer(Observer::new(|_| ControlFlow::Break(())));
+/// let stopped = trainer.train(Corpus::texts(["pen", "apple"]));
 /// assert!(matches!(stopped, Err(TrainError::Cancelled)));
 /// # Ok::<(), TrainError>(())
 /// ```
-pub trait Observer {
-    /// Called for each event; [`ControlFlow::Break`] ends the run with [`TrainError::Cancelled`].
-    fn on_event(&mut self, event: Event<'_>) -> ControlFlow<()>;
-}
+#[derive(Clone, Default)]
+pub struct Observer(Option<Arc<EventFunction>>);
 
-impl<F: FnMut(Event<'_>) -> ControlFlow<()>> Observer for F {
-    fn on_event(&mut self, event: Event<'_>) -> ControlFlow<()> {
-        self(event)
+type EventFunction = dyn Fn(Event<'_>) -> ControlFlow<()> + Send + Sync;
+
+impl Observer {
+    /// An observer that calls `on_event` with each event; [`ControlFlow::Break`] ends the run with
+    /// [`TrainError::Cancelled`].
+    pub fn new(on_event: impl Fn(Event<'_>) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(on_event)))
+    }
+
+    /// Hands an event to the function.
+    ///
+    /// # Errors
+    /// [`TrainError::Cancelled`] if it asks to stop.
+    pub(crate) fn report(&self, event: Event<'_>) -> Result<(), TrainError> {
+        match self.0.as_ref().map(|on_event| on_event(event)) {
+            None | Some(ControlFlow::Continue(())) => Ok(()),
+            Some(ControlFlow::Break(())) => Err(TrainError::Cancelled),
+        }
     }
 }
 
-/// Ignores every event.
-pub(crate) struct SilentObserver;
-
-impl Observer for SilentObserver {
-    fn on_event(&mut self, _event: Event<'_>) -> ControlFlow<()> {
-        ControlFlow::Continue(())
+#[cfg(test)]
+impl Observer {
+    /// An observer that sends the figures of each run.
+    pub(crate) fn of_summaries() -> (Self, std::sync::mpsc::Receiver<Summary>) {
+        let (sender, summaries) = std::sync::mpsc::channel();
+        let observer = Self::new(move |event| {
+            if let Event::Finished(summary) = event {
+                sender.send(summary.clone()).unwrap();
+            }
+            ControlFlow::Continue(())
+        });
+        (observer, summaries)
     }
 }
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            None => "Observer(silent)",
+            Some(_) => "Observer(function)",
+        })
+    }
+}
+
+impl PartialEq for Observer {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Observer {}
 
 /// What a training run found.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -151,19 +197,24 @@ impl Summary {
 }
 
 /// State shared by the stages of a training run.
-pub(crate) struct Run<'o> {
-    pub(crate) reporter: Reporter<'o>,
+pub(crate) struct Run {
+    pub(crate) reporter: Reporter,
     pub(crate) pool: Threads,
     pub(crate) summary: Summary,
 }
 
-impl<'o> Run<'o> {
-    pub(crate) fn new(observer: &'o mut dyn Observer, pool: Threads) -> Self {
+impl Run {
+    pub(crate) fn new(observer: &Observer, pool: Threads) -> Self {
         Self {
             reporter: Reporter::new(observer),
             pool,
             summary: Summary::default(),
         }
+    }
+
+    /// Reports the end of the run.
+    pub(crate) fn finish(self) -> Result<(), TrainError> {
+        self.reporter.report(Event::Finished(&self.summary))
     }
 }
 
@@ -171,18 +222,18 @@ impl<'o> Run<'o> {
 const MERGES_PER_EVENT: usize = 100;
 
 /// Turns what the stages report into events.
-pub(crate) struct Reporter<'o> {
-    observer: &'o mut dyn Observer,
+pub(crate) struct Reporter {
+    observer: Observer,
     bytes: u64,
     total: Option<u64>,
     merges_wanted: usize,
     merges_reported: usize,
 }
 
-impl<'o> Reporter<'o> {
-    pub(crate) fn new(observer: &'o mut dyn Observer) -> Self {
-        Reporter {
-            observer,
+impl Reporter {
+    pub(crate) fn new(observer: &Observer) -> Self {
+        Self {
+            observer: observer.clone(),
             bytes: 0,
             total: None,
             merges_wanted: 0,
@@ -194,14 +245,11 @@ impl<'o> Reporter<'o> {
     ///
     /// # Errors
     /// [`TrainError::Cancelled`] if the observer asks to stop.
-    pub(crate) fn report(&mut self, event: Event<'_>) -> Result<(), TrainError> {
-        self.observer
-            .on_event(event)
-            .continue_value()
-            .ok_or(TrainError::Cancelled)
+    pub(crate) fn report(&self, event: Event<'_>) -> Result<(), TrainError> {
+        self.observer.report(event)
     }
 
-    pub(crate) fn start(&mut self, stage: Stage) -> Result<(), TrainError> {
+    pub(crate) fn start(&self, stage: Stage) -> Result<(), TrainError> {
         self.report(Event::Started(stage))
     }
 

@@ -57,7 +57,7 @@ use super::bpe::word_buffer::WordBuffer;
 use super::bytes::{PretokenReader, SmallestIds, length_limit};
 use super::corpus::Corpus;
 use super::execution_config::ExecutionConfig;
-use super::observer::{Observer, Run, SilentObserver, Stage, Summary};
+use super::observer::{Observer, Run, Stage};
 use super::split::SplitRules;
 use super::word_table::WordTable;
 use super::words::PretokenSource;
@@ -97,6 +97,7 @@ pub struct PipelineTrainer {
     affixes: Affixes,
     kept: KeptTokens,
     work: ExecutionConfig,
+    observer: Observer,
 }
 
 /// What the new model has of the old one.
@@ -180,6 +181,7 @@ impl PipelineTrainer {
             kept,
             options,
             work: ExecutionConfig::of_machine(),
+            observer: Observer::default(),
         })
     }
 
@@ -188,6 +190,13 @@ impl PipelineTrainer {
     #[must_use]
     pub fn with_threads(mut self, threads: NonZeroUsize) -> Self {
         self.work.set_threads(threads);
+        self
+    }
+
+    /// Sets the function that is called with the events of training. The default is none.
+    #[must_use]
+    pub fn with_observer(mut self, observer: Observer) -> Self {
+        self.observer = observer;
         self
     }
 
@@ -202,23 +211,9 @@ impl PipelineTrainer {
     ///
     /// # Errors
     /// The corpus cannot be read, or has no text; a step of the pipeline fails; a template of the pipeline
-    /// has a token that is nowhere else.
+    /// has a token that is nowhere else. [`TrainError::Cancelled`] if the observer asks to stop.
     pub fn train(&self, corpus: Corpus<'_>) -> Result<Pipeline, TrainError> {
-        self.train_observed(corpus, &mut SilentObserver)
-            .map(|(trained, _)| trained)
-    }
-
-    /// As [`train`](Self::train), reports progress to `observer`, and returns figures about the
-    /// run.
-    ///
-    /// # Errors
-    /// As [`train`](Self::train); [`TrainError::Cancelled`] if the observer asks to stop.
-    pub fn train_observed(
-        &self,
-        corpus: Corpus<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<(Pipeline, Summary), TrainError> {
-        let mut run = Run::new(observer, self.work.thread_pool()?);
+        let mut run = Run::new(&self.observer, self.work.thread_pool()?);
         let reader = PretokenReader {
             source: PretokenSource::Pipeline {
                 pipeline: &self.cutter,
@@ -235,7 +230,8 @@ impl PipelineTrainer {
         run.reporter.start(Stage::Assembling)?;
         let trained = self.pipeline(&learned)?;
         run.summary.pieces = trained.vocab_size();
-        Ok((trained, run.summary))
+        run.finish()?;
+        Ok(trained)
     }
 
     /// The characters that become tokens although the corpus does not have them.
@@ -272,7 +268,7 @@ impl PipelineTrainer {
         &self,
         words: WordTable,
         spelling: &Spelling,
-        run: &mut Run<'_>,
+        run: &mut Run,
     ) -> Result<Learned, TrainError> {
         let ranks = self.kept.counted().zip(0..);
         let ranks: HashMap<Box<[u8]>, u32> = ranks

@@ -291,18 +291,20 @@ fn a_sample_of_files_that_shrink_is_refused() {
     let path = folder.path().join("in.txt");
     let text = "a line of text\n".repeat(1000);
     std::fs::write(&path, &text).unwrap();
+    let shrunk = path.clone();
+    let shrink = Observer::new(move |event| {
+        if event == Event::Started(Stage::Reading) {
+            std::fs::write(&shrunk, &text[..text.len() / 2]).unwrap();
+        }
+        ControlFlow::Continue(())
+    });
     let trainer = trainer(&[
         ("input_sentence_size", "900"),
         ("hard_vocab_limit", "0"),
         ("vocab_size", "40"),
-    ]);
-    let mut shrink = |event: Event<'_>| {
-        if event == Event::Started(Stage::Reading) {
-            std::fs::write(&path, &text[..text.len() / 2]).unwrap();
-        }
-        ControlFlow::Continue(())
-    };
-    let result = trainer.train_observed(Corpus::files([&path]), &mut shrink);
+    ])
+    .with_observer(shrink);
+    let result = trainer.train(Corpus::files([&path]));
     assert!(matches!(result, Err(TrainError::InputChanged)));
 }
 

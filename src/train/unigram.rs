@@ -148,7 +148,7 @@ pub(crate) fn learn(
     mut texts: UnigramTexts,
     alphabet: &Alphabet,
     config: &UnigramConfig,
-    run: &mut Run<'_>,
+    run: &mut Run,
 ) -> Result<Vec<LearnedPiece>, TrainError> {
     run.reporter.start(Stage::Seeding)?;
     let ScoredSeeds { seeds, pieces } = run
@@ -253,11 +253,7 @@ impl Estimation {
     }
 
     /// Estimates and prunes until few enough pieces remain.
-    fn prune_to_size(
-        &mut self,
-        config: &UnigramConfig,
-        run: &mut Run<'_>,
-    ) -> Result<(), TrainError> {
+    fn prune_to_size(&mut self, config: &UnigramConfig, run: &mut Run) -> Result<(), TrainError> {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_precision_loss,
@@ -275,7 +271,7 @@ impl Estimation {
         &mut self,
         wanted: usize,
         config: &UnigramConfig,
-        run: &mut Run<'_>,
+        run: &mut Run,
     ) -> Result<(), TrainError> {
         let target = PruneTarget {
             wanted,
@@ -307,7 +303,7 @@ impl Estimation {
     fn estimate(
         &mut self,
         wanted: usize,
-        run: &mut Run<'_>,
+        run: &mut Run,
         update: impl FnOnce(&PieceList, &[f32]) -> Vec<ScoredSeed>,
     ) -> Result<(), TrainError> {
         let expected = run

@@ -56,12 +56,13 @@ use super::Trainer;
 use super::batch::Batch;
 use super::corpus::Corpus;
 use super::error::TrainError;
-use super::observer::{Observer, Reporter, Run, SilentObserver, Summary};
+use super::observer::{Observer, Reporter, Run};
 use super::options::{OptionError, SentenceSelection};
 use super::sentence_counts::SentenceCounts;
 use super::split::kept_pairs::KeptPairs;
 use super::split::parts::{PartRules, PartSplitter};
 use super::word_table::WordTable;
+use super::words::ReadTexts;
 use crate::model::{Model, ModelType};
 
 /// Words with their counts, and the options that they depend on. Made by [`CountWords`].
@@ -303,6 +304,10 @@ fn text_of(word: &[u8]) -> &str {
 
 #[allow(private_interfaces)]
 impl CountsTexts for Trainer {
+    fn observer(&self) -> &Observer {
+        &self.observer
+    }
+
     fn line_feeds_are_text(&self) -> bool {
         false
     }
@@ -330,9 +335,13 @@ impl CountsTexts for Trainer {
         &self,
         corpus: Corpus<'_>,
         counts: &mut WordTable,
-        reporter: &mut Reporter<'_>,
-    ) -> Result<SentenceCounts, TrainError> {
-        self.reader()?.count_words_into(corpus, counts, reporter)
+        reporter: &mut Reporter,
+    ) -> Result<ReadTexts, TrainError> {
+        let sentences = self.reader()?.count_words_into(corpus, counts, reporter)?;
+        Ok(ReadTexts {
+            sentences,
+            special_tokens: 0,
+        })
     }
 }
 
@@ -349,20 +358,7 @@ impl Trainer {
     /// The words were counted with other options, or the options never yield one of the words: see
     /// [`CountsError`]. Also the errors of [`Trainer::train`].
     pub fn train_counts(&self, counts: WordCounts) -> Result<Model, TrainError> {
-        self.train_counts_observed(counts, &mut SilentObserver)
-            .map(|(model, _)| model)
-    }
-
-    /// As [`Trainer::train_counts`], and reports progress to `observer`.
-    ///
-    /// # Errors
-    /// As [`Trainer::train_counts`]; [`TrainError::Cancelled`] if the observer asks to stop.
-    pub fn train_counts_observed(
-        &self,
-        counts: WordCounts,
-        observer: &mut dyn Observer,
-    ) -> Result<(Model, Summary), TrainError> {
-        let mut run = Run::new(observer, self.work.thread_pool()?);
+        let mut run = Run::new(&self.observer, self.work.thread_pool()?);
         self.check_counts(false)?;
         check_fits(self, &counts)?;
         self.options.check_used(&counts.sentences)?;

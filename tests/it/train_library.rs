@@ -3,9 +3,10 @@
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use spiece::train::{Event, Stage};
+use spiece::train::{Event, Observer, Stage, Summary};
 use spiece::{Corpus, Model, TrainError, TrainFlags, Trainer};
 
 use crate::support::testdata;
@@ -95,23 +96,30 @@ fn chunks_of_the_pretokenizer_that_do_not_add_up_are_refused() {
 }
 
 #[test]
-fn an_observer_sees_every_stage_and_can_stop() {
-    let trainer = trainer(&[]).unwrap();
-    let mut stages = Vec::new();
-    let mut last_bytes = 0;
-    let mut watch = |event: Event<'_>| {
+fn an_observer_sees_every_stage_and_the_figures() {
+    #[derive(Default)]
+    struct Seen {
+        stages: Vec<Stage>,
+        bytes: u64,
+        summary: Option<Summary>,
+    }
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let watched = Arc::clone(&seen);
+    let watch = Observer::new(move |event| {
+        let mut seen = watched.lock().unwrap();
         match event {
-            Event::Started(stage) => stages.push(stage),
-            Event::Read { bytes, .. } => last_bytes = bytes,
+            Event::Started(stage) => seen.stages.push(stage),
+            Event::Read { bytes, .. } => seen.bytes = bytes,
+            Event::Finished(summary) => seen.summary = Some(summary.clone()),
             _ => {}
         }
         ControlFlow::Continue(())
-    };
-    let (model, summary) = trainer
-        .train_observed(Corpus::texts(LINES), &mut watch)
-        .unwrap();
+    });
+    let trainer = trainer(&[]).unwrap().with_observer(watch);
+    let model = trainer.train(Corpus::texts(LINES)).unwrap();
+    let seen = seen.lock().unwrap();
     assert_eq!(
-        stages,
+        seen.stages,
         [
             Stage::Reading,
             Stage::Characters,
@@ -120,17 +128,23 @@ fn an_observer_sees_every_stage_and_can_stop() {
         ]
     );
     assert_eq!(
-        last_bytes,
+        seen.bytes,
         LINES.iter().map(|line| line.len() as u64).sum::<u64>()
     );
+    let summary = seen.summary.as_ref().unwrap();
     assert_eq!((summary.pieces, summary.sentences.used), (model.len(), 3));
+}
 
-    for stop_at in [Stage::Reading, Stage::Merging] {
-        let mut stop = |event: Event<'_>| match event {
-            Event::Started(stage) if stage == stop_at => ControlFlow::Break(()),
+#[test]
+fn an_observer_can_stop_at_every_stage_and_at_the_end() {
+    let mut trainer = trainer(&[]).unwrap();
+    for stop_at in [Some(Stage::Reading), Some(Stage::Merging), None] {
+        trainer = trainer.with_observer(Observer::new(move |event| match (event, stop_at) {
+            (Event::Started(stage), Some(stop)) if stage == stop => ControlFlow::Break(()),
+            (Event::Finished(_), None) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
-        };
-        let stopped = trainer.train_observed(Corpus::texts(LINES), &mut stop);
+        }));
+        let stopped = trainer.train(Corpus::texts(LINES));
         assert!(matches!(stopped, Err(TrainError::Cancelled)));
     }
 }

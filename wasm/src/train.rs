@@ -1,5 +1,6 @@
 //! Training of small models, on the calling thread.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use spiece::train::{ByteTieOrder, ByteTrainOptions, ByteTrainer, Event, Observer, Stage};
@@ -23,14 +24,20 @@ extern "C" {
 
 /// Calls JavaScript with what happens: a stage, how much of it is done, and how much there is (0 if
 /// that is not known). The run ends if it returns `false`.
-struct Report<'f> {
-    function: &'f Function,
+struct Report {
+    function: Function,
     stage: &'static str,
     /// An exception of the function, which ends the run.
     thrown: Option<JsValue>,
 }
 
-impl Observer for Report<'_> {
+thread_local! {
+    /// What the run on this thread reports to. Values of JavaScript belong to a thread, and an observer
+    /// belongs to none.
+    static REPORT: RefCell<Option<Report>> = const { RefCell::new(None) };
+}
+
+impl Report {
     fn on_event(&mut self, event: Event<'_>) -> ControlFlow<()> {
         let (done, all) = match event {
             Event::Started(stage) => {
@@ -68,16 +75,25 @@ fn stage_name(stage: Stage) -> &'static str {
 
 /// Trains with an observer that calls `function`, whose exception is thrown again.
 fn observed<T>(
-    function: &Function,
-    train: impl FnOnce(&mut dyn Observer) -> Result<T, TrainError>,
+    function: Function,
+    train: impl FnOnce(Observer) -> Result<T, TrainError>,
 ) -> Result<T, JsValue> {
-    let mut report = Report {
+    let report = Report {
         function,
         stage: "reading",
         thrown: None,
     };
-    let result = train(&mut report);
-    match report.thrown {
+    REPORT.set(Some(report));
+    let result = train(Observer::new(|event| {
+        // Taken, so that the function can train in turn.
+        let Some(mut report) = REPORT.take() else {
+            return ControlFlow::Continue(());
+        };
+        let flow = report.on_event(event);
+        REPORT.set(Some(report));
+        flow
+    }));
+    match REPORT.take().and_then(|report| report.thrown) {
         Some(exception) => Err(exception),
         None => Ok(result.map_err(JsError::from)?),
     }
@@ -90,7 +106,7 @@ pub fn train_model(
     text: &[u8],
     names: Vec<String>,
     values: Vec<String>,
-    report: &Function,
+    report: Function,
 ) -> Result<Vec<u8>, JsValue> {
     let mut flags = TrainFlags::default();
     for (name, value) in names.iter().zip(&values) {
@@ -98,7 +114,9 @@ pub fn train_model(
     }
     let trainer = flags.trainer().map_err(JsError::from)?;
     let corpus = Corpus::reader(text);
-    let (model, _) = observed(report, |observer| trainer.train_observed(corpus, observer))?;
+    let model = observed(report, |observer| {
+        trainer.with_observer(observer).train(corpus)
+    })?;
     Ok(model.to_bytes())
 }
 
@@ -111,7 +129,7 @@ pub fn train_bytes(
     pattern: &str,
     tie_order: &str,
     special_tokens: Vec<String>,
-    report: &Function,
+    report: Function,
 ) -> Result<Vec<u8>, JsValue> {
     let order: ByteTieOrder = tie_order.parse().map_err(|_| {
         JsError::new(&format!(
@@ -124,7 +142,9 @@ pub fn train_bytes(
     options.special_tokens = special_tokens;
     let trainer = ByteTrainer::new(options).map_err(JsError::from)?;
     let corpus = Corpus::reader(text);
-    let (trained, _) = observed(report, |observer| trainer.train_observed(corpus, observer))?;
+    let trained = observed(report, |observer| {
+        trainer.with_observer(observer).train(corpus)
+    })?;
     let tokenizer = Tokenizer::from_pipeline(trained, TokenizerConfig::default());
     Ok(tokenizer.to_bytes().map_err(JsError::from)?)
 }

@@ -66,7 +66,7 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages, file: &ByteFile) ->
     let Some(bpe) = tokenizer.byte_bpe() else {
         return Ok(());
     };
-    let options = options(matches, bpe)?;
+    let mut options = options(matches, bpe)?;
     let format = ByteFormat::new(matches)?;
     // What the format cannot hold is known before learning.
     format.files(bpe, &ByteFileOptions::default())?;
@@ -74,9 +74,10 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages, file: &ByteFile) ->
     let text = model_files::text(matches, messages)?;
     let endings = [format.endings(), &[".extension.tsv"]].concat();
     let mut output = OutputSet::new(matches, &endings)?;
-    let mut progress = Progress::new(messages, stop_on_signal());
-    let extended = bpe.extend_observed(corpus, &options, &mut progress);
-    progress.finish();
+    let progress = Progress::new(messages, stop_on_signal());
+    options.observer = progress.observer();
+    let extended = bpe.extend(corpus, &options);
+    let summary = progress.finish();
     let extended = extended?;
     let file_options = file.file_options(extended.ids(), messages);
     for (ending, content) in format.files(extended.bpe(), &file_options)? {
@@ -84,7 +85,7 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages, file: &ByteFile) ->
     }
     output.add(".extension.tsv", extended.to_tsv());
     let written = output.write()?;
-    progress.summarize_input(extended.summary());
+    progress.summarize_input(&summary);
     let sizes = [bpe.vocab_size(), extended.bpe().vocab_size()];
     let learned = extended.tokens().len();
     report_counts(messages, (sizes[0], sizes[1], learned), extended.ids());

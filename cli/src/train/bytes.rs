@@ -294,23 +294,26 @@ pub(super) fn run(matches: &ArgMatches, messages: &Messages) -> CliResult {
     };
     format.files(&untrained, &ByteFileOptions::default())?;
     let mut output = OutputSet::with_prefix(&flags.model_prefix, format.endings())?;
-    let mut progress = Progress::new(messages, stop_on_signal());
+    let progress = Progress::new(messages, stop_on_signal());
+    let trainer = trainer.with_observer(progress.observer());
     let trained = match counts {
-        Some(counts) => trainer.train_counts_observed(counts, &mut progress),
-        None => {
-            let corpus = training_flags::corpus(&flags, messages)?;
-            trainer.train_observed(corpus, &mut progress)
-        }
+        Some(counts) => trainer.train_counts(counts),
+        None => trainer.train(training_flags::corpus(&flags, messages)?),
     };
-    progress.finish();
-    let (mut trained, mut summary) = trained?;
+    let mut summary = progress.finish();
+    let mut trained = trained?;
     // A special token that was learned as text may be the reason of an error that follows.
     let are_left_out = trainer.options().split_special_tokens;
     progress.note_special_tokens(summary.special_tokens, are_left_out);
     if let Some(stage) = superwords {
         let corpus = training_flags::corpus(&flags, messages)?;
         let first = trained.vocab_size();
-        let extended = stage.extend(&trained, corpus, threads(matches, &flags)?, &mut progress);
+        let extended = stage.extend(
+            &trained,
+            corpus,
+            threads(matches, &flags)?,
+            progress.observer(),
+        );
         progress.finish();
         trained = extended?;
         summary.merges += trained.vocab_size() - first;

@@ -163,11 +163,12 @@ pub(super) fn run(pipeline: &Pipeline, matches: &ArgMatches, messages: &Messages
         trainer = trainer.with_threads(threads);
     }
     let mut output = OutputSet::with_prefix(&flags.model_prefix, &[".json"])?;
-    let mut progress = Progress::new(messages, stop_on_signal());
+    let progress = Progress::new(messages, stop_on_signal());
+    let trainer = trainer.with_observer(progress.observer());
     let corpus = training_flags::corpus(&flags, messages)?;
-    let trained = trainer.train_observed(corpus, &mut progress);
-    progress.finish();
-    let (trained, summary) = trained?;
+    let trained = trainer.train(corpus);
+    let summary = progress.finish();
+    let trained = trained?;
     if are_left_out {
         progress.note_special_tokens(summary.special_tokens, true);
     }

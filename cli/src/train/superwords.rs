@@ -122,14 +122,15 @@ impl SuperwordStage {
         model: &Model,
         corpus: Corpus<'_>,
         threads: Option<NonZeroUsize>,
-        observer: &mut dyn Observer,
+        observer: Observer,
     ) -> CliResult<Model> {
         let mut options = ExtendOptions::new(model, ExtendSize::Vocabulary(self.vocab_size));
         options.training = self.options;
         // The first stage has chosen the characters.
         options.characters = NewCharacters::Never;
         options.threads = threads;
-        let extended = model.extend_observed(corpus, &options, observer)?;
+        options.observer = observer;
+        let extended = model.extend(corpus, &options)?;
         Ok(extended.model().clone())
     }
 }
@@ -194,10 +195,11 @@ impl ByteSuperwordStage {
         first: &ByteBpe,
         corpus: Corpus<'_>,
         threads: Option<NonZeroUsize>,
-        observer: &mut dyn Observer,
+        observer: Observer,
     ) -> CliResult<ByteBpe> {
         self.options.threads = threads;
-        let extended = first.extend_observed(corpus, &self.options, observer)?;
+        self.options.observer = observer;
+        let extended = first.extend(corpus, &self.options)?;
         self.with_last_tokens(extended.bpe())
     }
 

@@ -63,7 +63,7 @@ use crate::train::observer::{Run, Stage};
 use crate::train::split::SplitRules;
 use crate::train::word_table::WordTable;
 use crate::train::words::PretokenSource;
-use crate::train::{Corpus, InputFormat, Observer, SilentObserver, Summary, TrainError};
+use crate::train::{Corpus, Event, InputFormat, Observer, Summary, TrainError};
 
 /// Options of [`ByteBpe::extend`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +92,8 @@ pub struct ByteExtendOptions {
     pub input_format: InputFormat,
     /// The number of threads; `None` is the number of cores. The result does not depend on it.
     pub threads: Option<NonZeroUsize>,
+    /// What is told of the progress.
+    pub observer: Observer,
 }
 
 impl ByteExtendOptions {
@@ -108,6 +110,7 @@ impl ByteExtendOptions {
             document: None,
             input_format: InputFormat::default(),
             threads: None,
+            observer: Observer::default(),
         }
     }
 }
@@ -145,7 +148,6 @@ pub struct ExtendedBytes {
     bpe: ByteBpe,
     ids: IdMap,
     tokens: Vec<ExtensionPiece>,
-    summary: Summary,
 }
 
 impl ByteBpe {
@@ -175,24 +177,11 @@ impl ByteBpe {
     ///
     /// # Errors
     /// The corpus cannot be read or does not give as many tokens, or the options do not fit the
-    /// vocabulary.
+    /// vocabulary. [`TrainError::Cancelled`] if the observer asks to stop.
     pub fn extend(
         &self,
         corpus: Corpus<'_>,
         options: &ByteExtendOptions,
-    ) -> Result<ExtendedBytes, ExtendError> {
-        self.extend_observed(corpus, options, &mut SilentObserver)
-    }
-
-    /// As [`extend`](Self::extend); reports progress to `observer`.
-    ///
-    /// # Errors
-    /// As [`extend`](Self::extend); [`TrainError::Cancelled`] if the observer asks to stop.
-    pub fn extend_observed(
-        &self,
-        corpus: Corpus<'_>,
-        options: &ByteExtendOptions,
-        observer: &mut dyn Observer,
     ) -> Result<ExtendedBytes, ExtendError> {
         check_multiple(options.multiple_of)?;
         let mut parts = self.parts();
@@ -209,18 +198,18 @@ impl ByteBpe {
         let is_reused = |id: u32| reused.contains(&PieceId::new(id));
         parts.special_tokens.retain(|token| !is_reused(token.id));
         let base = Self::new(parts.clone())?;
-        let (learned, summary) = learn(&base, corpus, options, wanted, observer)?;
+        let (learned, summary) = learn(&base, corpus, options, wanted)?;
         let texts = parts.special_tokens.iter();
         let texts = texts.map(|token| token.text.clone().into_bytes()).collect();
         let base_texts = (base_len, &texts);
         let slots = IdSlots::new(base_texts, reused, learned.len(), options.multiple_of);
         add_learned(&mut parts, &learned, &slots);
         let bpe = Self::new(parts)?;
+        options.observer.report(Event::Finished(&summary))?;
         Ok(ExtendedBytes {
             ids: slots.id_map(self.vocab_size(), bpe.vocab_size()),
             tokens: extension_tokens(&base, &learned, &slots),
             bpe,
-            summary,
         })
     }
 }
@@ -274,7 +263,6 @@ fn learn(
     corpus: Corpus<'_>,
     options: &ByteExtendOptions,
     wanted: usize,
-    observer: &mut dyn Observer,
 ) -> Result<(Vec<LearnedMerge>, Summary), ExtendError> {
     if wanted == 0 {
         return Ok((Vec::new(), Summary::default()));
@@ -283,7 +271,7 @@ fn learn(
     if let Some(threads) = options.threads {
         work.set_threads(threads);
     }
-    let mut run = Run::new(observer, work.thread_pool()?);
+    let mut run = Run::new(&options.observer, work.thread_pool()?);
     let pipeline = Pipeline::from(base.clone());
     let found = pipeline.found(|_| true, true);
     let reader = PretokenReader {
@@ -313,7 +301,7 @@ fn merge(
     words: WordTable,
     options: &ByteExtendOptions,
     wanted: usize,
-    (work, run): (&ExecutionConfig, &mut Run<'_>),
+    (work, run): (&ExecutionConfig, &mut Run),
 ) -> Result<Vec<LearnedMerge>, TrainError> {
     // Symbols are numbered by id, so that their order is that of the ids.
     let tokens: Vec<(&[u8], PieceId)> = base.tokens().collect();
@@ -426,11 +414,6 @@ impl ExtendedBytes {
     pub fn to_tsv(&self) -> Vec<u8> {
         let text = |id| printable(self.bpe.id_to_bytes(id).unwrap_or_default());
         tsv(&self.tokens, |id| text(id).into_bytes())
-    }
-
-    /// What was read.
-    pub fn summary(&self) -> &Summary {
-        &self.summary
     }
 }
 

@@ -106,7 +106,7 @@ impl<'m> ContinuedTrainer<'m> {
         &self,
         corpus: Corpus<'_>,
         wanted: usize,
-        observer: &mut dyn Observer,
+        observer: &Observer,
     ) -> Result<ContinuedPieces, TrainError> {
         let mut run = Run::new(observer, self.work.thread_pool()?);
         let rules = SplitRules::new(&self.options);
@@ -154,7 +154,7 @@ impl<'m> ContinuedTrainer<'m> {
         words: WordTable,
         rules: &SplitRules,
         wanted: usize,
-        run: &mut Run<'_>,
+        run: &mut Run,
     ) -> Result<Vec<LearnedMerge>, TrainError> {
         run.reporter.start(Stage::Characters)?;
         let candidates = run.pool.install(|| {
@@ -186,7 +186,7 @@ pub(super) fn go_on_merging(
     (symbols, words): (SymbolArena, WordBuffer),
     continuation: Continuation,
     wanted: usize,
-    run: &mut Run<'_>,
+    run: &mut Run,
 ) -> Result<Vec<LearnedMerge>, TrainError> {
     run.reporter.expect_merges(wanted);
     let trainer = MergeTrainer::new((rules, order), &run.pool, hasher, symbols, words);

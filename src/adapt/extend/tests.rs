@@ -531,9 +531,9 @@ fn symbols_that_are_parts_of_characters_are_refused() {
 #[test]
 fn an_observer_can_stop_an_extension() {
     let model = small_model();
-    let mut stop = |_: crate::train::Event<'_>| std::ops::ControlFlow::Break(());
-    let corpus = Corpus::texts(["abc abc"]);
-    let stopped = model.extend_observed(corpus, &learn_options(&model, 1), &mut stop);
+    let mut options = learn_options(&model, 1);
+    options.observer = Observer::new(|_| std::ops::ControlFlow::Break(()));
+    let stopped = model.extend(Corpus::texts(["abc abc"]), &options);
     assert!(matches!(
         stopped,
         Err(ExtendError::Train(TrainError::Cancelled))

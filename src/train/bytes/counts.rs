@@ -11,16 +11,21 @@ use crate::pattern::{PatternSyntax, Pretokenizer, Split, SplitBehavior};
 use crate::train::TrainError;
 use crate::train::batch::Batch;
 use crate::train::corpus::Corpus;
-use crate::train::observer::{Observer, Reporter, Run, SilentObserver, Summary};
+use crate::train::observer::{Observer, Reporter, Run};
 use crate::train::options::csv::join_csv;
 use crate::train::sentence_counts::SentenceCounts;
 use crate::train::word_counts::{
     CountFingerprint, CountWords, CountsError, CountsTexts, WordCounts, check_fits,
 };
 use crate::train::word_table::WordTable;
+use crate::train::words::ReadTexts;
 
 #[allow(private_interfaces)]
 impl CountsTexts for ByteTrainer {
+    fn observer(&self) -> &Observer {
+        &self.observer
+    }
+
     fn line_feeds_are_text(&self) -> bool {
         true
     }
@@ -42,12 +47,9 @@ impl CountsTexts for ByteTrainer {
         &self,
         corpus: Corpus<'_>,
         counts: &mut WordTable,
-        reporter: &mut Reporter<'_>,
-    ) -> Result<SentenceCounts, TrainError> {
-        Ok(self
-            .reader()
-            .count_into(corpus, counts, reporter)?
-            .sentences)
+        reporter: &mut Reporter,
+    ) -> Result<ReadTexts, TrainError> {
+        self.reader().count_into(corpus, counts, reporter)
     }
 }
 
@@ -76,25 +78,11 @@ impl ByteTrainer {
     /// ties is that of minbpe, which depends on the order of the text ([`CountsError::Order`]). Also
     /// the errors of [`train`](Self::train).
     pub fn train_counts(&self, counts: WordCounts) -> Result<ByteBpe, TrainError> {
-        self.train_counts_observed(counts, &mut SilentObserver)
-            .map(|(trained, _)| trained)
-    }
-
-    /// As [`train_counts`](Self::train_counts), and reports progress to `observer`.
-    ///
-    /// # Errors
-    /// As [`train_counts`](Self::train_counts); [`TrainError::Cancelled`] if the observer asks to
-    /// stop.
-    pub fn train_counts_observed(
-        &self,
-        counts: WordCounts,
-        observer: &mut dyn Observer,
-    ) -> Result<(ByteBpe, Summary), TrainError> {
         if self.options.tie_order == ByteTieOrder::Minbpe {
             return Err(CountsError::Order.into());
         }
         check_fits(self, &counts)?;
-        let mut run = Run::new(observer, self.work.thread_pool()?);
+        let mut run = Run::new(&self.observer, self.work.thread_pool()?);
         run.summary.sentences = counts.sentences();
         run.summary.distinct_words = counts.len();
         run.pool.install(|| self.check_pretokens(&counts))?;

@@ -31,7 +31,7 @@ impl OrderedCounts {
     pub(super) fn read(
         reader: &PretokenReader<'_>,
         corpus: Corpus<'_>,
-        run: &mut Run<'_>,
+        run: &mut Run,
     ) -> Result<Self, TrainError> {
         let mut counts = Self::default();
         let mut batches = reader.batches(corpus, &mut run.reporter)?;

@@ -276,10 +276,9 @@ fn counted(
     trainer.work.batch_bytes = batch_bytes;
     let mut table = WordTable::default();
     let corpus = Corpus::reader(Cursor::new(text));
-    let mut silent = SilentObserver;
     let texts = trainer
         .reader()
-        .count_into(corpus, &mut table, &mut Reporter::new(&mut silent))
+        .count_into(corpus, &mut table, &mut Reporter::new(&trainer.observer))
         .unwrap();
     let mut counts = BTreeMap::new();
     for shard in table.shards() {
@@ -493,16 +492,17 @@ fn counts_without_special_tokens_give_the_tokens_of_the_text() {
     options.special_tokens = vec!["<|end|>".to_owned()];
     options.split_special_tokens = true;
     let text = "low lower<|end|>lowest <|end|><|end|>newer";
+    let (observer, summaries) = Observer::of_summaries();
     let trainer = ByteTrainer::new(options.clone()).unwrap();
+    let trainer = trainer.with_observer(observer);
+    let found = || summaries.recv().unwrap().special_tokens;
+    let of_text = trainer.train(Corpus::texts([text])).unwrap();
+    assert_eq!(found(), 3);
+    trainer.train(Corpus::counted_texts([(text, 5)])).unwrap();
+    assert_eq!(found(), 15);
     let count = || trainer.count(Corpus::texts([text])).unwrap();
-    let (of_text, summary) = trainer
-        .train_observed(Corpus::texts([text]), &mut SilentObserver)
-        .unwrap();
-    assert_eq!(summary.special_tokens, 3);
-    let (_, summary) = trainer
-        .train_observed(Corpus::counted_texts([(text, 5)]), &mut SilentObserver)
-        .unwrap();
-    assert_eq!(summary.special_tokens, 15);
+    count();
+    assert_eq!(found(), 3);
     let of_counts = trainer.train_counts(count()).unwrap();
     assert_eq!(tokens_of(&of_counts), tokens_of(&of_text));
     options.special_tokens.push("<|other|>".to_owned());
@@ -519,9 +519,9 @@ fn counts_without_special_tokens_give_the_tokens_of_the_text() {
 
 #[test]
 fn an_observer_stops_the_training() {
-    let trainer = ByteTrainer::new(options(300)).unwrap();
-    let mut stop = |_: super::super::Event<'_>| std::ops::ControlFlow::Break(());
-    let stopped = trainer.train_observed(Corpus::texts(["abc"]), &mut stop);
+    let stop = Observer::new(|_| std::ops::ControlFlow::Break(()));
+    let trainer = ByteTrainer::new(options(300)).unwrap().with_observer(stop);
+    let stopped = trainer.train(Corpus::texts(["abc"]));
     assert!(matches!(stopped, Err(TrainError::Cancelled)));
 }
 
@@ -601,13 +601,14 @@ fn required_tokens_share_the_merges_of_equal_starts() {
     let expected = ["ab", "abc", "abd", "bc", "aa", "aaaa"];
     assert_eq!(texts(tokens_of(&trainer.untrained().unwrap())), expected);
     // What is learned comes after them, from what they leave: `ab` + `e`.
-    let (trained, summary) = trainer
-        .train_observed(Corpus::texts(["abe abe abc"]), &mut SilentObserver)
-        .unwrap();
+    let (observer, summaries) = Observer::of_summaries();
+    let trainer = trainer.with_observer(observer);
+    let trained = trainer.train(Corpus::texts(["abe abe abc"])).unwrap();
     assert_eq!(
         texts(tokens_of(&trained)),
         [&expected[..], &["abe", " abc", " abe"]].concat()
     );
+    let summary = summaries.recv().unwrap();
     assert_eq!((summary.merges, summary.pieces), (9, 265));
 }
 

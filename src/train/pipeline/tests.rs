@@ -341,8 +341,7 @@ fn both(words: &[(String, u64)], flags: &[(&str, &str)]) -> [(Vec<String>, Vec<[
     }
     let spelling = trainer.spelling(&table);
     let copies = spelled(&table, &spelling);
-    let mut observer = SilentObserver;
-    let mut run = Run::new(&mut observer, trainer.work.thread_pool().unwrap());
+    let mut run = Run::new(&trainer.observer, trainer.work.thread_pool().unwrap());
     let fast = trainer.merge(table, &spelling, &mut run).unwrap();
     let prefix = trainer.affixes.prefix();
     let plain = trainer.merge_plainly(copies, &spelling.texts, prefix);

@@ -45,11 +45,7 @@ impl SparsePruning {
     ///
     /// # Errors
     /// No piece remains, a score is not finite, or the observer asks to stop.
-    pub(super) fn run(
-        self,
-        estimation: &mut Estimation,
-        run: &mut Run<'_>,
-    ) -> Result<(), TrainError> {
+    pub(super) fn run(self, estimation: &mut Estimation, run: &mut Run) -> Result<(), TrainError> {
         let mut threshold = 0.0;
         for _ in 0..MAX_EPOCHS {
             let before = estimation.pieces.len();

@@ -4,7 +4,8 @@ use super::counts_texts::CountsTexts;
 use super::{CountFingerprint, CountsError, WordCounter, WordCounts};
 use crate::train::TrainError;
 use crate::train::corpus::Corpus;
-use crate::train::observer::{Observer, Reporter, SilentObserver};
+use crate::train::observer::{Event, Reporter, Summary};
+use crate::train::words::ReadTexts;
 
 /// Counts the words that a trainer trains on: the words of a [`Trainer`](crate::Trainer), the
 /// pretokens of a [`ByteTrainer`](crate::train::ByteTrainer). Tables of the parts of a corpus can be
@@ -39,23 +40,11 @@ pub trait CountWords: CountsTexts {
     /// Counts the words of a corpus.
     ///
     /// # Errors
-    /// The corpus cannot be read; the model is a unigram model.
+    /// The corpus cannot be read; the model is a unigram model. [`TrainError::Cancelled`] if the
+    /// observer of the trainer asks to stop.
     fn count(&self, corpus: Corpus<'_>) -> Result<WordCounts, TrainError> {
-        self.count_observed(corpus, &mut SilentObserver)
-    }
-
-    /// As [`count`](Self::count), and reports progress to `observer`.
-    ///
-    /// # Errors
-    /// As [`count`](Self::count); [`TrainError::Cancelled`] if the observer asks to stop.
-    fn count_observed(
-        &self,
-        corpus: Corpus<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<WordCounts, TrainError> {
         let mut counts = self.new_counts()?;
-        let mut reporter = Reporter::new(observer);
-        counts.count_into(|table| self.count_corpus(corpus, table, &mut reporter))?;
+        add_corpus(self, corpus, &mut counts)?;
         Ok(counts)
     }
 
@@ -64,13 +53,12 @@ pub trait CountWords: CountsTexts {
     ///
     /// # Errors
     /// The corpus cannot be read, or `counts` has another fingerprint. Parts of a corpus cannot be
-    /// sampled: [`CountsError::Sampled`].
+    /// sampled: [`CountsError::Sampled`]. [`TrainError::Cancelled`] if the observer of the trainer
+    /// asks to stop.
     fn count_into(&self, corpus: Corpus<'_>, counts: &mut WordCounts) -> Result<(), TrainError> {
         self.check_counts(true)?;
         check_fits(self, counts)?;
-        let mut observer = SilentObserver;
-        let mut reporter = Reporter::new(&mut observer);
-        counts.count_into(|table| self.count_corpus(corpus, table, &mut reporter))
+        add_corpus(self, corpus, counts)
     }
 
     /// A counter for texts that are added one by one, or for a part of a corpus. It uses the threads
@@ -86,6 +74,26 @@ pub trait CountWords: CountsTexts {
         self.check_counts(true)?;
         Ok(WordCounter::new(self, self.new_counts()?))
     }
+}
+
+/// Adds the words of a corpus to `counts`, and reports its texts.
+fn add_corpus(
+    trainer: &(impl CountsTexts + ?Sized),
+    corpus: Corpus<'_>,
+    counts: &mut WordCounts,
+) -> Result<(), TrainError> {
+    let mut reporter = Reporter::new(trainer.observer());
+    let mut read = ReadTexts::default();
+    counts.count_into(|table| {
+        read = trainer.count_corpus(corpus, table, &mut reporter)?;
+        Ok(read.sentences)
+    })?;
+    reporter.report(Event::Finished(&Summary {
+        sentences: read.sentences,
+        distinct_words: counts.len(),
+        special_tokens: read.special_tokens,
+        ..Summary::default()
+    }))
 }
 
 /// Refuses counts that were made with other options than those of `trainer`.

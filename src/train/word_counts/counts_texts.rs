@@ -4,14 +4,18 @@ use super::CountsError;
 use crate::train::TrainError;
 use crate::train::batch::Batch;
 use crate::train::corpus::Corpus;
-use crate::train::observer::Reporter;
+use crate::train::observer::{Observer, Reporter};
 use crate::train::sentence_counts::SentenceCounts;
 use crate::train::word_table::WordTable;
+use crate::train::words::ReadTexts;
 
 /// Counts texts, as a trainer does. No other type has it, so that its methods can have
 /// types of this crate.
 #[allow(private_interfaces)]
 pub trait CountsTexts: Send + Sync {
+    /// What is told of the progress of counting a corpus.
+    fn observer(&self) -> &Observer;
+
     /// Whether the line feed at the end of a line belongs to it.
     fn line_feeds_are_text(&self) -> bool;
 
@@ -30,6 +34,6 @@ pub trait CountsTexts: Send + Sync {
         &self,
         corpus: Corpus<'_>,
         counts: &mut WordTable,
-        reporter: &mut Reporter<'_>,
-    ) -> Result<SentenceCounts, TrainError>;
+        reporter: &mut Reporter,
+    ) -> Result<ReadTexts, TrainError>;
 }

@@ -54,10 +54,10 @@ fn rows_of(counts: &WordCounts) -> Vec<(Vec<u8>, i64)> {
 fn the_counts_of_parts_give_the_model_of_the_whole() {
     let lines = lines();
     for (set, options) in option_sets().into_iter().enumerate() {
-        let trainer = Trainer::new(options).unwrap();
-        let (whole, summary) = trainer
-            .train_observed(Corpus::texts(&lines), &mut SilentObserver)
-            .unwrap();
+        let (observer, summaries) = Observer::of_summaries();
+        let trainer = Trainer::new(options).unwrap().with_observer(observer);
+        let whole = trainer.train(Corpus::texts(&lines)).unwrap();
+        let summary = summaries.recv().unwrap();
         for parts in [1, 7] {
             let mut sum = trainer.new_counts().unwrap();
             for part in (0..parts).rev() {
@@ -67,14 +67,16 @@ fn the_counts_of_parts_give_the_model_of_the_whole() {
                 }
                 sum.merge(&counter.finish().unwrap()).unwrap();
             }
-            let (model, from_counts) = trainer
-                .train_counts_observed(sum, &mut SilentObserver)
-                .unwrap();
+            let model = trainer.train_counts(sum).unwrap();
             assert!(
                 model.to_bytes() == whole.to_bytes(),
                 "set {set}, {parts} parts"
             );
-            assert_eq!(from_counts, summary, "set {set}, {parts} parts");
+            assert_eq!(
+                summaries.recv().unwrap(),
+                summary,
+                "set {set}, {parts} parts"
+            );
         }
     }
 }

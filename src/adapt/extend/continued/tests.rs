@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::encode::bpe::tests::naive::merge_best_pairs;
-use crate::train::observer::SilentObserver;
+use crate::train::Observer;
 
 /// The scores of the pieces that merges give.
 type Scores = BTreeMap<Vec<u8>, f32>;
@@ -124,7 +124,7 @@ fn learned(
 ) -> Vec<(String, u64)> {
     let trainer = ContinuedTrainer::new(model, options, NewCharacters::ByGain).unwrap();
     let result = trainer
-        .learn(Corpus::texts(lines), wanted, &mut SilentObserver)
+        .learn(Corpus::texts(lines), wanted, &Observer::default())
         .unwrap();
     let pieces = result.pieces.into_iter();
     pieces
@@ -253,7 +253,7 @@ fn characters_that_are_never_pieces_are_no_matter_for_coverage() {
     let options = TrainOptions::default();
     let trainer = ContinuedTrainer::new(&model, &options, NewCharacters::Coverage).unwrap();
     let lines = ["ab ab c", "a\u{2585}"];
-    let result = trainer.learn(Corpus::texts(lines), 2, &mut SilentObserver);
+    let result = trainer.learn(Corpus::texts(lines), 2, &Observer::default());
     let pieces = result.unwrap().pieces.into_iter();
     let texts: Vec<String> = pieces.map(|piece| piece.to_text().into_owned()).collect();
     assert_eq!(texts, ["c", "ab"]);
