@@ -105,8 +105,11 @@ fn count(matches: &ArgMatches, messages: &Messages, progress: &Progress) -> CliR
         let corpus = training_flags::corpus(&flags, messages)?;
         let trainer = trainer.with_observer(progress.observer());
         let counted = trainer.count(corpus);
-        progress.finish();
-        return with_inputs(counted?, &flags);
+        let summary = progress.finish();
+        let counts = with_inputs(counted?, &flags)?;
+        let are_left_out = trainer.options().split_special_tokens;
+        progress.note_special_tokens(summary.special_tokens, are_left_out);
+        return Ok(counts);
     }
     let mut flags = training_flags::read_flags(matches, messages)?;
     training_flags::check_input(&flags, "count", EXAMPLE)?;

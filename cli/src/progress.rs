@@ -261,7 +261,7 @@ impl Progress {
             (0, _) => {}
             (_, true) => self.messages.say(&format!("special tokens left out: {count}")),
             (_, false) => self.messages.warn(&format!(
-                "the text has special tokens ({count} in all), whose parts were learned like other text; \
+                "the text has special tokens ({count} in all), whose parts are learned like other text; \
                  --split_special_tokens leaves them out"
             )),
         }

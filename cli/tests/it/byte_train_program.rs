@@ -391,8 +391,15 @@ fn counts_without_special_tokens_need_the_same_flags_in_training() {
         "--input=text.txt",
         "--output=c.parquet",
     ];
-    let output = spiece_in(folder.path(), &[&count[..], &special].concat());
-    assert!(output.status.success(), "{output:?}");
+    for (flags, told) in [
+        (&special[..1], "special tokens (2 in all)"),
+        (&special[..], "special tokens left out: 2"),
+    ] {
+        let output = spiece_in(folder.path(), &[&count[..], flags].concat());
+        assert!(output.status.success(), "{output:?}");
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert!(messages.contains(told), "{messages}");
+    }
     let of_counts = [
         "--input=c.parquet",
         "--input_format=counts",
