@@ -402,7 +402,7 @@ fn each_file_and_type_that_a_page_names_exists() {
     let sources = Sources::read();
     let (mut problems, mut found) = (Vec::new(), 0);
     // The paths of SentencePiece's repository begin with `src/`, too.
-    for page in pages(&sources.files).filter(|page| *page != "docs/REFERENCE.md") {
+    for page in pages(&sources.files).filter(|page| !page.starts_with("docs/reference/")) {
         let is_for_maintainers = FOR_MAINTAINERS.iter().any(|start| page.starts_with(start));
         let is_ours = |span: &str| {
             span.split_once('/')
@@ -429,13 +429,19 @@ fn each_guide_and_each_finding_stands_in_the_page_that_lists_them() {
     for (list, folder, end) in [
         ("docs/README.md", "docs/", ".md"),
         ("docs/design/README.md", "docs/design/", ".md"),
+        ("docs/reference/README.md", "docs/reference/", ".md"),
         ("findings/README.md", "findings/", ".sh"),
     ] {
         let text = read(list);
         for file in files() {
             let name = file.strip_prefix(folder).filter(|name| !name.contains('/'));
             let is_listed = |name: &str| {
-                text.contains(&format!("[{name}](")) || text.contains(&format!("`{name}`"))
+                let forms = [
+                    format!("[{name}]("),
+                    format!("]({name}#"),
+                    format!("`{name}`"),
+                ];
+                forms.iter().any(|form| text.contains(form))
             };
             let is_missing =
                 |name: &&str| name.ends_with(end) && *name != "README.md" && !is_listed(name);
@@ -449,12 +455,14 @@ fn each_guide_and_each_finding_stands_in_the_page_that_lists_them() {
 }
 
 #[test]
-fn a_page_of_the_design_has_fewer_than_400_lines() {
+fn a_page_of_the_design_and_of_the_reference_has_fewer_than_400_lines() {
     if is_package() {
         return;
     }
     let files = files();
-    for page in pages(&files).filter(|page| page.starts_with("docs/design/")) {
+    let is_bounded =
+        |page: &&String| page.starts_with("docs/design/") || page.starts_with("docs/reference/");
+    for page in pages(&files).filter(is_bounded) {
         let lines = read(page).lines().count();
         assert!(
             lines < 400,
