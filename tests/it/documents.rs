@@ -1,5 +1,6 @@
 //! The documents say what there is: each relative link leads to a file and a heading, each path below a folder
 //! of the repository to a file, and each path and type that the pages for maintainers name is in the sources.
+//! The library has the blocks of Rust among its tests.
 //!
 //! The tests read Markdown as text. A link is `[text](target)` outside of code. A name is the content of a
 //! code span: `encode/bpe.rs` and `train/words` are paths, whose first folders may be left out; `Tokenizer`
@@ -452,6 +453,16 @@ fn each_guide_and_each_finding_stands_in_the_page_that_lists_them() {
         }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn each_page_with_rust_is_among_the_tests_of_documentation() {
+    let library = read("src/lib.rs");
+    let files = files();
+    for page in pages(&files).filter(|page| page.starts_with("docs/")) {
+        let is_included = library.contains(&format!("include_str!(\"../{page}\")"));
+        assert_eq!(read(page).contains("\n```rust"), is_included, "{page}");
+    }
 }
 
 #[test]
