@@ -17,8 +17,8 @@
 //! All methods for models use [`ModelEditor`](crate::ModelEditor), which keeps what the change does
 //! not concern.
 //!
-//! Two facts about BPE are used throughout. Both follow from the definition in `encode/bpe.rs`;
-//! `docs/design/ADAPTING.md` has the proofs.
+//! Two facts about BPE are used throughout. Both follow from the definition in `encode/bpe.rs`; the
+//! proofs are in `docs/design/ADAPTING.md` and in `adapt/prune.rs`.
 //!
 //! - *Locality*: the merges within the span of a token are the merges of the token's own text. So a
 //!   piece is found in some text if and only if its own text encodes to it.

@@ -116,13 +116,22 @@
 #[cfg(all(test, feature = "train"))]
 extern crate self as spiece;
 
-// The examples of two documents are run with those of the documentation.
+// The examples of the documents are tests, like those of the documentation.
 #[cfg(all(doctest, feature = "train"))]
 #[doc = include_str!("../README.md")]
 mod readme {}
 #[cfg(all(doctest, feature = "train"))]
 #[doc = include_str!("../docs/LIBRARY.md")]
-mod guide {}
+mod library {}
+#[cfg(all(doctest, feature = "train"))]
+#[doc = include_str!("../docs/BYTES.md")]
+mod bytes {}
+#[cfg(all(doctest, feature = "train"))]
+#[doc = include_str!("../docs/FORMATS.md")]
+mod file_formats {}
+#[cfg(all(doctest, feature = "train"))]
+#[doc = include_str!("../docs/MIGRATING.md")]
+mod migrating {}
 
 // In the order of the flow: training, the model between, running, and what all of them use.
 #[cfg(feature = "train")]

@@ -5,7 +5,7 @@
 //!
 //! # Why one pair
 //! The merges within the span of a token are the merges of the token's own text (locality, see
-//! `adapt.rs`). So whenever text is merged to a piece, the merge that makes it is the last merge in
+//! `docs/design/ADAPTING.md`). So whenever text is merged to a piece, the merge that makes it is the last merge in
 //! encoding the text of the piece alone. SentencePiece considers every pair whose joined text is a
 //! piece, but for each piece it executes only this pair.
 //!

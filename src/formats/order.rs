@@ -8,9 +8,12 @@
 //! leftmost among equal pairs.
 //!
 //! # Different scores
-//! The order is that of the scores. Both programs then execute the same merges: each merge that
-//! SentencePiece executes is in the list (see [`merges`](super::merges)). It is the best of all
-//! candidates, so it is also the best of those in the list.
+//! The order is that of the scores. Both programs then execute the same merges. Proof by induction:
+//! both have the same symbols, and the next merge of SentencePiece gives a piece p. Its pair is in
+//! the list (see [`merges`](super::merges)), so it is a candidate of `tokenizers`. Every pair of the
+//! list that is a candidate is one of SentencePiece's, so its piece has no better score than p, and
+//! no pair of p is further to the left. `tokenizers` takes the same one. If SentencePiece has no
+//! candidate, `tokenizers` has none.
 //!
 //! # Equal scores
 //! Let the pieces of a group have equal scores. Merges of the group are executed when no better

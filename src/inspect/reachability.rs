@@ -6,12 +6,10 @@
 //! result is the piece. "If" is obvious, since the text of the piece is such a text. "Only if"
 //! holds for each type of model:
 //!
-//! * **BPE.** Let a text be encoded with the piece p at a span. No merge crosses the ends of the
-//!   span, since that would give a symbol that reaches beyond the span. User-defined symbols are
-//!   found from left to right, the longest first, and none was found at the characters of the span;
-//!   a part of the text finds no more than the text does. So the candidates inside the span are
-//!   those of the text of p alone, and they are merged in the same order: encoding the text of p
-//!   alone makes the same merges and ends with p. A model with *unused* pieces may give p as one
+//! * **BPE.** Let a text be encoded with the piece p at a span. User-defined symbols are found from
+//!   left to right, the longest first, and none was found at the characters of the span; a part of
+//!   the text finds no more than the text does. So by locality (`docs/design/ADAPTING.md`) encoding
+//!   the text of p alone makes the same merges and ends with p. A model with *unused* pieces may give p as one
 //!   half of an unused piece; that half was a symbol when the pair was considered, so the argument
 //!   applies to it.
 //! * **Unigram.** The best path through the span of p does not depend on the text around it, and p

@@ -8,8 +8,11 @@
 //!
 //! Two neighbouring characters that no valid piece can contain have a boundary between them
 //! ([`SplitRules::is_boundary_between`]). Text is split at its boundaries before it is counted.
-//! That is exact, since no merge ever crosses a boundary. It has two advantages: the word in
-//! "word," and in "word" is counted as one, and whitespace splitting needs no code of its own.
+//! That is exact. A merge across a boundary would make a symbol with both characters, which is no
+//! valid piece, so its pair is never a candidate. Every pair that is a candidate lies in one part,
+//! and its count is the sum over all parts, whichever words they come from. The split has two
+//! advantages: the word in "word," and in "word" is counted as one, and whitespace splitting needs
+//! no code of its own.
 //!
 //! For example, with the default options `▁in▁2024,Wörter` has these boundaries:
 //!

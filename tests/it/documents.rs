@@ -1,5 +1,6 @@
 //! The documents say what there is: each relative link leads to a file and a heading, each path below a folder
 //! of the repository to a file, and each path and type that the pages for maintainers name is in the sources.
+//! The library has the blocks of Rust among its tests.
 //!
 //! The tests read Markdown as text. A link is `[text](target)` outside of code. A name is the content of a
 //! code span: `encode/bpe.rs` and `train/words` are paths, whose first folders may be left out; `Tokenizer`
@@ -402,7 +403,7 @@ fn each_file_and_type_that_a_page_names_exists() {
     let sources = Sources::read();
     let (mut problems, mut found) = (Vec::new(), 0);
     // The paths of SentencePiece's repository begin with `src/`, too.
-    for page in pages(&sources.files).filter(|page| *page != "docs/REFERENCE.md") {
+    for page in pages(&sources.files).filter(|page| !page.starts_with("docs/reference/")) {
         let is_for_maintainers = FOR_MAINTAINERS.iter().any(|start| page.starts_with(start));
         let is_ours = |span: &str| {
             span.split_once('/')
@@ -429,13 +430,19 @@ fn each_guide_and_each_finding_stands_in_the_page_that_lists_them() {
     for (list, folder, end) in [
         ("docs/README.md", "docs/", ".md"),
         ("docs/design/README.md", "docs/design/", ".md"),
+        ("docs/reference/README.md", "docs/reference/", ".md"),
         ("findings/README.md", "findings/", ".sh"),
     ] {
         let text = read(list);
         for file in files() {
             let name = file.strip_prefix(folder).filter(|name| !name.contains('/'));
             let is_listed = |name: &str| {
-                text.contains(&format!("[{name}](")) || text.contains(&format!("`{name}`"))
+                let forms = [
+                    format!("[{name}]("),
+                    format!("]({name}#"),
+                    format!("`{name}`"),
+                ];
+                forms.iter().any(|form| text.contains(form))
             };
             let is_missing =
                 |name: &&str| name.ends_with(end) && *name != "README.md" && !is_listed(name);
@@ -449,12 +456,27 @@ fn each_guide_and_each_finding_stands_in_the_page_that_lists_them() {
 }
 
 #[test]
-fn a_page_of_the_design_has_fewer_than_400_lines() {
+fn each_page_with_rust_is_among_the_tests_of_documentation() {
+    if is_package() {
+        return;
+    }
+    let library = read("src/lib.rs");
+    let files = files();
+    for page in pages(&files).filter(|page| page.starts_with("docs/")) {
+        let is_included = library.contains(&format!("include_str!(\"../{page}\")"));
+        assert_eq!(read(page).contains("\n```rust"), is_included, "{page}");
+    }
+}
+
+#[test]
+fn a_page_of_the_design_and_of_the_reference_has_fewer_than_400_lines() {
     if is_package() {
         return;
     }
     let files = files();
-    for page in pages(&files).filter(|page| page.starts_with("docs/design/")) {
+    let is_bounded =
+        |page: &&String| page.starts_with("docs/design/") || page.starts_with("docs/reference/");
+    for page in pages(&files).filter(is_bounded) {
         let lines = read(page).lines().count();
         assert!(
             lines < 400,

@@ -12,9 +12,10 @@
 //! | 8 | `éa` | 3: two characters, larger bytes than `zz` |
 //! | 8 | `abc` | 4: three characters |
 //!
-//! The count of a pair only falls while the pair waits, and the count of a new pair is at most that
-//! of the last merge. So the best count only falls as well, and pairs below it need no order among
-//! themselves: the queue has a bucket of pairs for each count. Only the pairs of the best bucket
+//! The count of a pair only falls while the pair waits, since merges only remove occurrences of it.
+//! The count of a new pair is at most that of the last merge, since each of its occurrences has an
+//! occurrence of the new symbol. So the best count only falls as well, and pairs below it need no
+//! order among themselves: the queue has a bucket of pairs for each count. Only the pairs of the best bucket
 //! become [`Candidate`]s, with a text, in a heap. The queue is lazy: a pair stays in its bucket
 //! while its count falls, and moves to the bucket of its current count when the old bucket becomes
 //! the best.

@@ -143,7 +143,7 @@ impl fmt::Display for RecordGap {
                 write!(
                     f,
                     "SentencePiece {releases} trained the model; training as of 0.2.3 {difference} \
-                     (docs/REFERENCE.md, section 24)"
+                     (docs/reference/older_releases.md)"
                 )
             }
             Self::NotTaken { name, value } => write!(
