@@ -34,6 +34,7 @@
 //! Runs of characters that begin no rule are copied whole; see [`Charsmap::plain_length`].
 
 pub(crate) mod charsmap;
+pub(crate) mod plain_chars;
 #[cfg(feature = "train")]
 pub(crate) mod rules;
 mod sink;
@@ -145,34 +146,6 @@ impl Normalizer {
     pub(crate) fn only_marks_spaces(&self) -> bool {
         let keeps_spaces = !self.options.remove_extra_whitespaces && !self.has_suffix();
         self.charsmap.is_none() && keeps_spaces && self.options.escape_whitespaces
-    }
-
-    /// Whether a text is normalized word by word: the parts between spaces give what they give alone,
-    /// and nothing else is added. Each begins with the mark, for the dummy prefix or for the space
-    /// before it; where a word gives nothing, or spaces at its ends, these fall together with the
-    /// mark of the next word. User-defined symbols have no spaces, and texts
-    /// no marks.
-    pub(crate) fn treats_words_alone(&self) -> bool {
-        let options = &self.options;
-        options.add_dummy_prefix
-            && options.remove_extra_whitespaces
-            && options.escape_whitespaces
-            && !options.treat_whitespace_as_suffix
-            && self.charsmap.as_deref().is_none_or(|charsmap| {
-                !charsmap.may_join_ascii() && !charsmap.replacements_contain(self.mark())
-            })
-    }
-
-    /// For each byte, whether it is an ASCII character that is normalized to itself before ASCII and at
-    /// the end of a text, if the normalizer [treats words alone](Self::treats_words_alone) and it is no
-    /// space.
-    pub(crate) fn plain_ascii(&self) -> [bool; 256] {
-        let mut plain = [false; 256];
-        for byte in (0..0x80).filter(|byte| *byte != b' ') {
-            let begins_symbol = self.symbols.may_begin_with(byte);
-            plain[usize::from(byte)] = !begins_symbol && self.next(&[byte]) == (&[byte], 1);
-        }
-        plain
     }
 
     /// Whether the dummy prefix is put after the text.

@@ -55,10 +55,10 @@ use self::scored_sample::ScoredRequest;
 pub(crate) use self::tables::symbol_score;
 use self::tables::{LastPiece, UnigramTables};
 use self::viterbi::{BestPath, MAX_SUM};
+use crate::base::char_length;
 use crate::base::num::low_u16;
 use crate::base::rng::SplitMix64;
 use crate::base::utf8::is_continuation;
-use crate::base::{WHITESPACE_MARK_STR, char_length};
 use crate::encode::EncodeError;
 use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
@@ -75,8 +75,6 @@ pub(crate) struct UnigramEncoder {
     ascii: Box<[PieceId; 128]>,
     /// Whether a piece ends inside a character. Trained models have no such pieces.
     has_half_chars: bool,
-    /// Whether no piece has a whitespace mark after its beginning, so that a chunk begins at each.
-    has_single_words: bool,
 }
 
 /// The cache and the buffer of one worker, reused from text to text.
@@ -142,9 +140,7 @@ impl UnigramEncoder {
         let keys = text_pieces(vocabulary);
         let tables = UnigramTables::new(vocabulary, &keys)?;
         let mut texts = keys.iter().map(|(text, _)| *text);
-        let mark = WHITESPACE_MARK_STR.as_bytes();
         Ok(Self {
-            has_single_words: !texts.clone().any(|text| has_inside(text, mark)),
             ascii: tables.ascii_ids(),
             tables,
             chunk_finder: ChunkFinder::new(texts.clone()),
@@ -393,12 +389,6 @@ impl UnigramEncoder {
     fn lattice(&self, text: &[u8]) -> Result<Lattice, EncodeError> {
         Lattice::new(&self.tables, text)
     }
-}
-
-/// Whether `part` occurs in a text after its first byte.
-fn has_inside(text: &[u8], part: &[u8]) -> bool {
-    text.get(1..)
-        .is_some_and(|rest| memchr::memmem::find(rest, part).is_some())
 }
 
 /// The note of a limit: the upper half of its bits. Without the lower half a positive limit is less

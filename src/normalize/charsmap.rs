@@ -38,7 +38,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use self::double_array::{DoubleArray, WalkLimits};
+use self::double_array::{DoubleArray, KeyChar, WalkLimits};
 use self::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
 use crate::base::char_length;
 use crate::base::num::low_u8;
@@ -322,9 +322,10 @@ impl Charsmap {
         targets.map(<[u8]>::len).max().unwrap_or(0)
     }
 
-    /// False only if no source of a rule has a space, or ASCII after its first byte.
-    pub(crate) fn may_join_ascii(&self) -> bool {
-        self.trie.may_have_ascii_inside_or_begin_with(b' ')
+    /// Passes each character of the sources, some of them several times. Returns false, and has not passed
+    /// all, if a source is no whole characters or if there are too many.
+    pub(crate) fn for_each_source_char(&self, visit: impl FnMut(KeyChar)) -> bool {
+        self.trie.for_each_char(WALK_LIMITS.steps, visit)
     }
 
     /// Whether some rule's target contains `bytes` (which have no NUL).

@@ -13,6 +13,7 @@ use crate::encode::vocabulary::Vocabulary;
 use crate::encode::{EncodeError, ModelEncoder};
 use crate::model::Model;
 use crate::normalize::Normalizer;
+use crate::normalize::plain_chars::PlainChars;
 use crate::piece::PieceId;
 use crate::trie::TrieTooLarge;
 
@@ -117,9 +118,8 @@ pub(super) struct ModelStages {
     pub(super) encoder: ModelEncoder,
     /// Whether the encoder reads raw text; see [`ModelEncoder::reads_raw_text`].
     pub(super) reads_raw_text: bool,
-    /// How the normalizer treats words, if a unigram model encodes raw text word by word; see
-    /// [`UnigramEncoder::encode_words`].
-    plain_ascii: Option<Box<[bool; 256]>>,
+    /// If a unigram model encodes raw text word by word; see [`UnigramEncoder::encode_words`].
+    plain_chars: Option<PlainChars>,
     /// Made when tokens of raw text are first requested.
     pub(super) raw_lengths: OnceLock<RawLengths>,
     pub(super) pool: CachePool,
@@ -136,16 +136,15 @@ impl ModelStages {
         let normalizer = normalizer.with_symbols(symbols);
         let reads_raw_text = encoder.reads_raw_text() && normalizer.only_marks_spaces();
         let reads_words = matches!(&encoder, ModelEncoder::Unigram(it) if it.has_single_words())
-            && normalizer.treats_words_alone()
             && Vocabulary::new(model, has_symbols)
                 .symbols()
                 .all(|(symbol, _)| !symbol.contains(&b' '));
-        let plain_ascii = reads_words.then(|| Box::new(normalizer.plain_ascii()));
+        let plain_chars = reads_words.then(|| PlainChars::of(&normalizer));
         Ok(Self {
             normalizer,
             encoder,
             reads_raw_text,
-            plain_ascii,
+            plain_chars: plain_chars.flatten(),
             raw_lengths: OnceLock::new(),
             pool: CachePool::new(Arc::default(), config),
         })
@@ -157,7 +156,7 @@ impl ModelStages {
     pub(super) fn word_encoder(&self) -> Option<(&UnigramEncoder, WordRules<'_>)> {
         let rules = WordRules {
             normalizer: &self.normalizer,
-            plain_ascii: self.plain_ascii.as_deref()?,
+            plain_chars: self.plain_chars.as_ref()?,
         };
         match &self.encoder {
             ModelEncoder::Unigram(unigram) => Some((unigram, rules)),

@@ -39,23 +39,31 @@ impl ModelContext<'_> {
     ) {
         let start = ids.len();
         let adds_prefix = self.stages.normalizer.adds_dummy_prefix();
-        if self.encode_raw(parts, text, adds_prefix, ids) || self.encode_words(parts, text, ids) {
+        if self.encode_raw(parts, text, adds_prefix, ids) {
             self.join_unknowns(ids, start);
-        } else {
+        } else if !self.encode_words(parts, text, ids) {
             self.encode_normalized(parts, text, ids);
         }
     }
 
-    /// Appends the ids of raw text, one unknown id for each unknown character; false, and nothing is
-    /// appended, if this model or this text is not encoded word by word.
+    /// Appends the ids of raw text; false, and nothing is appended, if this model or this text is not
+    /// encoded word by word.
     #[inline]
     fn encode_words(&self, parts: &mut CacheParts, text: &[u8], ids: &mut Vec<PieceId>) -> bool {
-        // The bytes of an unknown character are those of the normalized text.
-        let words = self.stages.word_encoder();
-        let Some((unigram, rules)) = words.filter(|_| !self.has_byte_fallback()) else {
+        let Some((unigram, rules)) = self.stages.word_encoder() else {
             return false;
         };
-        unigram.encode_words(text, rules, &mut parts.state.unigram, ids)
+        let start = ids.len();
+        if !unigram.encode_words(text, rules, &mut parts.state.unigram, ids) {
+            return false;
+        }
+        let has_unknown = || ids[start..].contains(&self.tables.unknown);
+        if self.has_byte_fallback() && has_unknown() {
+            // The byte pieces are those of the normalized text.
+            self.normalize_into(&mut parts.buffers, text);
+        }
+        self.resolve_unknowns(&mut parts.buffers, ids, start);
+        true
     }
 
     /// Appends the ids of text without special pieces, using the normalized text.

@@ -25,6 +25,8 @@ pub(super) enum Chunk {
 #[derive(Debug)]
 pub(super) struct ChunkFinder {
     bigrams: BigramSet,
+    /// Whether a piece may have a whitespace mark or a space after its first character.
+    pub(super) has_inner_marks: bool,
 }
 
 impl ChunkFinder {
@@ -32,6 +34,7 @@ impl ChunkFinder {
     pub(super) fn new<'p>(pieces: impl Iterator<Item = &'p [u8]>) -> Self {
         let mut builder = BigramSetBuilder::new();
         let mut previous: &[u8] = &[];
+        let mut has_inner_marks = false;
         for piece in pieces {
             // The bigrams of the beginning that the piece shares with the previous one were added
             // already.
@@ -42,6 +45,7 @@ impl ChunkFinder {
                 let (code, width) = code_at(&piece[at..]);
                 if at + width > shared {
                     builder.add(before, code);
+                    has_inner_marks |= code == u32::from(b' ');
                 }
                 before = code;
                 at += width;
@@ -49,14 +53,15 @@ impl ChunkFinder {
         }
         Self {
             bigrams: builder.build(),
+            has_inner_marks,
         }
     }
 
-    /// Whether two ASCII characters are adjacent in some piece; a space stands for the mark.
+    /// False only if two characters are adjacent in no piece. They are given by their bytes as a number, the
+    /// first one highest; a space stands for the mark.
     #[inline(always)]
-    pub(super) fn can_be_adjacent_ascii(&self, before: u8, after: u8) -> bool {
-        self.bigrams
-            .can_be_adjacent(u32::from(before), u32::from(after))
+    pub(super) fn can_be_adjacent(&self, before: u32, after: u32) -> bool {
+        self.bigrams.can_be_adjacent(before, after)
     }
 
     /// The first chunk of `text`, which is not empty. As a call of its own it costs 6 % of encoding.

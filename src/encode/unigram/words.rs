@@ -4,8 +4,8 @@
 //! parts between spaces alone, and no piece has a mark after its beginning, a *word* (a part of the raw
 //! text between spaces) has the same ids in every text, apart from rounding.
 //!
-//! - A word of ASCII characters that no rule changes is cut into chunks as it is, and its chunks are
-//!   cached by their raw bytes, the first one with the space before it.
+//! - A word of [plain](crate::normalize::plain_chars) characters is cut into chunks as it is, and its
+//!   chunks are cached by their raw bytes, the first one with the space before it.
 //! - The ids of other words are cached by the raw bytes of the whole word. Only those that are seen for
 //!   the first time are normalized and cut into chunks.
 //!
@@ -27,17 +27,17 @@ use super::{MAX_SUM, UnigramCache, UnigramEncoder, limit_of, margin, note_of, vi
 use crate::base::WHITESPACE_MARK_STR;
 use crate::encode::chunk_cache::KeyedText;
 use crate::normalize::Normalizer;
+use crate::normalize::plain_chars::PlainChars;
 use crate::piece::PieceId;
 
 /// By how much limits are reduced, as a part of them.
 const REDUCTION: f32 = 1e-4;
 
-/// A normalizer that [treats words alone](Normalizer::treats_words_alone).
+/// A normalizer that treats words alone, and its plain characters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WordRules<'n> {
     pub(crate) normalizer: &'n Normalizer,
-    /// See [`Normalizer::plain_ascii`].
-    pub(crate) plain_ascii: &'n [bool; 256],
+    pub(crate) plain_chars: &'n PlainChars,
 }
 
 /// The caches and buffers of one text.
@@ -55,7 +55,7 @@ impl UnigramEncoder {
     /// Whether a chunk begins at each whitespace mark, so that texts can be encoded
     /// [word by word](Self::encode_words) if the normalizer treats words alone.
     pub(crate) fn has_single_words(&self) -> bool {
-        self.has_single_words && !self.has_half_chars
+        !self.chunk_finder.has_inner_marks && !self.has_half_chars
     }
 
     /// Appends the ids of a raw text. Returns false, and appends nothing, if a word has a whitespace mark,
@@ -96,37 +96,36 @@ impl RawWords<'_> {
     #[inline]
     fn encode_word(&mut self, start: usize) -> Option<usize> {
         let text = self.text.text();
-        let plain = self.rules.plain_ascii;
         let (first, sum) = (self.out.len(), self.sum);
+        let finder = &self.encoder.chunk_finder;
+        let plain = self.rules.plain_chars;
         let mut chunk = start;
-        let mut before = b' ';
+        let mut before = u32::from(b' ');
         let mut at = start;
-        while let Some(&byte) = text.get(at)
-            && byte != b' '
-        {
-            if !plain[usize::from(byte)] {
+        while let Some(&byte) = text.get(at) {
+            let char = match byte {
+                b' ' => break,
+                ..0x80 => plain.ascii_char(byte),
+                _ => plain.wide_char(&text[at..]),
+            };
+            let Some(char) = char else {
                 self.out.truncate(first);
                 self.sum = sum;
                 return self.encode_other_word(start);
-            }
+            };
             // The mark is part of the first chunk in any case: see the key of a chunk.
-            if at > start
-                && !self
-                    .encoder
-                    .chunk_finder
-                    .can_be_adjacent_ascii(before, byte)
-            {
+            if at > start && !finder.can_be_adjacent(before, char.code) {
                 self.encode_chunk(chunk..at, chunk == start);
                 chunk = at;
             }
-            before = byte;
-            at += 1;
+            before = char.code;
+            at += char.width;
         }
         self.encode_chunk(chunk..at, chunk == start);
         Some(at)
     }
 
-    /// Appends the ids of a chunk of plain ASCII; `begins_word`: with a mark before it.
+    /// Appends the ids of a chunk of plain characters; `begins_word`: with a mark before it.
     #[inline(always)]
     fn encode_chunk(&mut self, chunk: Range<usize>, begins_word: bool) {
         let first = self.out.len();
@@ -142,7 +141,7 @@ impl RawWords<'_> {
         }
     }
 
-    /// Appends the ids of a chunk of plain ASCII that is not in the first way of the cache.
+    /// Appends the ids of a chunk of plain characters that is not in the first way of the cache.
     #[inline(never)]
     fn encode_rare_chunk(&mut self, chunk: Range<usize>, begins_word: bool) {
         let raw = &self.text.text()[chunk.clone()];

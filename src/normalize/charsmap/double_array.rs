@@ -73,39 +73,6 @@ impl DoubleArray {
         self.units.len()
     }
 
-    /// False only if no key has a byte of ASCII after its first one, and no key begins with `byte`. Takes two
-    /// passes over the cells, and may be true of files that the builder did not make.
-    pub(crate) fn may_have_ascii_inside_or_begin_with(&self, byte: u8) -> bool {
-        // Cells that no key has are not empty: the builder gives them the labels of a base that no state
-        // has. The empty one among them, which would be that base, is left out. If a state has an empty
-        // cell, a key has a NUL.
-        let used = || {
-            let cells = self
-                .units
-                .iter()
-                .enumerate()
-                .filter(|(_, bits)| **bits != 0);
-            let units = cells.map(|(at, bits)| (at, ArrayUnit::from_bits(*bits)));
-            units.filter(|(_, unit)| !unit.is_value())
-        };
-        let mut is_base = vec![false; self.units.len()];
-        for (at, unit) in used() {
-            if let Some(is_base) = is_base.get_mut(at ^ unit.offset()) {
-                *is_base = true;
-            }
-        }
-        let has_nul = (0..)
-            .zip(&is_base)
-            .any(|(at, is_base)| *is_base && self.units.get(at) == Some(&0));
-        let root = self.root();
-        let may_be_in_the_way = |(at, unit): (usize, ArrayUnit)| {
-            let parent = at ^ usize::from(unit.label());
-            let is_inside = parent != root || unit.label() == byte;
-            at != 0 && unit.label() < 0x80 && is_inside && is_base.get(parent) == Some(&true)
-        };
-        has_nul || used().any(may_be_in_the_way)
-    }
-
     /// Whether every cell points into the array and every value is below `value_limit`. As in the
     /// reference, this includes unreachable cells.
     pub(crate) fn validate(&self, value_limit: usize) -> bool {
@@ -201,8 +168,8 @@ impl DoubleArray {
         let mut steps = 0;
         let mut open = Vec::new();
         self.push_steps(&cells, self.root(), 0, &mut open);
-        while let Some(step) = open.pop() {
-            key.truncate(step.depth);
+        while let Some(OpenStep { depth, step }) = open.pop() {
+            key.truncate(depth);
             key.push(step.byte);
             if let Some(value) = step.value
                 && visit(&key, value).is_break()
@@ -218,34 +185,135 @@ impl DoubleArray {
         Ok(())
     }
 
+    /// Passes each character of each key, in no order, and some of them several times. Returns false, and
+    /// has not passed all, if a key is no whole characters or if there are more than `max_steps` bytes to
+    /// walk.
+    ///
+    /// Each state between two characters is entered once, since what follows it is the same for all keys
+    /// that lead to it: a tenth of the steps of [`for_each_key`](Self::for_each_key).
+    pub(crate) fn for_each_char(&self, max_steps: usize, mut visit: impl FnMut(KeyChar)) -> bool {
+        let cells = ChildCells::of(&self.units);
+        let mut is_entered = vec![false; self.units.len()];
+        let start = OpenChar {
+            base: self.root(),
+            point: 0,
+            missing: 0,
+            is_first: true,
+        };
+        let mut open = vec![start];
+        let mut steps = 0;
+        while let Some(state) = open.pop() {
+            for step in self.steps(&cells, state.base) {
+                steps += 1;
+                let Some(after) = state.after(&step) else {
+                    return false;
+                };
+                let ends_key = step.value.is_some();
+                if steps > max_steps || ends_key && after.missing > 0 {
+                    return false;
+                }
+                if after.missing > 0 {
+                    open.push(after);
+                    continue;
+                }
+                visit(KeyChar {
+                    point: after.point,
+                    is_first: state.is_first,
+                    ends_key,
+                });
+                if let Some(is_entered) = is_entered.get_mut(step.next)
+                    && !std::mem::replace(is_entered, true)
+                {
+                    let is_first = false;
+                    open.push(OpenChar { is_first, ..after });
+                }
+            }
+        }
+        true
+    }
+
+    /// The steps from `base`.
+    fn steps<'a>(
+        &'a self,
+        cells: &'a ChildCells,
+        base: usize,
+    ) -> impl Iterator<Item = KeyStep> + 'a {
+        // Only a damaged file leads to the root, whose cell is in no list.
+        let root_cell = (base <= usize::from(u8::MAX)).then_some(0);
+        let cells = cells.of_base(base).chain(root_cell);
+        cells.filter_map(move |cell| {
+            let byte = low_u8((base ^ cell) as u64);
+            let (next, value) = self.step(base, byte)?;
+            Some(KeyStep { byte, next, value })
+        })
+    }
+
     /// Appends the steps from `base`, which `depth` bytes lead to; the one with the lowest byte
     /// last.
     fn push_steps(&self, cells: &ChildCells, base: usize, depth: usize, open: &mut Vec<OpenStep>) {
         let start = open.len();
-        // Only a damaged file leads to the root, whose cell is in no list.
-        let root_cell = (base <= usize::from(u8::MAX)).then_some(0);
-        for cell in cells.of_base(base).chain(root_cell) {
-            let byte = low_u8((base ^ cell) as u64);
-            if let Some((next, value)) = self.step(base, byte) {
-                open.push(OpenStep {
-                    depth,
-                    byte,
-                    next,
-                    value,
-                });
-            }
-        }
-        open[start..].sort_unstable_by_key(|step| Reverse(step.byte));
+        let steps = self.steps(cells, base);
+        open.extend(steps.map(|step| OpenStep { depth, step }));
+        open[start..].sort_unstable_by_key(|open| Reverse(open.step.byte));
     }
+}
+
+/// A character of a key; see [`DoubleArray::for_each_char`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeyChar {
+    /// The code point, which may be that of a surrogate or above U+10FFFF.
+    pub(crate) point: u32,
+    /// Whether the key begins with it.
+    pub(crate) is_first: bool,
+    /// Whether a key ends with it.
+    pub(crate) ends_key: bool,
+}
+
+/// A state of a walk, of which the next bytes have not been taken yet.
+#[derive(Clone, Copy)]
+struct OpenChar {
+    base: usize,
+    /// The bits of the character that was begun, and how many of its bytes are missing.
+    point: u32,
+    missing: u8,
+    /// Whether it is the first character of the key.
+    is_first: bool,
+}
+
+impl OpenChar {
+    /// The state after one more byte; `None` if that cannot follow.
+    fn after(&self, step: &KeyStep) -> Option<Self> {
+        let bits = u32::from(step.byte);
+        let (point, missing) = match (self.missing, step.byte) {
+            (0, ..0x80) => (bits, 0),
+            (0, 0xC0..=0xDF) => (bits & 0x1F, 1),
+            (0, 0xE0..=0xEF) => (bits & 0x0F, 2),
+            (0, 0xF0..=0xF7) => (bits & 0x07, 3),
+            (1.., 0x80..=0xBF) => (self.point << 6 | bits & 0x3F, self.missing - 1),
+            _ => return None,
+        };
+        Some(Self {
+            base: step.next,
+            point,
+            missing,
+            ..*self
+        })
+    }
+}
+
+/// A step from a base.
+struct KeyStep {
+    byte: u8,
+    next: usize,
+    /// The value of the key that ends there.
+    value: Option<usize>,
 }
 
 /// A step of a walk that has not been taken yet.
 struct OpenStep {
     /// The length of the key before it.
     depth: usize,
-    byte: u8,
-    next: usize,
-    value: Option<usize>,
+    step: KeyStep,
 }
 
 /// The cells by the base that they are reached from, as linked lists: trying all 256 bytes from

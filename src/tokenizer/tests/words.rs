@@ -7,7 +7,7 @@ use crate::piece::PieceId;
 use crate::tokenizer::{EncodeCache, Tokenizer};
 
 /// Parts of texts: words, spaces, and what rules change, join or delete.
-const PARTS: [&[u8]; 34] = [
+const PARTS: [&[u8]; 46] = [
     b" ",
     b" ",
     b" ",
@@ -43,16 +43,33 @@ const PARTS: [&[u8]; 34] = [
     b"\xEF\xAC\x81",
     b"\xE4\xB8\xAD",
     b"\xFF\xE4",
+    // Letters and what joins them: U+0438 U+0306, U+304B U+3099, U+0928 U+093C, U+1100 U+1161 U+11A8;
+    // and U+AC00, U+1F600, U+D800, two overlong letters.
+    b"\xD0\xB8",
+    b"\xCC\x86",
+    b"\xE3\x81\x8B",
+    b"\xE3\x82\x99",
+    b"\xE0\xA4\xA8",
+    b"\xE0\xA4\xBC",
+    b"\xE1\x84\x80\xE1\x85\xA1",
+    b"\xE1\x86\xA8",
+    b"\xEA\xB0\x80",
+    b"\xF0\x9F\x98\x80",
+    b"\xED\xA0\x80",
+    b"\xC1\xA1\xE0\x81\xA1",
 ];
 
 #[test]
 fn words_have_the_ids_that_they_have_in_the_normalized_text() {
     let names = [
         "golden/unigram",
+        "golden/unigram_symbols",
         "golden/unigram_hostile",
         "golden/unigram_repeats",
         "golden/unigram_few_seeds",
         "run/unigram",
+        "run/unigram_bytes",
+        "run/unigram_rules",
     ];
     let tokenizers = names.map(|name| Tokenizer::new(model(name)));
     let reads_words = |tokenizer: &&Tokenizer| {
@@ -60,7 +77,7 @@ fn words_have_the_ids_that_they_have_in_the_normalized_text() {
         tables.stages.word_encoder().is_some()
     };
     let by_words = tokenizers.iter().filter(reads_words).count();
-    assert!(by_words >= 3, "{by_words} of them read words");
+    assert!(by_words >= 6, "{by_words} of them read words");
     let text = prop::collection::vec(prop::sample::select(&PARTS[..]), 0..40);
     let mut caches: Vec<EncodeCache> = tokenizers.iter().map(Tokenizer::create_cache).collect();
     let mut runner = proptest::test_runner::TestRunner::default();

@@ -20,7 +20,7 @@ use foldhash::fast::RandomState;
 
 use super::class_bigrams::ClassBigramsBuilder;
 use crate::base::num::{low_u8, low_u32};
-use crate::base::utf8::floor_char_boundary;
+use crate::base::utf8::{first_word, floor_char_boundary};
 use crate::base::{WHITESPACE_MARK_STR, char_length, char_width, decode_char};
 use crate::encode::bpe::lookup::ascii_pairs::AsciiCode;
 use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolTable};
@@ -32,18 +32,6 @@ use crate::piece::PieceTable;
 fn code_point(char: &[u8]) -> Option<u32> {
     let (decoded, width) = decode_char(char);
     decoded.filter(|_| width == char.len()).map(u32::from)
-}
-
-/// A text of two or three bytes as a word of four, with zeros after its end; 0 for a shorter text.
-/// If it were inlined, the scan of wide characters would take 6 % longer.
-#[cold]
-#[inline(never)]
-fn last_word(text: &[u8]) -> u32 {
-    match *text {
-        [a, b, c] => u32::from_le_bytes([a, b, c, 0]),
-        [a, b] => u32::from_le_bytes([a, b, 0, 0]),
-        _ => 0,
-    }
 }
 
 /// Code points of a page of a [`CharTable`].
@@ -308,11 +296,8 @@ impl CharTable {
     /// are not ASCII.
     #[inline(always)]
     fn two_or_three_bytes(&self, text: &[u8]) -> Option<(u32, usize)> {
-        let word = match text.first_chunk() {
-            Some(four) => u32::from_le_bytes(*four),
-            // Zeros are no continuation bytes, so a cut character is not taken for a whole one.
-            None => last_word(text),
-        };
+        // Zeros are no continuation bytes, so a cut character is not taken for a whole one.
+        let word = first_word(text);
         let bits = |shift: u32| (word >> shift & 0x3F) as usize;
         if word & 0x00C0_C0F0 == 0x0080_80E0 {
             let page = ((word & 0x0F) << 6) as usize | bits(8);

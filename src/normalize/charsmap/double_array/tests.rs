@@ -1,7 +1,7 @@
 //! Arrays equal those of Darts-clone, lookups equal a slow search, and damaged arrays are rejected
 //! or end at a limit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use proptest::prelude::*;
@@ -269,6 +269,10 @@ fn traversals_of_cyclic_arrays_end_at_their_limit() {
     assert_eq!(array.longest_prefix(b"aaaa", 32), None);
     let walk = array.for_each_key(limits(1_000), |_, _| ControlFlow::Continue(()));
     assert_eq!(walk, Err(WalkLimitExceeded));
+    // Each state is entered once.
+    let mut chars = Vec::new();
+    assert!(array.for_each_char(2, |char| chars.push(char)));
+    assert_eq!(chars.len(), 2);
 }
 
 /// An array whose states each lead to the next by every byte, so that n of them have 255^n paths.
@@ -355,6 +359,7 @@ proptest! {
         array.validate(1_000);
         array.longest_prefix(&text, 32);
         array.any_key_contains(b' ');
+        array.for_each_char(1_000, |_| ());
         let mut budget = 1_000;
         let _ = array.for_each_key(limits(50), |_, _| {
             budget -= 1;
@@ -365,21 +370,43 @@ proptest! {
 
 proptest! {
     #[test]
-    fn ascii_inside_of_keys_is_found_and_nothing_else(
-        keys in prop::collection::btree_map(
-            prop::collection::vec(prop::sample::select(&b" aZ\t\x80\xC3\xE3\xFF"[..]), 1..5),
-            0u32..9,
-            1..60,
+    fn characters_of_keys_are_those_of_a_traversal(
+        texts in prop::collection::btree_set(
+            prop::collection::vec(prop::sample::select(&['a', 'b', 'é', 'か', '\u{3099}', '😀'][..]), 1..5),
+            1..40,
         ),
-        has_ascii_inside in any::<bool>(),
     ) {
-        let mut keys = keys;
-        keys.retain(|key, _| has_ascii_inside || !key[1..].iter().any(u8::is_ascii));
-        prop_assume!(!keys.is_empty());
+        let texts = texts.into_iter().map(String::from_iter);
+        let keys: BTreeMap<Vec<u8>, u32> = texts.map(String::into_bytes).zip(0..).collect();
+        let keys: BTreeMap<_, _> = keys.into_iter().map(|(key, value)| (key, value % 3)).collect();
+        let mut expected = BTreeSet::new();
+        for key in keys.keys() {
+            let text = std::str::from_utf8(key).unwrap();
+            for (at, char) in text.char_indices() {
+                let ends_key = keys.contains_key(&key[..at + char.len_utf8()]);
+                expected.insert((u32::from(char), at == 0, ends_key));
+            }
+        }
+        let mut found = BTreeSet::new();
         let array = DoubleArray::build(&pairs(&keys)).unwrap();
-        let expected = keys
-            .keys()
-            .any(|key| key[0] == b' ' || key[1..].iter().any(u8::is_ascii));
-        prop_assert_eq!(array.may_have_ascii_inside_or_begin_with(b' '), expected);
+        let is_whole = array.for_each_char(10_000, |char| {
+            found.insert((char.point, char.is_first, char.ends_key));
+        });
+        prop_assert!(is_whole);
+        prop_assert_eq!(found, expected);
+        let steps = keys.keys().map(Vec::len).sum();
+        prop_assert!(array.for_each_char(steps, |_| ()));
+        prop_assert!(!array.for_each_char(0, |_| ()));
+    }
+
+    #[test]
+    fn keys_that_are_no_whole_characters_are_refused(cut in 1usize..3, more in any::<bool>()) {
+        let begun = "か".as_bytes()[..cut].to_vec();
+        let mut keys = BTreeMap::from([(b"a".to_vec(), 1), (begun.clone(), 2)]);
+        if more {
+            keys.insert([begun, b"a".to_vec()].concat(), 3);
+        }
+        let array = DoubleArray::build(&pairs(&keys)).unwrap();
+        prop_assert!(!array.for_each_char(1_000, |_| ()));
     }
 }
