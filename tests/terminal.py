@@ -73,13 +73,13 @@ def compressed_pipe(threads):
         check("compressed input: exit status", process.wait(LONGEST_WAIT), 0)
 
 
-def bar(arguments, expected):
+def bar(arguments, expected, lines=2_000_000):
     """Messages go to a terminal, and the run is so slow that a bar appears; it is removed at the end."""
     ours, theirs = pty.openpty()
     with tempfile.TemporaryDirectory() as folder:
         text = os.path.join(folder, "text")
         with open(text, "wb") as file:
-            file.write(b"the right of the people to be heard, and of one another\n" * 2_000_000)
+            file.write(b"the right of the people to be heard, and of one another\n" * lines)
         process = subprocess.Popen(
             [SPIECE, *(argument.format(text=text, folder=folder) for argument in arguments)],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
@@ -99,10 +99,11 @@ def bar(arguments, expected):
         sys.exit(f"{arguments}: no {expected!r} in {said[:2000]!r}")
 
 
-# 112 MB, which take seconds on one thread.
+# 112 MB take seconds on one thread; `edit` uses all cores.
 bar(["encode", MODEL, "--output_format=json", "--num_threads=1", "{text}"], " s left")
 bar(["inspect", MODEL[8:], "--num_threads=1", "--text={text}"], " s left")
-bar(["edit", MODEL[8:], "--add_control=<x>", "--text={text}", "--model_prefix={folder}/m"], " s left")
+bar(["edit", MODEL[8:], "--add_control=<x>", "--text={text}", "--model_prefix={folder}/m"], " s left",
+    lines=8_000_000)
 bar(["train", "--input={text}", "--model_prefix={folder}/m", "--vocab_size=30"], "reading and counting words")
 for verb in VERBS:
     for threads in (1, 2):

@@ -38,7 +38,7 @@ def run(probe, python, module, folder, models):
     command = [python, str(probe), module, str(folder), *models]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode:
-        sys.exit(f"{' '.join(command)}\n{done.stderr[-3000:]}")
+        sys.exit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr[-3000:]}")
     return [json.loads(line.replace(str(folder), "FOLDER")) for line in done.stdout.splitlines()]
 
 
