@@ -268,7 +268,7 @@ impl BacktrackingMachine {
         text: &str,
         on_part: &mut dyn FnMut(usize, usize, bool),
     ) -> Result<(), PatternError> {
-        let mut search = Search {
+        let mut search = MatchSearch {
             machine: self,
             text,
             ways: Vec::new(),
@@ -515,7 +515,7 @@ impl Compiler<'_> {
 }
 
 /// A program on its way through a text.
-struct Search<'m> {
+struct MatchSearch<'m> {
     machine: &'m BacktrackingMachine,
     text: &'m str,
     /// The last one is tried first.
@@ -529,7 +529,7 @@ struct Search<'m> {
     max_ways: usize,
 }
 
-impl Search<'_> {
+impl MatchSearch<'_> {
     /// The end of the match that begins at a place.
     fn match_at(&mut self, start: usize) -> Result<Option<usize>, PatternError> {
         self.ways.clear();

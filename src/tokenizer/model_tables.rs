@@ -8,7 +8,7 @@ use super::raw_spans::RawLengths;
 use super::special_ids::byte_ids;
 use crate::encode::bpe::BpeEncoder;
 use crate::encode::unigram::UnigramEncoder;
-use crate::encode::unigram::words::WordRules;
+use crate::encode::unigram::words::WordNormalizer;
 use crate::encode::vocabulary::Vocabulary;
 use crate::encode::{EncodeError, ModelEncoder};
 use crate::model::Model;
@@ -153,13 +153,13 @@ impl ModelStages {
     /// The encoder of words of raw text and what it needs to know of the normalizer, if the model is
     /// encoded word by word.
     #[inline]
-    pub(super) fn word_encoder(&self) -> Option<(&UnigramEncoder, WordRules<'_>)> {
-        let rules = WordRules {
+    pub(super) fn word_encoder(&self) -> Option<(&UnigramEncoder, WordNormalizer<'_>)> {
+        let word_normalizer = WordNormalizer {
             normalizer: &self.normalizer,
             plain_chars: self.plain_chars.as_ref()?,
         };
         match &self.encoder {
-            ModelEncoder::Unigram(unigram) => Some((unigram, rules)),
+            ModelEncoder::Unigram(unigram) => Some((unigram, word_normalizer)),
             _ => None,
         }
     }

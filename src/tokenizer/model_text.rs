@@ -50,11 +50,11 @@ impl ModelContext<'_> {
     /// encoded word by word.
     #[inline]
     fn encode_words(&self, parts: &mut CacheParts, text: &[u8], ids: &mut Vec<PieceId>) -> bool {
-        let Some((unigram, rules)) = self.stages.word_encoder() else {
+        let Some((unigram, word_normalizer)) = self.stages.word_encoder() else {
             return false;
         };
         let start = ids.len();
-        if !unigram.encode_words(text, rules, &mut parts.state.unigram, ids) {
+        if !unigram.encode_words(text, word_normalizer, &mut parts.state.unigram, ids) {
             return false;
         }
         let has_unknown = || ids[start..].contains(&self.tables.unknown);

@@ -35,7 +35,7 @@ const REDUCTION: f32 = 1e-4;
 
 /// A normalizer that treats words alone, and its plain characters.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WordRules<'n> {
+pub(crate) struct WordNormalizer<'n> {
     pub(crate) normalizer: &'n Normalizer,
     pub(crate) plain_chars: &'n PlainChars,
 }
@@ -43,7 +43,7 @@ pub(crate) struct WordRules<'n> {
 /// The caches and buffers of one text.
 struct RawWords<'e> {
     encoder: &'e UnigramEncoder,
-    rules: WordRules<'e>,
+    word_normalizer: WordNormalizer<'e>,
     text: KeyedText<'e>,
     cache: &'e mut UnigramCache,
     /// The sum of the scores so far.
@@ -63,14 +63,14 @@ impl UnigramEncoder {
     pub(crate) fn encode_words(
         &self,
         text: &[u8],
-        rules: WordRules<'_>,
+        word_normalizer: WordNormalizer<'_>,
         cache: &mut UnigramCache,
         out: &mut Vec<PieceId>,
     ) -> bool {
         let first = out.len();
         let mut words = RawWords {
             encoder: self,
-            rules,
+            word_normalizer,
             text: KeyedText::new(text),
             cache,
             sum: 0.0,
@@ -98,7 +98,7 @@ impl RawWords<'_> {
         let text = self.text.text();
         let (first, sum) = (self.out.len(), self.sum);
         let finder = &self.encoder.chunk_finder;
-        let plain = self.rules.plain_chars;
+        let plain = self.word_normalizer.plain_chars;
         let mut chunk = start;
         let mut before = u32::from(b' ');
         let mut at = start;
@@ -196,7 +196,9 @@ impl RawWords<'_> {
             return None;
         }
         let mut normalized = std::mem::take(&mut self.cache.normalized);
-        self.rules.normalizer.normalize(word, &mut normalized);
+        self.word_normalizer
+            .normalizer
+            .normalize(word, &mut normalized);
         let encoder = self.encoder;
         let mut limit = MAX_SUM;
         let mut magnitude = 0.0_f32;
