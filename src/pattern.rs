@@ -215,8 +215,7 @@ impl Pattern {
 
     /// Passes the parts of a text with whether they are matches. The text is well-formed UTF-8, or
     /// the pattern has a scanner.
-    #[inline]
-    fn for_each(&self, text: &[u8], on_part: impl FnMut(usize, usize, bool)) {
+    fn for_each(&self, text: &[u8], on_part: &mut dyn FnMut(usize, usize, bool)) {
         match &self.engine {
             Engine::Scanner(scanner) => scanner.for_each(text, on_part),
             Engine::Machine(machine) => machine.for_each(text, on_part),

@@ -1133,7 +1133,7 @@ impl Pipeline {
             let with_space = path.needs_space(part).then(|| [b" ", part].concat());
             let prefix = usize::from(with_space.is_some());
             let encoded = with_space.as_deref().unwrap_or(part);
-            let on_part = |pretoken: Range<usize>, ids: &[PieceId]| {
+            let on_part = &mut |pretoken: Range<usize>, ids: &[PieceId]| {
                 let mut at = pretoken.start;
                 for id in ids {
                     let end = at + self.byte_length(*id);

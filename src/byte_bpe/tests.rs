@@ -438,7 +438,7 @@ proptest! {
         let all = pipeline.found(|_| true, true);
         let pretokens = |text: &[u8]| {
             let mut found = Vec::new();
-            let push = |text: &[u8], range: Range<usize>| found.push(text[range].to_vec());
+            let push = &mut |text: &[u8], range: Range<usize>| found.push(text[range].to_vec());
             pipeline.for_each_pretoken(text, &all, push).unwrap();
             found
         };

@@ -107,8 +107,7 @@ impl Machine {
 
     /// Passes the parts of a text, which is well-formed UTF-8, with whether they are matches. Empty
     /// matches are parts, as in tokenizers; there is none at the end of another match.
-    pub(super) fn for_each(&self, text: &[u8], mut on_part: impl FnMut(usize, usize, bool)) {
-        let on_part = &mut on_part;
+    pub(super) fn for_each(&self, text: &[u8], on_part: &mut dyn FnMut(usize, usize, bool)) {
         match &self.engine {
             Engine::Walk(walk) => {
                 let mut walk = walk.through(text);
@@ -133,7 +132,7 @@ impl Machine {
         &self,
         text: &[u8],
         mut find: impl FnMut(usize) -> Option<Found>,
-        on_part: &mut impl FnMut(usize, usize, bool),
+        on_part: &mut dyn FnMut(usize, usize, bool),
     ) {
         let find_and_cut = |from: usize| {
             let Some(found) = find(from) else {

@@ -94,7 +94,7 @@ impl Split {
     /// Passes the parts of a text, none of them empty.
     fn for_each(&self, text: &[u8], mut on_part: impl FnMut(Range<usize>)) {
         let mut joiner = Joiner::new(self.behavior, self.invert);
-        self.pattern.for_each(text, |start, end, is_match| {
+        self.pattern.for_each(text, &mut |start, end, is_match| {
             joiner.push(start..end, is_match, &mut on_part);
         });
         joiner.finish(&mut on_part);

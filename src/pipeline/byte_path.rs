@@ -147,7 +147,7 @@ impl BytePath {
         &self,
         text: &[u8],
         cache: &mut BpeCache,
-        on_part: impl FnMut(Range<usize>, &[PieceId]),
+        on_part: &mut dyn FnMut(Range<usize>, &[PieceId]),
     ) {
         let pretokens = (&self.pretokenizer, text);
         self.encoder.for_each_pretoken(pretokens, cache, on_part);
@@ -159,16 +159,17 @@ impl BytePath {
         text: &[u8],
         skips_merge: &mut dyn FnMut() -> bool,
         cache: &mut BpeCache,
-        mut on_part: impl FnMut(Range<usize>, &[PieceId]),
+        on_part: &mut dyn FnMut(Range<usize>, &[PieceId]),
     ) {
         let mut ids = Vec::new();
-        self.pretokenizer.for_each(text, &mut |part: Range<usize>| {
+        let sample: &mut dyn FnMut(_) = &mut |part: Range<usize>| {
             ids.clear();
             let pretoken = &text[part.clone()];
             self.encoder
                 .sample_pretoken(pretoken, &mut *skips_merge, cache, &mut ids);
             on_part(part, &ids);
-        });
+        };
+        self.pretokenizer.for_each(text, sample);
     }
 
     /// Passes the pretokens of a text, which gets a space before it if it needs one, with their ranges
@@ -177,12 +178,12 @@ impl BytePath {
     pub(super) fn for_each_pretoken(
         &self,
         text: &[u8],
-        mut on_pretoken: impl FnMut(&[u8], Range<usize>),
+        on_pretoken: &mut dyn FnMut(&[u8], Range<usize>),
     ) {
         let with_space = self.needs_space(text).then(|| [b" ", text].concat());
         let text = with_space.as_deref().unwrap_or(text);
-        self.pretokenizer
-            .for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
+        let pass: &mut dyn FnMut(_) = &mut |pretoken| on_pretoken(text, pretoken);
+        self.pretokenizer.for_each(text, pass);
     }
 
     /// Whether each byte of a text, and the space before it, has a token.

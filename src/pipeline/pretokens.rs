@@ -32,7 +32,7 @@ impl Pipeline {
         &self,
         text: &[u8],
         found: &FoundTokens,
-        mut on_pretoken: impl FnMut(&[u8], Range<usize>),
+        on_pretoken: &mut dyn FnMut(&[u8], Range<usize>),
     ) -> Result<u64, PipelineError> {
         let mut added = 0;
         let mut result = Ok(());
@@ -46,7 +46,7 @@ impl Pipeline {
             let passed = if let Some(path) = &self.byte_path {
                 let on_part = |part: &[u8], segment| match segment {
                     Segment::Text(range) => {
-                        path.for_each_pretoken(&part[range], &mut on_pretoken);
+                        path.for_each_pretoken(&part[range], on_pretoken);
                     }
                     Segment::Special(..) => added += 1,
                 };

@@ -140,7 +140,9 @@ struct CoveredBytes<'m> {
 impl MergesAt for CoveredBytes<'_> {
     #[inline(always)]
     fn merge_at(&mut self, _symbols: [u32; 2], positions: [usize; 2]) -> SymbolMerge {
-        let [start, end] = positions.map(|at| usize::from(self.starts[at % POSITIONS]));
+        let [start, end] = positions;
+        let start = usize::from(self.starts[start % POSITIONS]);
+        let end = usize::from(self.starts[end % POSITIONS]);
         let rest = &self.text[start % MAX_BYTES..];
         let key = rest
             .first_chunk()

@@ -251,7 +251,7 @@ impl ByteEncoder {
         &self,
         (pretokenizer, text): (&Pretokenizer, &[u8]),
         cache: &mut BpeCache,
-        mut on_pretoken: impl FnMut(Range<usize>, &[PieceId]),
+        on_pretoken: &mut dyn FnMut(Range<usize>, &[PieceId]),
     ) {
         let text = KeyedText::new(text);
         let mut ids = Vec::new();

@@ -4,7 +4,7 @@
 //! ` to` 2, ` be` 2, ` or` 1.
 
 use std::hash::BuildHasher;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashTable;
@@ -38,9 +38,9 @@ impl OrderedCounts {
         let mut read = ReadTexts::default();
         while let Some(batch) = batches.next(&mut run.reporter)? {
             batch.for_each_used(reader.rules(), &mut read.sentences, |text, count| {
-                let special = reader.source.for_each(text, |text, pretoken| {
-                    counts.add(&text[pretoken], count);
-                })?;
+                let add: &mut dyn FnMut(&[u8], Range<usize>) =
+                    &mut |text, pretoken| counts.add(&text[pretoken], count);
+                let special = reader.source.for_each(text, add)?;
                 read.special_tokens += special * count;
                 Ok(ControlFlow::Continue(()))
             })?;

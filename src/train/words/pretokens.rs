@@ -48,7 +48,7 @@ impl PretokenSource<'_> {
 
     /// Adds the pretokens of a text to `chunks`. Returns how many added tokens are found.
     pub(super) fn cut(self, text: &[u8], chunks: &mut SentenceChunks) -> Result<u64, TrainError> {
-        self.for_each(text, |text, pretoken| chunks.push_part(text, pretoken))
+        self.for_each(text, &mut |text: &[u8], pretoken| chunks.push_part(text, pretoken))
     }
 
     /// Passes each pretoken with the text in which it has this range: the text, with U+FFFD for
@@ -57,12 +57,15 @@ impl PretokenSource<'_> {
     pub(crate) fn for_each(
         self,
         text: &[u8],
-        mut on_pretoken: impl FnMut(&[u8], Range<usize>),
+        on_pretoken: &mut (impl FnMut(&[u8], Range<usize>) + ?Sized),
     ) -> Result<u64, TrainError> {
         let text = &*well_formed(text);
+        let mut pass = |pretokenizer: &Pretokenizer| {
+            pretokenizer.for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
+        };
         Ok(match self {
             Self::Pattern(pretokenizer) => {
-                pretokenizer.for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
+                pass(pretokenizer);
                 0
             }
             Self::Counting {
@@ -70,10 +73,11 @@ impl PretokenSource<'_> {
                 pipeline,
                 found,
             } => {
-                pretokenizer.for_each(text, &mut |pretoken| on_pretoken(text, pretoken));
+                pass(pretokenizer);
                 pipeline.count_added(text, found)
             }
             Self::Pipeline { pipeline, found } => {
+                let on_pretoken = &mut |text: &[u8], pretoken| on_pretoken(text, pretoken);
                 pipeline.for_each_pretoken(text, found, on_pretoken)?
             }
         })

@@ -116,7 +116,13 @@ impl ShortMerger {
     /// The symbols of the pair of units at `at`.
     #[inline(always)]
     pub(in crate::encode::bpe) fn pair_at(&self, at: usize) -> [u32; 2] {
-        [at, at + 1].map(|at| self.symbols[at % POSITIONS])
+        self.symbols_at([at, at + 1])
+    }
+
+    /// The symbols at two positions. (Without LTO, `map` of an array is a call.)
+    #[inline(always)]
+    fn symbols_at(&self, [left, right]: [usize; 2]) -> [u32; 2] {
+        [self.symbols[left % POSITIONS], self.symbols[right % POSITIONS]]
     }
 
     /// The symbols that remain, from left to right.
@@ -167,8 +173,7 @@ impl ShortMerger {
     /// one.
     #[inline(always)]
     fn set_candidate(&mut self, [left, right, end]: [usize; 3], source: &mut impl MergesAt) {
-        let symbols = [left, right].map(|at| self.symbols[at % POSITIONS]);
-        let merge = source.merge_at(symbols, [left, end]);
+        let merge = source.merge_at(self.symbols_at([left, right]), [left, end]);
         self.candidates.0[left % MAX_UNITS] = merge_key(left, merge);
     }
 
