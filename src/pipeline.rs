@@ -384,7 +384,7 @@ impl Pipeline {
             normalized(&normalizer, text)
         })?;
         let ids = added.tokens().iter().map(|token| token.id);
-        let largest = ids.chain(model.vocabulary().largest_id()).max();
+        let largest = ids.chain(model.largest_id()).max();
         let same = before.filter(|before| {
             Arc::ptr_eq(&before.model, &model)
                 && Arc::ptr_eq(&before.pre_tokenizer, &pre_tokenizer)
@@ -607,8 +607,11 @@ impl Pipeline {
             PipelineModel::Unigram(unigram) => unigram.has_byte_fallback(),
             _ => false,
         };
-        let bytes = (0..=u8::MAX).filter(|_| falls_back);
+        if !falls_back {
+            return Vec::new();
+        }
         let vocabulary = self.model.vocabulary();
+        let bytes = 0..=u8::MAX;
         bytes
             .filter_map(|byte| vocabulary.id(&format!("<0x{byte:02X}>")))
             .collect()

@@ -125,6 +125,15 @@ impl PipelineModel {
         }
     }
 
+    /// The largest id of a token.
+    pub(crate) fn largest_id(&self) -> Option<u32> {
+        match self {
+            // Their characters are not made for it.
+            Self::Bytes(bytes) => bytes.byte_bpe().tokens().map(|(_, id)| id.get()).max(),
+            model => model.vocabulary().largest_id(),
+        }
+    }
+
     /// The type of the model in a `tokenizer.json`.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {

@@ -62,7 +62,10 @@ impl<'m> BestWriter<'m> {
             Row::new(&text)
         };
         let is_unknown = |piece: &Piece<'_>| piece.kind == PieceKind::Unknown;
-        let unknown = tokenizer.pieces().find(is_unknown).map(|piece| piece.id);
+        let mut unknown = None;
+        if format == Format::Piece {
+            unknown = tokenizer.pieces().find(is_unknown).map(|piece| piece.id);
+        }
         Self {
             tokenizer,
             rows: (0..)
@@ -70,7 +73,7 @@ impl<'m> BestWriter<'m> {
                 .map(|id| render(PieceId::new(id)))
                 .collect(),
             format,
-            unknown: unknown.filter(|_| format == Format::Piece),
+            unknown,
         }
     }
 

@@ -101,6 +101,7 @@ pub(crate) struct SmallKey {
 impl SmallKey {
     /// The key of a text, unless it is too long.
     #[cfg(feature = "formats")]
+    #[inline]
     pub(crate) fn of(text: &[u8]) -> Option<Self> {
         let mut bytes = [0; 8 * SMALL_KEY_WORDS];
         bytes.get_mut(..text.len())?.copy_from_slice(text);

@@ -173,8 +173,10 @@ fn token_hash(tokens: &TokenList, positions: &[usize]) -> u64 {
     let mut by_id = positions.to_vec();
     by_id.sort_unstable_by_key(|at| tokens.id(*at));
     // The bytes of each token are followed by its id in four bytes.
-    fnv1a(by_id.iter().flat_map(|at| {
-        let bytes = tokens.bytes(*at).iter().copied();
-        bytes.chain(tokens.id(*at).to_le_bytes())
-    }))
+    let mut bytes = Vec::new();
+    for at in by_id {
+        bytes.extend_from_slice(tokens.bytes(at));
+        bytes.extend_from_slice(&tokens.id(at).to_le_bytes());
+    }
+    fnv1a(bytes)
 }
