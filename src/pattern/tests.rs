@@ -89,7 +89,7 @@ type Parts = Vec<(usize, usize, bool)>;
 
 fn scanned(scanner: Scanner, text: &[u8]) -> Parts {
     let mut parts = Vec::new();
-    scanner.for_each(text, |start, end, is_match| {
+    scanner.for_each(text, &mut |start, end, is_match| {
         parts.push((start, end, is_match))
     });
     parts
@@ -97,7 +97,7 @@ fn scanned(scanner: Scanner, text: &[u8]) -> Parts {
 
 fn searched(machine: &Machine, text: &[u8]) -> Parts {
     let mut parts = Vec::new();
-    machine.for_each(text, |start, end, is_match| {
+    machine.for_each(text, &mut |start, end, is_match| {
         parts.push((start, end, is_match))
     });
     parts
@@ -716,7 +716,7 @@ fn a_walk_finds_the_matches_that_searches_find() {
         let long = text.repeat(40);
         for text in [&text[..], &long] {
             let mut parts = Vec::new();
-            pattern.for_each(text.as_bytes(), |start, end, is_match| {
+            pattern.for_each(text.as_bytes(), &mut |start, end, is_match| {
                 parts.push((start, end, is_match))
             });
             assert_eq!(
@@ -741,7 +741,7 @@ fn expressions_that_look_far_ahead_and_fail_take_linear_time() {
     ] {
         let pattern = Pattern::new(expression).unwrap();
         let mut count = 0;
-        pattern.for_each(text.as_bytes(), |_, _, is_match| {
+        pattern.for_each(text.as_bytes(), &mut |_, _, is_match| {
             count += usize::from(is_match)
         });
         let expected = if expression.ends_with('b') {

@@ -19,6 +19,11 @@
 //!
 //! Example: GPT-2's expression matches ` ?\p{L}+`, but nothing with a space inside. So `one two` is
 //! `one` and ` two` for all that follows.
+//!
+//! Text in Chinese has no spaces. Where the normalizer puts one on both sides of each Chinese character,
+//! as BERT's does, and white space is removed after that, each such character is a chunk: what the
+//! normalizer makes of the chunks is, one after the other, what it makes of the text, and the places
+//! between have a space on one side.
 
 mod conditions;
 
@@ -56,6 +61,8 @@ impl Sides {
     const JOINS: Self = Self(8);
     /// In a cluster, it can be one with the character after it.
     const LEADS: Self = Self(16);
+    /// It is a chunk, whatever stands beside it.
+    const APART: Self = Self(32);
 
     fn has(self, side: Self) -> bool {
         self.0 & side.0 != 0
@@ -113,6 +120,9 @@ impl Chunks {
     /// The end of the chunk that begins at `start`.
     #[inline]
     pub(super) fn end(&self, pipeline: &Pipeline, text: &[u8], start: usize) -> usize {
+        if self.conditions.set_chinese_apart {
+            return self.end_beside_chinese(pipeline, text, start);
+        }
         let mut from = start + 1;
         while let Some(found) = text.get(from..).and_then(|rest| memchr::memchr(b' ', rest)) {
             let at = from + found;
@@ -120,6 +130,26 @@ impl Chunks {
                 return at;
             }
             from = at + 1;
+        }
+        text.len()
+    }
+
+    /// As [`end`](Self::end), where Chinese characters are chunks.
+    fn end_beside_chinese(&self, pipeline: &Pipeline, text: &[u8], start: usize) -> usize {
+        let mut at = start;
+        while let Some(byte) = text.get(at) {
+            match byte {
+                b' ' if at > start && self.is_cut(pipeline, text, at) => return at,
+                // No Chinese character begins with a lower byte.
+                0..0xE3 => at += 1,
+                _ => {
+                    let (c, width) = decode_char(&text[at..]);
+                    if c.is_some_and(|c| self.sides(pipeline, c).has(Sides::APART)) {
+                        return if at == start { at + width } else { at };
+                    }
+                    at += width;
+                }
+            }
         }
         text.len()
     }

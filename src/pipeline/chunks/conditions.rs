@@ -12,7 +12,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::super::characters::{is_number, is_punctuation, is_removed, is_space};
+use super::super::characters::{is_chinese, is_number, is_punctuation, is_removed, is_space};
 use super::super::matcher::MatcherTarget;
 use super::super::model::PipelineModel;
 use super::super::text::{Malformed, MappedText};
@@ -26,6 +26,8 @@ pub(super) struct Conditions {
     steps: Vec<Condition>,
     /// Whether any is about the character after the space.
     pub(super) ask_for_after: bool,
+    /// Whether each Chinese character is a chunk.
+    pub(super) set_chinese_apart: bool,
 }
 
 /// What the characters are asked.
@@ -74,6 +76,7 @@ impl Conditions {
         let steps = cut.steps;
         Some(Self {
             ask_for_after: steps.iter().any(|it| matches!(it, Condition::After(_))),
+            set_chinese_apart: sets_chinese_apart(pipeline),
             steps,
         })
     }
@@ -82,7 +85,8 @@ impl Conditions {
     pub(super) fn sides(&self, pipeline: &Pipeline, c: char) -> Sides {
         let mut sides = Sides::KNOWN
             .with(Sides::JOINS, joins(c))
-            .with(Sides::LEADS, leads(c));
+            .with(Sides::LEADS, leads(c))
+            .with(Sides::APART, self.set_chinese_apart && is_chinese(c));
         if !is_plain(c) {
             return sides;
         }
@@ -105,6 +109,30 @@ impl Conditions {
         sides = sides.with(Sides::BEFORE, before);
         sides.with(Sides::AFTER, after)
     }
+}
+
+/// Whether Chinese characters get spaces on both sides, which are removed after nothing saw them. The
+/// other changes of BERT's normalizer concern one character, or one and the marks after it.
+fn sets_chinese_apart(pipeline: &Pipeline) -> bool {
+    let puts_spaces = match &pipeline.normalizer[..] {
+        [NormalizerStep::Bert(bert, _)] => bert.handle_chinese_chars,
+        _ => false,
+    };
+    let removes_spaces = matches!(
+        pipeline.pre_tokenizer.first(),
+        Some(
+            PreTokenizerStep::Bert
+                | PreTokenizerStep::Whitespace
+                | PreTokenizerStep::WhitespaceSplit
+        )
+    );
+    let mut added = pipeline.added.normalized_tokens();
+    puts_spaces
+        && removes_spaces
+        && added.all(|(token, text)| {
+            let sees_more = token.single_word || token.lstrip || token.rstrip;
+            !sees_more && !text.contains(char::is_whitespace)
+        })
 }
 
 /// Whether a character is visible, and none that is one with others.

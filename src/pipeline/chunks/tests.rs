@@ -9,7 +9,7 @@ use crate::pipeline::{Pipeline, PipelineState};
 use crate::special::Scope;
 
 /// What could see across a cut, or change what stands beside one.
-const PARTS: [&str; 30] = [
+const PARTS: [&str; 33] = [
     " ",
     " ",
     "a",
@@ -40,6 +40,9 @@ const PARTS: [&str; 30] = [
     "\u{A0}",
     "→",
     "Å",
+    "中",
+    "文",
+    "豈",
 ];
 
 /// A pipeline of words with these components.
@@ -112,7 +115,7 @@ fn ids(pipeline: &Pipeline, text: &str, found: &FoundTokens) -> Vec<u32> {
 fn a_text_in_chunks_has_the_ids_of_the_whole_text() {
     let pipelines = pipelines();
     assert!(pipelines.iter().all(|it| it.chunks.is_some()));
-    let mut cuts = 0;
+    let (mut cuts, mut chinese) = (0, 0);
     let texts = proptest::collection::vec(0..PARTS.len(), 0..24);
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(3000));
     let run = runner.run(&texts, |parts| {
@@ -141,6 +144,11 @@ fn a_text_in_chunks_has_the_ids_of_the_whole_text() {
         let chunks = pipeline.chunks.as_ref().unwrap();
         cuts += usize::from(chunks.end(pipeline, "жи жи".as_bytes(), 0) == 4);
         cuts += usize::from(chunks.end(pipeline, "ab ab".as_bytes(), 0) == 2);
+        chinese += usize::from(chunks.end(pipeline, "中文".as_bytes(), 0) == 3);
     }
     assert!(cuts > pipelines.len(), "texts are cut: {cuts}");
+    assert_eq!(
+        chinese, 2,
+        "BERT's normalizer before steps that remove spaces"
+    );
 }

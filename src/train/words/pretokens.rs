@@ -48,7 +48,9 @@ impl PretokenSource<'_> {
 
     /// Adds the pretokens of a text to `chunks`. Returns how many added tokens are found.
     pub(super) fn cut(self, text: &[u8], chunks: &mut SentenceChunks) -> Result<u64, TrainError> {
-        self.for_each(text, &mut |text: &[u8], pretoken| chunks.push_part(text, pretoken))
+        self.for_each(text, &mut |text: &[u8], pretoken| {
+            chunks.push_part(text, pretoken)
+        })
     }
 
     /// Passes each pretoken with the text in which it has this range: the text, with U+FFFD for

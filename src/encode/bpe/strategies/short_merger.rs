@@ -122,7 +122,10 @@ impl ShortMerger {
     /// The symbols at two positions. (Without LTO, `map` of an array is a call.)
     #[inline(always)]
     fn symbols_at(&self, [left, right]: [usize; 2]) -> [u32; 2] {
-        [self.symbols[left % POSITIONS], self.symbols[right % POSITIONS]]
+        [
+            self.symbols[left % POSITIONS],
+            self.symbols[right % POSITIONS],
+        ]
     }
 
     /// The symbols that remain, from left to right.

@@ -145,7 +145,7 @@ fn accepted_possessive_quantifiers_match_what_a_naive_matcher_does() {
         accepted.set(accepted.get() + usize::from(expression.contains(")++") || expression.contains(")*+")));
         for text in texts {
             let mut found = Vec::new();
-            pattern.for_each(text.as_bytes(), |start, end, is_match| {
+            pattern.for_each(text.as_bytes(), &mut |start, end, is_match| {
                 if is_match {
                     found.push((start, end));
                 }
