@@ -228,6 +228,14 @@ impl Pattern {
         }
     }
 
+    /// False only for texts without a match.
+    pub(crate) fn may_match(&self, text: &str) -> bool {
+        match &self.engine {
+            Engine::Machine(machine) => machine.may_match(text.as_bytes()),
+            Engine::Scanner(_) | Engine::Backtracking(_) => true,
+        }
+    }
+
     /// Passes the parts of a text with whether they are matches. Matches can be empty.
     ///
     /// # Errors

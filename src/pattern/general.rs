@@ -20,10 +20,12 @@ mod walk;
 
 use std::convert::Infallible;
 
+use memchr::memmem::Finder;
 use regex_automata::Input;
 use regex_automata::meta::Regex;
 use regex_automata::nfa::thompson::WhichCaptures;
 use regex_syntax::ast::Ast;
+use regex_syntax::hir::literal::{Extractor, Seq};
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
 
 use self::alternatives::Alternatives;
@@ -36,10 +38,15 @@ use super::{PatternError, PatternSyntax, parts_of_matches};
 /// Bytes of a compiled expression.
 const MAX_COMPILED: usize = 16 << 20;
 
+/// Searching for so many texts costs less than following the automaton.
+const MAX_BEGINNINGS: usize = 4;
+
 /// A compiled expression.
 #[derive(Debug)]
 pub(super) struct Machine {
     engine: Engine,
+    /// Texts with one of which each match begins; none if there are many, or a match can be empty.
+    beginnings: Vec<Finder<'static>>,
     /// The numbers of the alternatives whose matches lose their last character.
     cut: Vec<usize>,
     /// Whether the texts between matches are matches, too.
@@ -54,6 +61,20 @@ enum Engine {
     Walk(Box<Walk>),
     /// For word boundaries, which a walk does not have.
     Search(Box<Regex>),
+}
+
+/// See [`Machine::beginnings`].
+fn beginnings(patterns: &[Hir]) -> Vec<Finder<'static>> {
+    let mut all = Seq::empty();
+    for pattern in patterns {
+        all.union(&mut Extractor::new().extract(pattern));
+    }
+    let literals = all.literals().unwrap_or_default();
+    let are_few = literals.len() <= MAX_BEGINNINGS && !literals.iter().any(|it| it.is_empty());
+    let literals = literals.iter().filter(|_| are_few);
+    literals
+        .map(|literal| Finder::new(literal.as_bytes()).into_owned())
+        .collect()
 }
 
 /// A match before it is cut.
@@ -89,6 +110,7 @@ impl Machine {
         };
         Ok(Self {
             engine,
+            beginnings: beginnings(&patterns),
             cut,
             gaps_match: inner.is_some(),
             finds_line_starts: patterns
@@ -105,10 +127,16 @@ impl Machine {
         }
     }
 
+    /// False only for texts without a match.
+    pub(super) fn may_match(&self, text: &[u8]) -> bool {
+        self.beginnings.is_empty() || self.beginnings.iter().any(|it| it.find(text).is_some())
+    }
+
     /// Passes the parts of a text, which is well-formed UTF-8, with whether they are matches. Empty
     /// matches are parts, as in tokenizers; there is none at the end of another match.
     pub(super) fn for_each(&self, text: &[u8], on_part: &mut dyn FnMut(usize, usize, bool)) {
         match &self.engine {
+            _ if !self.may_match(text) => self.pass_parts(text, |_| None, on_part),
             Engine::Walk(walk) => {
                 let mut walk = walk.through(text);
                 self.pass_parts(text, |from| walk.find(from), on_part);

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
 use super::PipelineError;
 use crate::pattern::{Pattern, PatternError, Split, SplitBehavior};
 
@@ -61,15 +63,13 @@ impl Matcher {
         text.chars().count() == 1
     }
 
-    /// Whether a text can have a match; that of a single character is found fast.
+    /// False only for texts without a match.
     pub(super) fn may_match(&self, text: &str) -> bool {
-        let MatcherTarget::Text(needle) = &self.target else {
-            return true;
-        };
-        let mut chars = needle.chars();
-        match (chars.next(), chars.next()) {
-            (Some(c), None) => text.contains(c),
-            _ => true,
+        match &self.target {
+            MatcherTarget::Text(needle) => {
+                memmem::find(text.as_bytes(), needle.as_bytes()).is_some()
+            }
+            MatcherTarget::Expression(pattern) => pattern.may_match(text),
         }
     }
 
@@ -100,20 +100,35 @@ impl Matcher {
                     on_part(begin..end, is_match)
                 })?;
             }
+            // Of bytes, an empty text is found inside of characters, too.
+            MatcherTarget::Text(needle) if needle.is_empty() => {
+                pass_found(text, "", text.match_indices("").map(|(at, _)| at), on_part);
+            }
             MatcherTarget::Text(needle) => {
-                let mut done = 0;
-                for (begin, found) in text.match_indices(needle.as_str()) {
-                    if done < begin {
-                        on_part(done..begin, false);
-                    }
-                    done = begin + found.len();
-                    on_part(begin..done, true);
-                }
-                if done < text.len() {
-                    on_part(done..text.len(), false);
-                }
+                let found = memmem::find_iter(text.as_bytes(), needle);
+                pass_found(text, needle, found, on_part);
             }
         }
         Ok(())
+    }
+}
+
+/// Passes the parts of a text in which another one is found at these places.
+fn pass_found(
+    text: &str,
+    needle: &str,
+    found: impl Iterator<Item = usize>,
+    on_part: &mut dyn FnMut(Range<usize>, bool),
+) {
+    let mut done = 0;
+    for begin in found {
+        if done < begin {
+            on_part(done..begin, false);
+        }
+        done = begin + needle.len();
+        on_part(begin..done, true);
+    }
+    if done < text.len() {
+        on_part(done..text.len(), false);
     }
 }

@@ -110,9 +110,13 @@ impl NormalizerStep {
         if text.is_plain_ascii() && self.keeps_ascii(&text.text) {
             return Ok(());
         }
-        if let Self::Bert(bert, version) = self {
-            bert.apply(text, *version);
-            return Ok(());
+        match self {
+            Self::Bert(bert, version) => {
+                bert.apply(text, *version);
+                return Ok(());
+            }
+            Self::Replace { pattern, .. } if !pattern.may_match(&text.text) => return Ok(()),
+            _ => {}
         }
         text.change(|part| {
             match self {
