@@ -240,6 +240,9 @@ fn last_char(text: &[u8]) -> Option<(char, &[u8])> {
 /// Whether a character can be one with the character before it, in a normal form or in a cluster.
 /// Clusters of six bytes and more are not taken as a whole.
 fn joins(c: char) -> bool {
+    if is_ideograph(c) {
+        return false;
+    }
     let first = std::iter::once(c).nfkd().next().unwrap_or(c);
     let is_mark = |c: char| is_combining_mark(c) || canonical_combining_class(c) != 0;
     let composes = |c: char| is_nfc_quick(std::iter::once(c)) == IsNormalized::Maybe;
@@ -250,8 +253,17 @@ fn joins(c: char) -> bool {
 
 /// Whether a character can be in one cluster with the one after it.
 fn leads(c: char) -> bool {
+    if is_ideograph(c) {
+        return false;
+    }
     let clusters = |other: &&str| format!("{c}{other}").graphemes(true).count() == 1;
     ["a", "\u{1161}"].iter().any(clusters)
+}
+
+/// Whether a character is one of those that texts in Chinese have thousands of, and that certainly
+/// neither [join](joins) others nor [lead](leads) them.
+fn is_ideograph(c: char) -> bool {
+    ('\u{3400}'..='\u{9FFF}').contains(&c)
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use regex_syntax::hir::Hir;
 
 use super::Found;
 use crate::base::steps;
+use crate::base::utf8::is_continuation;
 
 /// A state after which no match ended, and the place at which it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,10 +51,14 @@ type MakeCache =
 pub(super) struct Walk {
     dfa: DFA,
     caches: Pool<Cache, MakeCache>,
-    /// The bytes with which a match can begin.
-    begins: Box<[bool; 256]>,
+    /// With what a match can begin that is not empty.
+    begins: Beginnings,
     may_be_empty: bool,
 }
+
+/// By the byte with which a match can begin, the bytes that can follow: a bit for the last six bits of
+/// each. After a byte of ASCII, which can be the whole match, all can.
+type Beginnings = Box<[u64; 256]>;
 
 impl std::fmt::Debug for Walk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -76,7 +81,7 @@ impl Walk {
         let may_be_empty = patterns
             .iter()
             .any(|hir| hir.properties().minimum_len() == Some(0));
-        let begins = begins(&dfa)?;
+        let begins = beginnings(&dfa)?;
         let for_caches = dfa.clone();
         let make: MakeCache = Box::new(move || for_caches.create_cache());
         Some(Self {
@@ -107,10 +112,10 @@ impl Walk {
     }
 }
 
-/// The bytes with which a match can begin, whatever is before.
-fn begins(dfa: &DFA) -> Option<Box<[bool; 256]>> {
+/// With what a match can begin, whatever is before.
+fn beginnings(dfa: &DFA) -> Option<Beginnings> {
     let mut cache = dfa.create_cache();
-    let mut begins = Box::new([false; 256]);
+    let mut begins = Box::new([0; 256]);
     let before = [
         None,
         Some(b'\n'),
@@ -126,7 +131,18 @@ fn begins(dfa: &DFA) -> Option<Box<[bool; 256]>> {
                 .anchored(Anchored::Yes);
             let state = dfa.start_state(&mut cache, &config).ok()?;
             let next = dfa.next_state(&mut cache, state, byte).ok()?;
-            begins[usize::from(byte)] |= !next.is_dead();
+            if next.is_dead() {
+                continue;
+            }
+            let begin = &mut begins[usize::from(byte)];
+            if byte.is_ascii() {
+                *begin = u64::MAX;
+                break;
+            }
+            for low in 0..64 {
+                let after = dfa.next_state(&mut cache, next, 0x80 | low).ok()?;
+                *begin |= u64::from(!after.is_dead()) << low;
+            }
         }
     }
     Some(begins)
@@ -150,14 +166,27 @@ impl Matches<'_> {
     /// The first match that begins at a place or after it, and at a character.
     pub(super) fn find(&mut self, from: usize) -> Option<Found> {
         let text = self.text;
-        (from..=text.len()).find_map(|start| {
-            let can_begin = match text.get(start) {
-                Some(byte) if byte & 0xC0 == 0x80 => false,
-                Some(byte) => self.walk.may_be_empty || self.walk.begins[usize::from(*byte)],
-                None => true,
-            };
-            can_begin.then(|| self.match_at(start)).flatten()
-        })
+        if self.walk.may_be_empty {
+            let mut starts = from..=text.len();
+            return starts.find_map(|start| {
+                let is_inside = text.get(start).is_some_and(|byte| is_continuation(*byte));
+                (!is_inside).then(|| self.match_at(start)).flatten()
+            });
+        }
+        let walk = self.walk;
+        let mut start = from;
+        loop {
+            let rest = text.get(start..)?;
+            let followers = |byte: u8| walk.begins[usize::from(byte)];
+            start += rest.iter().position(|byte| followers(*byte) != 0)?;
+            let next = text.get(start + 1).copied().unwrap_or_default();
+            if followers(text[start]) >> (next & 0x3F) & 1 == 1
+                && let Some(found) = self.match_at(start)
+            {
+                return Some(found);
+            }
+            start += 1;
+        }
     }
 
     /// The match that begins at a place. No step of the automaton fails: no byte is refused, and a cache that is

@@ -2,6 +2,9 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+use unicode_segmentation::UnicodeSegmentation;
 
 use crate::added::FoundTokens;
 use crate::formats::read_pipeline;
@@ -151,4 +154,24 @@ fn a_text_in_chunks_has_the_ids_of_the_whole_text() {
         chinese, 2,
         "BERT's normalizer before steps that remove spaces"
     );
+}
+
+#[test]
+fn ideographs_are_in_no_cluster_or_form_with_others() {
+    for c in ('\0'..=char::MAX).filter(|c| super::is_ideograph(*c)) {
+        assert_eq!(c.nfkd().collect::<String>(), c.to_string());
+        assert_eq!(is_nfc_quick(std::iter::once(c)), IsNormalized::Yes, "{c:?}");
+        assert!(
+            !is_combining_mark(c) && canonical_combining_class(c) == 0,
+            "{c:?}"
+        );
+        for text in [
+            format!("a{c}"),
+            format!("\u{AC00}{c}"),
+            format!("\u{200D}{c}"),
+            format!("{c}a"),
+        ] {
+            assert_eq!(text.graphemes(true).count(), 2, "{text:?}");
+        }
+    }
 }

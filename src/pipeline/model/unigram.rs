@@ -33,19 +33,26 @@ pub struct UnigramModel {
 #[derive(Debug, Clone, Copy)]
 struct Node {
     score: f64,
-    /// Where the last piece begins.
+    /// Where the last piece begins; [`NOWHERE`] if no way leads here.
     begin: usize,
     /// The id of the last piece; that of unknown text, too.
-    id: Option<u32>,
-    is_reached: bool,
+    id: u32,
 }
+
+const NOWHERE: usize = usize::MAX;
 
 const UNREACHED: Node = Node {
     score: 0.0,
-    begin: 0,
-    id: None,
-    is_reached: false,
+    begin: NOWHERE,
+    id: 0,
 };
+
+impl Node {
+    #[inline(always)]
+    fn is_improved_by(&self, score: f64) -> bool {
+        self.begin == NOWHERE || score > self.score
+    }
+}
 
 /// Buffers for a part.
 #[derive(Debug, Default)]
@@ -120,7 +127,7 @@ impl UnigramModel {
         let mut end = part.len();
         while end > 0 {
             let Node { begin, id, .. } = nodes[end];
-            let id = id.filter(|_| id != self.unknown);
+            let id = Some(id).filter(|id| Some(*id) != self.unknown);
             match pieces.last_mut() {
                 Some(FoundPiece { range, id: None }) if id.is_none() => range.start = begin,
                 _ => pieces.push(FoundPiece {
@@ -161,32 +168,26 @@ impl UnigramModel {
         nodes.clear();
         nodes.resize(part.len() + 1, UNREACHED);
         let text = without_nul(part.as_bytes());
-        let reach = |node: &mut Node, score: f64, begin: usize, id: Option<u32>| {
-            if !node.is_reached || score > node.score {
-                *node = Node {
-                    score,
-                    begin,
-                    id,
-                    is_reached: true,
-                };
-            }
-        };
         for (begin, c) in part.char_indices() {
             let before = nodes[begin].score;
             let width = c.len_utf8();
             let mut is_known = false;
             for (length, id) in self.pieces.prefixes(&text[begin..]) {
                 let score = self.scores.get(id as usize).copied().unwrap_or_default();
-                reach(&mut nodes[begin + length], score + before, begin, Some(id));
+                let score = score + before;
+                let node = &mut nodes[begin + length];
+                if node.is_improved_by(score) {
+                    *node = Node { score, begin, id };
+                }
                 is_known |= length == width;
             }
             if !is_known {
                 let node = &mut nodes[begin + width];
                 let score = self.unknown_score + before;
-                if self.unknown.is_none() && (!node.is_reached || score > node.score) {
-                    return Err(NoUnknownToken);
+                if node.is_improved_by(score) {
+                    let id = self.unknown.ok_or(NoUnknownToken)?;
+                    *node = Node { score, begin, id };
                 }
-                reach(node, score, begin, self.unknown);
             }
         }
         Ok(())
