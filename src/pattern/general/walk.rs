@@ -115,7 +115,6 @@ impl Walk {
 /// With what a match can begin, whatever is before.
 fn beginnings(dfa: &DFA) -> Option<Beginnings> {
     let mut cache = dfa.create_cache();
-    let mut begins = Box::new([0; 256]);
     let before = [
         None,
         Some(b'\n'),
@@ -124,13 +123,20 @@ fn beginnings(dfa: &DFA) -> Option<Beginnings> {
         Some(b' '),
         Some(0xFF),
     ];
+    let mut starts = Vec::new();
+    for look_behind in before {
+        let config = start::Config::new()
+            .look_behind(look_behind)
+            .anchored(Anchored::Yes);
+        let state = dfa.start_state(&mut cache, &config).ok()?;
+        if !starts.contains(&state) {
+            starts.push(state);
+        }
+    }
+    let mut begins = Box::new([0; 256]);
     for byte in 0..=u8::MAX {
-        for look_behind in before {
-            let config = start::Config::new()
-                .look_behind(look_behind)
-                .anchored(Anchored::Yes);
-            let state = dfa.start_state(&mut cache, &config).ok()?;
-            let next = dfa.next_state(&mut cache, state, byte).ok()?;
+        for state in &starts {
+            let next = dfa.next_state(&mut cache, *state, byte).ok()?;
             if next.is_dead() {
                 continue;
             }
@@ -144,6 +150,10 @@ fn beginnings(dfa: &DFA) -> Option<Beginnings> {
                 *begin |= u64::from(!after.is_dead()) << low;
             }
         }
+    }
+    // A cache that was full has other numbers for its states.
+    if cache.clear_count() > 0 {
+        begins.fill(u64::MAX);
     }
     Some(begins)
 }
