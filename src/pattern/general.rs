@@ -39,14 +39,14 @@ use super::{PatternError, PatternSyntax, parts_of_matches};
 const MAX_COMPILED: usize = 16 << 20;
 
 /// Searching for so many texts costs less than following the automaton.
-const MAX_BEGINNINGS: usize = 4;
+const MAX_PREFIXES: usize = 4;
 
 /// A compiled expression.
 #[derive(Debug)]
 pub(super) struct Machine {
     engine: Engine,
     /// Texts with one of which each match begins; none if there are many, or a match can be empty.
-    beginnings: Vec<Finder<'static>>,
+    prefixes: Vec<Finder<'static>>,
     /// The numbers of the alternatives whose matches lose their last character.
     cut: Vec<usize>,
     /// Whether the texts between matches are matches, too.
@@ -63,14 +63,14 @@ enum Engine {
     Search(Box<Regex>),
 }
 
-/// See [`Machine::beginnings`].
-fn beginnings(patterns: &[Hir]) -> Vec<Finder<'static>> {
+/// See [`Machine::prefixes`].
+fn prefixes(patterns: &[Hir]) -> Vec<Finder<'static>> {
     let mut all = Seq::empty();
     for pattern in patterns {
         all.union(&mut Extractor::new().extract(pattern));
     }
     let literals = all.literals().unwrap_or_default();
-    let are_few = literals.len() <= MAX_BEGINNINGS && !literals.iter().any(|it| it.is_empty());
+    let are_few = literals.len() <= MAX_PREFIXES && !literals.iter().any(|it| it.is_empty());
     let literals = literals.iter().filter(|_| are_few);
     literals
         .map(|literal| Finder::new(literal.as_bytes()).into_owned())
@@ -110,7 +110,7 @@ impl Machine {
         };
         Ok(Self {
             engine,
-            beginnings: beginnings(&patterns),
+            prefixes: prefixes(&patterns),
             cut,
             gaps_match: inner.is_some(),
             finds_line_starts: patterns
@@ -129,7 +129,7 @@ impl Machine {
 
     /// False only for texts without a match.
     pub(super) fn may_match(&self, text: &[u8]) -> bool {
-        self.beginnings.is_empty() || self.beginnings.iter().any(|it| it.find(text).is_some())
+        self.prefixes.is_empty() || self.prefixes.iter().any(|it| it.find(text).is_some())
     }
 
     /// Passes the parts of a text, which is well-formed UTF-8, with whether they are matches. Empty

@@ -35,6 +35,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use self::conditions::Conditions;
 use super::Pipeline;
+use super::characters::is_chinese;
+use super::normalizer::extends_no_cluster;
 use crate::base::decode_char;
 use crate::base::utf8::is_continuation;
 
@@ -61,8 +63,6 @@ impl Sides {
     const JOINS: Self = Self(8);
     /// In a cluster, it can be one with the character after it.
     const LEADS: Self = Self(16);
-    /// It is a chunk, whatever stands beside it.
-    const APART: Self = Self(32);
 
     fn has(self, side: Self) -> bool {
         self.0 & side.0 != 0
@@ -120,35 +120,19 @@ impl Chunks {
     /// The end of the chunk that begins at `start`.
     #[inline]
     pub(super) fn end(&self, pipeline: &Pipeline, text: &[u8], start: usize) -> usize {
-        if self.conditions.set_chinese_apart {
-            return self.end_beside_chinese(pipeline, text, start);
-        }
-        let mut from = start + 1;
-        while let Some(found) = text.get(from..).and_then(|rest| memchr::memchr(b' ', rest)) {
-            let at = from + found;
-            if self.is_cut(pipeline, text, at) {
-                return at;
-            }
-            from = at + 1;
-        }
-        text.len()
-    }
-
-    /// As [`end`](Self::end), where Chinese characters are chunks.
-    fn end_beside_chinese(&self, pipeline: &Pipeline, text: &[u8], start: usize) -> usize {
         let mut at = start;
         while let Some(byte) = text.get(at) {
             match byte {
                 b' ' if at > start && self.is_cut(pipeline, text, at) => return at,
                 // No Chinese character begins with a lower byte.
-                0..0xE3 => at += 1,
-                _ => {
+                0xE3.. if self.conditions.set_chinese_apart => {
                     let (c, width) = decode_char(&text[at..]);
-                    if c.is_some_and(|c| self.sides(pipeline, c).has(Sides::APART)) {
+                    if c.is_some_and(is_chinese) {
                         return if at == start { at + width } else { at };
                     }
                     at += width;
                 }
+                _ => at += 1,
             }
         }
         text.len()
@@ -240,30 +224,19 @@ fn last_char(text: &[u8]) -> Option<(char, &[u8])> {
 /// Whether a character can be one with the character before it, in a normal form or in a cluster.
 /// Clusters of six bytes and more are not taken as a whole.
 fn joins(c: char) -> bool {
-    if is_ideograph(c) {
-        return false;
-    }
     let first = std::iter::once(c).nfkd().next().unwrap_or(c);
     let is_mark = |c: char| is_combining_mark(c) || canonical_combining_class(c) != 0;
     let composes = |c: char| is_nfc_quick(std::iter::once(c)) == IsNormalized::Maybe;
     let others = ["a", "\u{1100}", "\u{AC00}", "\u{2764}\u{200D}"];
     let clusters = |other: &&str| format!("{other}{c}").graphemes(true).count() == 1;
-    is_mark(c) || is_mark(first) || composes(c) || composes(first) || others.iter().any(clusters)
+    let may_cluster = !extends_no_cluster(c) && others.iter().any(clusters);
+    is_mark(c) || is_mark(first) || composes(c) || composes(first) || may_cluster
 }
 
 /// Whether a character can be in one cluster with the one after it.
 fn leads(c: char) -> bool {
-    if is_ideograph(c) {
-        return false;
-    }
     let clusters = |other: &&str| format!("{c}{other}").graphemes(true).count() == 1;
-    ["a", "\u{1161}"].iter().any(clusters)
-}
-
-/// Whether a character is one of those that texts in Chinese have thousands of, and that certainly
-/// neither [join](joins) others nor [lead](leads) them.
-fn is_ideograph(c: char) -> bool {
-    ('\u{3400}'..='\u{9FFF}').contains(&c)
+    !extends_no_cluster(c) && ["a", "\u{1161}"].iter().any(clusters)
 }
 
 #[cfg(test)]

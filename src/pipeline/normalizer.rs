@@ -317,7 +317,7 @@ fn precompiled(charsmap: &PrecompiledRules, part: &mut PartWriter<'_>) {
 
 /// Whether a character is in one grapheme cluster with nothing but marks that follow it: a selection of frequent
 /// characters.
-fn extends_no_cluster(c: char) -> bool {
+pub(super) fn extends_no_cluster(c: char) -> bool {
     matches!(c,
         ' '..='~'
         | '\u{C0}'..='\u{24F}'

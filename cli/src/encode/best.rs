@@ -62,10 +62,10 @@ impl<'m> BestWriter<'m> {
             Row::new(&text)
         };
         let is_unknown = |piece: &Piece<'_>| piece.kind == PieceKind::Unknown;
-        let mut unknown = None;
-        if format == Format::Piece {
-            unknown = tokenizer.pieces().find(is_unknown).map(|piece| piece.id);
-        }
+        let unknown = match format {
+            Format::Piece => tokenizer.pieces().find(is_unknown).map(|piece| piece.id),
+            _ => None,
+        };
         Self {
             tokenizer,
             rows: (0..)

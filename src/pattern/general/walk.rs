@@ -51,13 +51,13 @@ type MakeCache =
 pub(super) struct Walk {
     dfa: DFA,
     caches: Pool<Cache, MakeCache>,
-    /// With what a match can begin that is not empty.
+    /// Those of matches that are not empty.
     begins: Beginnings,
     may_be_empty: bool,
 }
 
-/// By the byte with which a match can begin, the bytes that can follow: a bit for the last six bits of
-/// each. After a byte of ASCII, which can be the whole match, all can.
+/// The first two bytes with which a match can begin: by the first one, a bit for the last six bits of each
+/// second one. After a byte of ASCII, which can be the whole match, all bits are set.
 type Beginnings = Box<[u64; 256]>;
 
 impl std::fmt::Debug for Walk {
@@ -112,7 +112,7 @@ impl Walk {
     }
 }
 
-/// With what a match can begin, whatever is before.
+/// The beginnings of matches, whatever is before.
 fn beginnings(dfa: &DFA) -> Option<Beginnings> {
     let mut cache = dfa.create_cache();
     let before = [
@@ -151,7 +151,7 @@ fn beginnings(dfa: &DFA) -> Option<Beginnings> {
             }
         }
     }
-    // A cache that was full has other numbers for its states.
+    // A full cache is cleared, and its states get other numbers; then all bytes are allowed.
     if cache.clear_count() > 0 {
         begins.fill(u64::MAX);
     }

@@ -12,7 +12,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::super::characters::{is_chinese, is_number, is_punctuation, is_removed, is_space};
+use super::super::characters::{is_number, is_punctuation, is_removed, is_space};
 use super::super::matcher::MatcherTarget;
 use super::super::model::PipelineModel;
 use super::super::text::{Malformed, MappedText};
@@ -85,8 +85,7 @@ impl Conditions {
     pub(super) fn sides(&self, pipeline: &Pipeline, c: char) -> Sides {
         let mut sides = Sides::KNOWN
             .with(Sides::JOINS, joins(c))
-            .with(Sides::LEADS, leads(c))
-            .with(Sides::APART, self.set_chinese_apart && is_chinese(c));
+            .with(Sides::LEADS, leads(c));
         if !is_plain(c) {
             return sides;
         }
@@ -111,8 +110,9 @@ impl Conditions {
     }
 }
 
-/// Whether Chinese characters get spaces on both sides, which are removed after nothing saw them. The
-/// other changes of BERT's normalizer concern one character, or one and the marks after it.
+/// Whether the normalizer puts spaces on both sides of each Chinese character, and the step after it
+/// removes white space before another one can see it. The other changes of BERT's normalizer concern
+/// one character, or one and the marks after it.
 fn sets_chinese_apart(pipeline: &Pipeline) -> bool {
     let puts_spaces = match &pipeline.normalizer[..] {
         [NormalizerStep::Bert(bert, _)] => bert.handle_chinese_chars,

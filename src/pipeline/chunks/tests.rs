@@ -2,8 +2,6 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
-use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::added::FoundTokens;
@@ -157,21 +155,14 @@ fn a_text_in_chunks_has_the_ids_of_the_whole_text() {
 }
 
 #[test]
-fn ideographs_are_in_no_cluster_or_form_with_others() {
-    for c in ('\0'..=char::MAX).filter(|c| super::is_ideograph(*c)) {
-        assert_eq!(c.nfkd().collect::<String>(), c.to_string());
-        assert_eq!(is_nfc_quick(std::iter::once(c)), IsNormalized::Yes, "{c:?}");
-        assert!(
-            !is_combining_mark(c) && canonical_combining_class(c) == 0,
-            "{c:?}"
-        );
-        for text in [
-            format!("a{c}"),
-            format!("\u{AC00}{c}"),
-            format!("\u{200D}{c}"),
-            format!("{c}a"),
-        ] {
-            assert_eq!(text.graphemes(true).count(), 2, "{text:?}");
+fn characters_that_extend_no_cluster_are_in_none_with_others() {
+    for c in ('\0'..=char::MAX).filter(|c| super::extends_no_cluster(*c)) {
+        for other in ["a", "\u{1100}", "\u{1161}", "\u{AC00}", "\u{2764}\u{200D}"] {
+            for text in [format!("{other}{c}"), format!("{c}{other}")] {
+                let begins = text.grapheme_indices(true).map(|(at, _)| at);
+                let between = [other.len(), c.len_utf8()][usize::from(text.starts_with(c))];
+                assert!(begins.into_iter().any(|at| at == between), "{text:?}");
+            }
         }
     }
 }

@@ -33,24 +33,22 @@ pub struct UnigramModel {
 #[derive(Debug, Clone, Copy)]
 struct Node {
     score: f64,
-    /// Where the last piece begins; [`NOWHERE`] if no way leads here.
+    /// Where the last piece begins; that of [`UNREACHED`] if no way leads here.
     begin: usize,
     /// The id of the last piece; that of unknown text, too.
     id: u32,
 }
 
-const NOWHERE: usize = usize::MAX;
-
 const UNREACHED: Node = Node {
     score: 0.0,
-    begin: NOWHERE,
+    begin: usize::MAX,
     id: 0,
 };
 
 impl Node {
     #[inline(always)]
     fn is_improved_by(&self, score: f64) -> bool {
-        self.begin == NOWHERE || score > self.score
+        self.begin == UNREACHED.begin || score > self.score
     }
 }
 
